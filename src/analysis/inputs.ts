@@ -300,7 +300,7 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
   const family = model?.kind === "found" ? String(model.config["model_type"]) : undefined;
   const losses = lossesOf({ main, format }, before, librariesOf(before, frameworkOf(format)))?.file ?? null;
   const companions = new Map<string, ModelFound>();
-  for (const setting of losses === null ? [] : COMPANIONS) {
+  for (const setting of losses === null ? BESIDE_ANY : COMPANIONS) {
     const named = before.string(setting);
     const found =
       named &&
@@ -337,8 +337,16 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
   };
 }
 
+/** A model beside the trained one whatever the trainer is: the script's own loss runs it. */
+const BESIDE_ANY: readonly SettingName[] = ["other_model"];
 /** Settings that name a model beside the trained one. */
-const COMPANIONS: readonly SettingName[] = ["teacher_model", "ref_model", "reward_model", "critic_model"];
+const COMPANIONS: readonly SettingName[] = [
+  "teacher_model",
+  "ref_model",
+  "reward_model",
+  "critic_model",
+  ...BESIDE_ANY,
+];
 
 /** Graphs of a model that is not trained; it has no relative's. */
 async function ownGraphs(model: ModelFound, context: GatherContext): Promise<FamilyGraphs | undefined> {

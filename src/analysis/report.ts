@@ -20,7 +20,7 @@ import type { Resolution, Resolved, Supposition } from "./resolve";
 import type { Variant } from "./run-analysis";
 import { countOf, fitsOn, statementOf } from "./statement";
 import type { LoadedDocument } from "./store";
-import { uncountedKeys } from "./uncounted";
+import { uncountedDirections, uncountedKeys } from "./uncounted";
 import { baseName, relativePath } from "./uris";
 import { usableOf } from "./verdict";
 import { LIBRARIES, NEWEST } from "./versions";
@@ -136,7 +136,9 @@ export function assembleRun(parts: ReportParts): ReportRun {
     verdict: parts.varied.verdict,
     statement: statementOf(parts.varied, locale),
     ...(estimate !== undefined ? { fitsOn: fitsOn(estimate) } : {}),
-    ...(estimate !== undefined && uncounted.length > 0 ? { notCounted: uncounted } : {}),
+    ...(estimate !== undefined && uncounted.length > 0
+      ? { notCounted: uncounted, notCountedMay: uncountedDirections(inputs) }
+      : {}),
     assumptions: [
       ...resolution.suppositions.map((supposition, index) => ({
         id: supposition.message.id,

@@ -153,8 +153,15 @@ function verdictLine(run: ReportRun, { say, paint }: Pen): string {
   const { verdict, need, peak } = run.statement;
   const label = paint(VERDICTS[run.verdict], verdict.toLowerCase());
   if (run.perDevice === null) return label;
-  const left = run.notCounted === undefined ? "" : `   ${say("not-counted", { count: run.notCounted.length })}`;
+  const [more, less] = [directed(run, "more"), directed(run, "less")];
+  const { notCounted } = run;
+  const left = notCounted === undefined ? "" : `   ${say("not-counted", { count: notCounted.length, more, less })}`;
   return `${label}   ${need}   ${peak}${stepText(run, say)}${left}`;
+}
+
+/** How many of the keys that are not counted likely need more memory, or less. */
+function directed({ notCountedMay = {} }: ReportRun, direction: "more" | "less"): number {
+  return Object.values(notCountedMay).filter((may) => may === direction).length;
 }
 
 function memoryLines(run: ReportRun, pen: Pen): string[] {

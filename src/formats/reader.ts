@@ -2,7 +2,9 @@
  * Reading a config by its table of keys: which keys are ours, whether their values have the type the library wants,
  * and where each was written. A format is a table plus the few rules a table cannot hold.
  */
+
 import type { Entry, LocatedNode, MapNode } from "../syntax/tree";
+import { directionOf } from "./directions";
 import { renaming } from "./fix";
 import { nearest } from "./suggest";
 import { type KeyTable, lastEntries, problem } from "./table";
@@ -84,7 +86,10 @@ function readKey(spec: KeySpec, { path, shown, entry }: Place, table: KeyTable, 
     valueSpan: { start: entry.value.start, end: entry.value.end },
     ...(read.unknown === true ? { unknown: true as const } : {}),
   };
-  const uncounted = isUncounted(spec, table, path, entry.value, read.value) ? { uncounted: true as const } : {};
+  const direction = directionOf(spec.effect);
+  const uncounted = isUncounted(spec, table, path, entry.value, read.value)
+    ? { uncounted: true as const, ...(direction === undefined ? {} : { direction }) }
+    : {};
   into.settings.push({ ...base, ...uncounted, name: spec.name, value: meaning(read.value, spec.means) });
   for (const also of spec.also ?? []) {
     const text = textOf(read.value);

@@ -6,6 +6,7 @@
 import type { LocatedNode, ParsedDocument, Span, SpanEdit } from "../syntax/tree";
 import type { SettingName } from "../terms/settings";
 import type { EffectId, Message } from "../words/message";
+import type { Direction } from "./directions";
 import type { Recognition } from "./recognition";
 
 /** Schema ids of the report contract. */
@@ -52,6 +53,8 @@ export interface LocatedSetting {
   readonly unknown?: true;
   /** The key changes memory in a way that nothing is computed from, and its value asks for that. */
   readonly uncounted?: true;
+  /** Whether the run then needs more memory than is said, or less, where that is known. */
+  readonly direction?: Direction;
   /** Values that are lists or maps keep their node (target_modules, lora blocks). */
   readonly node: LocatedNode;
   readonly keySpan: Span;

@@ -411,6 +411,7 @@ export const SETTINGS = {
   one_group: { type: "boolean" },
   own_loop: { type: "boolean" },
   /** A model beside the trained one that a script's own trainer is given. */
+  other_model_dtype: { type: "string" },
   other_model: { type: "string" },
   /** Whose defaults the call that makes the adapter has. */
   adapter_defaults: { type: "string" },

@@ -140,7 +140,7 @@ ${TRAIN}`;
 `;
     const run = await trained(command("--lora_enable True --lora_r 128"), "finetune.sh");
     assert.deepEqual([run?.model.family, run?.task, run?.frozenParts], ["llava", "image-text-to-text", ["vision"]]);
-    assert.equal((run?.model.config["vision_config"] as { hidden_size?: number }).hidden_size, 1024);
+    assert.match(JSON.stringify(run?.model.config["vision_config"]), /"hidden_size":1024/);
     assert.deepEqual(run?.adapter?.modulesToSave, ["multi_modal_projector"]);
     assert.match(String(run?.adapter?.targetModules), /language_model/);
     const alone = await trained(command("--tune_mm_mlp_adapter True"), "pretrain.sh");

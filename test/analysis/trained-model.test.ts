@@ -56,7 +56,10 @@ Distils(model=model, args=args, teacher=teacher).train()
 `;
     const { run, suppositions } = await resolveFiles({ "train.py": HEAD + body }, "train.py");
     assert.equal(run?.model.name, "Qwen/Qwen3-0.6B");
-    assert.match(JSON.stringify(suppositions), /other-model.*opt-1\.3b/);
+    assert.match(JSON.stringify(suppositions), /other-weights.*opt-1\.3b/);
+    assert.deepEqual(run?.beside, { elements: 1_315_758_080, dtype: "float16" });
+    const named = body.replace('opt-1.3b")', 'opt-1.3b", dtype=torch.float32)');
+    assert.equal((await resolveFiles({ "train.py": HEAD + named }, "train.py")).run?.beside?.dtype, "float32");
   });
 
   it("has the adapter that it is given, by a condition that is known", async () => {

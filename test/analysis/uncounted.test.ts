@@ -19,13 +19,13 @@ async function uncounted(lines: string): Promise<readonly string[]> {
 describe("analysis: keys that are not counted", () => {
   it("are named where they ask for something", async () => {
     assert.deepEqual(await uncounted("relora: true\nlisa_n_layers: 4\ntiled_mlp: true\n"), [
-      "relora",
-      "lisa_n_layers",
-      "tiled_mlp",
+      "relora ↓",
+      "lisa_n_layers ↓",
+      "tiled_mlp ↓",
     ]);
     assert.deepEqual(await uncounted("relora: false\nlisa_n_layers:\ntiled_mlp: false\nadapter: lora\n"), []);
     // A block leaves it to its keys, and what costs no GPU memory is none of it.
-    assert.deepEqual(await uncounted("qat:\n  weight_dtype: int4\nlow_cpu_mem_usage: true\n"), ["qat.weight_dtype"]);
+    assert.deepEqual(await uncounted("qat:\n  weight_dtype: int4\nlow_cpu_mem_usage: true\n"), ["qat.weight_dtype ↑"]);
   });
 
   it("are all of those that stand for no setting", () => {

@@ -111,6 +111,7 @@ const RUNS: Readonly<Record<string, () => Widened>> = {
     of({ model_type: "resnet" }, { task: "image-cls", imageSize: 384, microBatchSize: 8, sequenceLength: 0 }),
   cusolver: decomposed,
   "raised-head": () => ({ run: causalRun({ trainer }), graphs: graphsWithTrainers("llama") }),
+  beside: () => ({ run: causalRun({ beside: { elements: 1000, dtype: "float32" } }), graphs: llama }),
   scatter: picked,
   "recomputed-modules": () => ({ run: causalRun({ recomputesModules: true }), graphs: llama }),
   compiled: () => ({ run: causalRun({ compiled: "model" }), graphs: llama }),

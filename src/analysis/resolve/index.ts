@@ -10,7 +10,7 @@ import { standsFor } from "../frameworks";
 import type { RunInputs } from "../inputs";
 import { obstaclesOf } from "../not-modelled";
 import { OWN_LOSS, trainerOf } from "../trainers";
-import { uncountedKeys } from "../uncounted";
+import { uncountedDirections, uncountedKeys } from "../uncounted";
 import { holds } from "../versions";
 import { adapterOf, quantizationOf } from "./adapters";
 import { ResolveContext } from "./context";
@@ -18,7 +18,7 @@ import { accumulationOf, batchOf, globalBatch, sampleSizesOf } from "./data";
 import { evaluationOf, generationOf } from "./evaluation";
 import { float8Of } from "./float8";
 import { clippingOf, keptBatchesOf, loopOf } from "./loop";
-import { deviceOf, frozenPartsOf, modelOf, taskOf, worldSizeOf } from "./model";
+import { besideOf, deviceOf, frozenPartsOf, modelOf, taskOf, worldSizeOf } from "./model";
 import { resolveNnunet } from "./nnunet";
 import { paddingOf } from "./padding";
 import { parallelOf } from "./parallel";
@@ -85,6 +85,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   // The Trainer takes the labels that Liger's fused loss would need (transformers/trainer.py, compute_loss).
   const fusedLoss = fusedLossOf(c, trainer, model?.family) && labelSmoothing === 0;
   const chunkedLoss = chunkedLossOf(c);
+  const beside = besideOf(c);
   const pieceBytes = c.settings.number("loss_piece_bytes");
   // Weights stored in the dtype the framework computes in need no autocast.
   const pure = !c.trains && c.framework.part !== "engine" && loadDtype === precision;
@@ -147,6 +148,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           ...prunedOf(c),
           // Losses of their own never take Liger's: TRL leaves its layers only. SFT's is as good as fused.
           fusedLoss: fusedLoss && (spec === null || spec.kind === "sft"),
+          ...(beside === undefined ? {} : { beside }),
           ...(pieceBytes === undefined ? {} : { fusedPieceBytes: pieceBytes }),
           ...(chunkedLoss === null ? {} : { chunkedLoss }),
           fusedLayers: fusedLayersOf(c, model?.family),
@@ -170,7 +172,11 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
         };
   if (run !== null) supposePatterns(c, run);
   const uncounted = run === null ? [] : uncountedKeys(inputs);
-  if (uncounted.length > 0) c.suppose(say("assume.uncounted", { keys: uncounted.join(", ") }), uncounted[0]!);
+  if (uncounted.length > 0) {
+    const may = uncountedDirections(inputs);
+    const keys = uncounted.map((key) => (may[key] === undefined ? key : `${key} ${may[key] === "more" ? "↑" : "↓"}`));
+    c.suppose(say("assume.uncounted", { keys: keys.join(", ") }), uncounted[0]!);
+  }
   return c.resolution({ run, device, trainer, padding });
 }
 

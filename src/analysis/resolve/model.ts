@@ -12,7 +12,9 @@ import type { ModelFound } from "../model";
 import { overheadOn } from "../receipts";
 import type { Setting } from "../settings";
 import { isThinker } from "../trained-part";
+import { holds } from "../versions";
 import type { ResolveContext } from "./context";
+import { DTYPES } from "./precision";
 import { PROCESSED_SIDES } from "./sides";
 import type { Resolution } from "./types";
 
@@ -117,7 +119,9 @@ export function modelOf(c: ResolveContext): TrainingRun["model"] | null {
   if (model.own !== undefined) supposeTraced(c, model.own);
   if (isThinker(family)) c.suppose(say("assume.thinker"), "model");
   const other = c.settings.string("other_model");
-  if (other !== undefined) c.suppose(say("assume.other-model", { name: other }), "model");
+  const known = besideOf(c) !== undefined;
+  if (other !== undefined)
+    c.suppose(say(known ? "assume.other-weights" : "assume.other-model", { name: other }), "model");
   return { name: model.name, family, config: cropped(c, resized(c, model.config)), source: model.source };
 }
 
@@ -129,6 +133,16 @@ function supposeTraced(c: ResolveContext, { traced, changed }: NonNullable<Found
   else c.suppose(say("assume.traced", { entry: traced.entry, when }), "model");
   if (traced.loss !== "returned") c.suppose(say("assume.traced-loss", { loss: traced.loss }), "model");
   if (traced.holds.length > 0) c.suppose(say("assume.traced-holds", { conditions: traced.holds.join(", ") }), "model");
+}
+
+/** A model that the script's own trainer runs beside the trained one, where its size is known. */
+export function besideOf(c: ResolveContext): TrainingRun["beside"] {
+  const found = c.inputs.companions.get("other_model");
+  if (found?.kind !== "found" || found.parameters === undefined) return undefined;
+  const stored = String(found.config["torch_dtype"] ?? found.config["dtype"] ?? "float32");
+  const before = holds("transformers<5", c.libraries) ? "float32" : stored;
+  const dtype = DTYPES[(c.settings.string("other_model_dtype") ?? before).replace(/^torch\./, "")];
+  return { elements: found.parameters, dtype: dtype ?? "float32" };
 }
 
 /**

@@ -254,6 +254,8 @@ export const runSchema = z.object({
     .optional(),
   /** Keys of the run's documents that change memory and that the estimate leaves out; absent: none. */
   notCounted: z.array(z.string()).optional(),
+  /** Whether each of them likely needs more memory than the estimate says, or less; those that may do either are not in it. */
+  notCountedMay: z.record(z.string(), z.enum(["more", "less"])).optional(),
   assumptions: z.array(assumptionSchema),
   /** Releases that the estimate is of; `stated`: a file says so, else the newest known one is assumed. */
   releases: z.array(z.object({ library: z.string(), version: z.string(), stated: z.boolean() })).optional(),

@@ -143,6 +143,8 @@ export function loadModels(torch: Torch, setup: Setup, strategy: Strategy): Mode
     },
   };
   const model = withHead(torch, spec, loadModel(torch, graph, view, adapted), head, strategy.shardsParameters);
+  if (run.beside !== undefined)
+    torch.ledger.relabel(torch.empty("empty", [run.beside.elements], run.beside.dtype).storage.id, "weights");
   const companion = spec?.companion ?? null;
   const companionGraphs = companion === null ? undefined : graphsOf(family, companion.model.family);
   const companionAt = (sizes: RunSizes): Program | null =>

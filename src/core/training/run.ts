@@ -105,6 +105,8 @@ export interface TrainingRun {
   readonly fusedLoss: boolean;
   /** The fused loss has as many pieces as keep the float32 logits of one within these bytes; absent: Liger's own number. */
   readonly fusedPieceBytes?: number;
+  /** Another model whose weights lie on the device all the time, without gradients (a teacher); its forward is in the band. */
+  readonly beside?: { readonly elements: number; readonly dtype: DType };
   /** Absent or null: the model's own loss, over all logits at once. */
   readonly chunkedLoss?: ChunkedLossSpec | null;
   /** Liger's norms and gated activations too; as `fusedLoss` when absent (TRL's own chunked loss has only the loss). */

@@ -74,5 +74,21 @@ const RAISED_HEAD: EffectRule = {
   },
 };
 
-export const OF_DATA: readonly EffectRule[] = [ADAPTED_EXPERTS, MIXED_DTYPES, TAKEN_FOR];
+/** What another model's forward holds at the end: its logits, their log-softmax in float32, and the loss between both. */
+const LOGITS_BESIDE = 3;
+
+/** A model beside the trained one whose weights are counted: what its forward leaves for the loss is the script's own. */
+const BESIDE: EffectRule = {
+  id: "beside",
+  source: "transformers/trainer.py, compute_loss is the script's own; its teacher runs under torch.no_grad",
+  effects: ({ run: { beside, model, task, microBatchSize, sequenceLength } }) => {
+    if (beside === undefined) return [];
+    const { vocab_size: rows } = textConfig(model.config);
+    const logits = task === "causal-lm" && typeof rows === "number" ? microBatchSize * sequenceLength * rows : 0;
+    const moreBytes = LOGITS_BESIDE * logits * ELEMENT_BYTES.float32;
+    return [{ what: say("engine.beside"), settleWith: "model", moreBytes, lessBytes: 0 }];
+  },
+};
+
+export const OF_DATA: readonly EffectRule[] = [BESIDE, ADAPTED_EXPERTS, MIXED_DTYPES, TAKEN_FOR];
 export const OF_HEAD: readonly EffectRule[] = [RAISED_HEAD];

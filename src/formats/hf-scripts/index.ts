@@ -11,7 +11,7 @@ import { count, derived, schemaFormat, type View } from "../schema";
 import { TRL_KEYS } from "../trl/keys";
 import type { CarrierId, ConfigDocument, Format, LocatedSetting, SchemaId } from "../types";
 import { builtModel } from "./built";
-import { at } from "./called";
+import { at, keyword } from "./called";
 import { constructed } from "./construct";
 import { exampleSettings } from "./examples";
 import { freezingOf } from "./freezing";
@@ -149,7 +149,13 @@ function otherModels(python: PythonModule): readonly LocatedSetting[] {
   const other = [...parts].find((call) => call !== load && LOADS.test(call.callee));
   const name = other?.positional[0];
   if (other === undefined) return [];
-  return [at("other_model", other, name?.kind === "scalar" ? String(name.value) : other.callee)];
+  const dtype = keyword(other, "dtype")?.value ?? keyword(other, "torch_dtype")?.value;
+  return [
+    at("other_model", other, name?.kind === "scalar" ? String(name.value) : other.callee),
+    ...(dtype?.kind === "scalar" && typeof dtype.value === "string" && dtype.value !== "auto"
+      ? [at("other_model_dtype", other, dtype.value, dtype)]
+      : []),
+  ];
 }
 
 /** Trainers of texts' embeddings: a pair goes through the model text by text, as a reward model's does. */

@@ -46,6 +46,7 @@ export const ENGINE = {
   "engine.no-weight": "module {path} without a weight",
   "engine.no-tensor": "call of {path} without a tensor",
   "engine.not-alive": "value {name} is not alive",
+  "engine.beside": "the forward of the model beside is not counted",
   "engine.no-layer": "no layer for index {index}",
   "engine.block-inputs": "a block takes tensors only",
   "engine.fourier": "a Fourier transform in {dtype}: on CUDA it takes float32, and float16 over powers of two only",

@@ -40,6 +40,7 @@ export const ENGINE: Readonly<Record<keyof typeof EN, string>> = {
   "engine.no-weight": "模块 {path} 没有权重",
   "engine.no-tensor": "调用 {path} 时没有张量",
   "engine.not-alive": "值 {name} 已被释放",
+  "engine.beside": "旁边的模型的前向没有计入",
   "engine.no-layer": "没有编号为 {index} 的层",
   "engine.block-inputs": "层只接受张量",
   "engine.fourier": "{dtype} 下的傅里叶变换：CUDA 上只支持 float32，float16 仅限 2 的幂长度",
