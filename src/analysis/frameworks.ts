@@ -161,6 +161,7 @@ const ROWS: Readonly<Record<SchemaId, Framework>> = {
     trlDefaults: true,
     flavours: table({
       ...OF_TRL,
+      simpo: SIMPO,
       ppo: { kind: "ppo" },
       "online-dpo": { kind: "online-dpo" },
       xpo: { kind: "xpo" },

@@ -37,6 +37,7 @@ const NAMED: readonly (readonly [RegExp, string])[] = [
   [/^kto/i, "kto"],
   [/^orpo/i, "orpo"],
   [/^cpo/i, "cpo"],
+  [/^simpo/i, "simpo"],
   [/^reward|^rm$/i, "reward"],
   [/^grpo/i, "grpo"],
   [/^rloo/i, "rloo"],

@@ -37,6 +37,16 @@ describe("analysis: trainers of TRL", () => {
     assert.ok(own - without < 0.01 * WEIGHTS, `${own - without}`);
   });
 
+  it("SimPO keeps none, whichever trainer's keys say it", async () => {
+    const of = async (lines: string): Promise<string> => {
+      const { run } = await resolveFiles({ "dpo.yaml": `${DPO}${lines}` }, "dpo.yaml");
+      return `${run?.trainer?.kind} ${run?.trainer?.variant["loss"]} ${run?.trainer?.variant["reference"] ?? "none"}`;
+    };
+    assert.equal(await of("gamma_beta_ratio: 0.5\n"), "cpo simpo none");
+    assert.equal(await of("simpo_gamma: 0.5\nloss_type: simpo\n"), "cpo simpo none");
+    assert.equal(await of(""), "dpo sigmoid model");
+  });
+
   it("DPO holds the logits of chosen answers once more for their likelihood, before the fused head", async () => {
     const variant = async (version: string, more: string) => {
       const files = { "dpo.yaml": `${DPO}${more}`, "requirements.txt": `trl==${version}\n` };

@@ -204,6 +204,8 @@ export const TRAINER_MARKS: readonly { readonly trainer: string; readonly keys: 
   { trainer: "ppo", keys: ["num_ppo_epochs", "response_length", "reward_model_path", "kl_coef"] },
   { trainer: "gkd", keys: ["teacher_model_name_or_path", "lmbda", "seq_kd"] },
   { trainer: "kto", keys: ["desirable_weight", "undesirable_weight"] },
+  // SimPO's own trainer (princeton-nlp/SimPO, scripts/simpo_config.py) before TRL had its loss in CPO.
+  { trainer: "simpo", keys: ["gamma_beta_ratio"] },
   { trainer: "cpo", keys: ["cpo_alpha", "simpo_gamma"] },
   { trainer: "reward", keys: ["center_rewards_coefficient"] },
   {
