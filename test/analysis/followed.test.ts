@@ -147,6 +147,31 @@ ${TRAIN}`;
     assert.deepEqual(alone?.frozenParts?.toSorted(), ["language", "vision"]);
   });
 
+  it("arguments of classes that libraries make of the Trainer's, and TRL's ModelConfig", async () => {
+    const other = `${HEAD}from optimum.onnxruntime import ORTTrainer, ORTTrainingArguments
+${LOAD}args = ORTTrainingArguments("out", per_device_train_batch_size=16)
+ORTTrainer(model=model, args=args).train()
+`;
+    assert.equal((await trained(other))?.microBatchSize, 16);
+    const config = `from trl import GRPOConfig, GRPOTrainer, ModelConfig, get_peft_config
+m = ModelConfig(model_name_or_path="Qwen/Qwen3-0.6B", use_peft=True, lora_r=4, lora_target_modules=["q_proj"])
+args = GRPOConfig("out", per_device_train_batch_size=8)
+GRPOTrainer(model=m.model_name_or_path, reward_funcs=[f], args=args, peft_config=get_peft_config(m)).train()
+`;
+    const run = await trained(config);
+    assert.deepEqual([run?.adapter?.type, run?.adapter?.rank, run?.adapter?.targetModules], ["lora", 4, ["q_proj"]]);
+  });
+
+  it("a loop beside a trainer is another training", async () => {
+    const text = `${HEAD}from torch.utils.data import DataLoader
+${LOAD}${TRAIN}loader = DataLoader(data, batch_size=64, shuffle=True)
+for batch in loader:
+    loss = model(**batch).loss
+    loss.backward()
+`;
+    assert.equal((await trained(text))?.microBatchSize, 2);
+  });
+
   it("a notebook with large outputs is found with its folder", async () => {
     const cells = [{ cell_type: "code", source: HEAD + LOAD + TRAIN, outputs: [{ data: "x".repeat(2 << 20) }] }];
     const analyzer = createAnalyzer(memoryRuntime({ "n/train.ipynb": JSON.stringify({ cells, nbformat: 4 }) }));

@@ -263,8 +263,8 @@ function shell(id: SchemaId): Format {
   };
 }
 
-/** The Trainer's arguments, and those of sentence-transformers', which add nothing that takes memory. */
-const TRAINING_CALL = /(?:^|\.)(?:Seq2Seq|SentenceTransformer|SparseEncoder|CrossEncoder)?TrainingArguments$/;
+/** The Trainer's arguments, and the classes that libraries and scripts make of them (`Seq2Seq…`, `SentenceTransformer…`, `ORT…`). */
+const TRAINING_CALL = /(?:^|\.)\w{0,40}TrainingArguments$/;
 /** Trainers of TRL 0.12 to 1.16, by what their classes begin with. */
 const TRL_TRAINERS = [
   ..."SFT DPO ORPO KTO CPO Reward PPO PPOv2 RLOO GRPO GKD BCO XPO NashMD OnlineDPO AlignProp DDPO IterativeSFT PRM".split(
@@ -306,7 +306,9 @@ function pythonViews(document: ConfigDocument): readonly View[] {
   const { python } = document.parsed;
   if (python === undefined) return [];
   const training = trainingOf(python);
-  const loader = backwardCall(python) === undefined ? undefined : trainingLoader(python);
+  // Where a trainer runs, a loop beside it is another training.
+  const ownLoop = backwardCall(python) !== undefined && !hasTrainer(python);
+  const loader = ownLoop ? trainingLoader(python) : undefined;
   const isRead = (call: PythonCall) => call === training.load || call === loader || reaches(training, call);
   return pythonView(document, CALLS, isRead).map((view) => {
     const lora = python.calls.some(

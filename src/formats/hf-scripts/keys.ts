@@ -149,6 +149,16 @@ export const CALL_KEYS: readonly KeySpec[] = [
   }),
   memory("loader.batch_size", "micro_batch_size", "integer", "micro-batch", { min: 1 }),
   memory("model_args.model_name_or_path", "model", "string", "model", { link: "model" }),
+  // TRL's ModelConfig, of which `get_peft_config` makes the adapter (trl/trainer/utils.py).
+  memory("model_args.use_peft", "use_peft", "boolean", "adapter", {
+    also: [{ name: "adapter", means: onlyWhenOn("lora"), only: true }],
+  }),
+  memory("model_args.lora_r", "lora_rank", "integer", "rank", { min: 1 }),
+  memory("model_args.lora_alpha", "lora_alpha", "number", "alpha"),
+  memory("model_args.lora_dropout", "lora_dropout", "number", "dropout", { min: 0, max: 1 }),
+  memory("model_args.lora_target_modules", "lora_target_modules", "any", "targets", { nullable: true }),
+  memory("model_args.attn_implementation", "attention", "string", "attention", { nullable: true }),
+  memory("model_args.dtype", "load_dtype", "string", "load", { aliases: ["model_args.torch_dtype"], nullable: true }),
 ];
 
 /** Keywords of a Python file that trains with TRL or with the plain Trainer. */
