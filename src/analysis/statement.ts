@@ -7,6 +7,7 @@ import { isCountOpen } from "./gpu-count";
 import { deviceLabel, gib, type Locale, size, t } from "./messages";
 import type { Resolution } from "./resolve";
 import type { Variant } from "./run-analysis";
+import { verdictOf } from "./verdict";
 
 /** Common cards, smallest first, and whether the verdict on each would be that the run fits. */
 export function fitsOn(estimate: Estimate): NonNullable<ReportRun["fitsOn"]> {
@@ -14,8 +15,14 @@ export function fitsOn(estimate: Estimate): NonNullable<ReportRun["fitsOn"]> {
     name: device.name,
     memoryBytes: device.memoryBytes,
     usableBytes: usableBytes(device),
-    fits: estimate.band.highBytes <= usableBytes(device),
+    ...judgedOn(estimate, usableBytes(device)),
   }));
+}
+
+/** The verdict that the run would have on a card, and whether it is the best one. */
+export function judgedOn(estimate: Estimate, usable: number) {
+  const verdict = verdictOf(estimate, usable);
+  return verdict === "unknown" ? { fits: false } : { fits: verdict === "fits", verdict };
 }
 
 /** The first card of {@link fitsOn} that the run fits; undefined when none is large enough. */

@@ -203,6 +203,7 @@ export const en = {
   "devices.fill": "Filled",
   "devices.verdict": "Verdict",
   "devices.fits": "fits",
+  "devices.tight": "tight",
   "devices.doesNotFit": "does not fit",
   "devices.current": "chosen",
   "compare.ask": "Compare more: largest batch, speed, several cards, slices",

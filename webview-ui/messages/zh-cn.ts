@@ -204,6 +204,7 @@ export const zhCn: MessageTable = {
   "devices.fill": "占用",
   "devices.verdict": "结论",
   "devices.fits": "放得下",
+  "devices.tight": "勉强",
   "devices.doesNotFit": "放不下",
   "devices.current": "已选",
   "compare.ask": "更多对比：最大微批大小、速度、多卡、切片",

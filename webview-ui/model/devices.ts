@@ -5,7 +5,7 @@ import { usableBytes } from "./bar";
 export interface DeviceRow {
   readonly name: string;
   readonly memoryBytes: number;
-  readonly fits: boolean;
+  readonly verdict: "fits" | "tight" | "does-not-fit";
   /** Usable memory of the card less the peak; negative when it does not fit. */
   readonly headroomBytes: number;
   /** Peak over the card's usable memory, 0..; more than 1 does not fit. */
@@ -20,14 +20,20 @@ export function devicesOf(run: ReportRun): readonly DeviceRow[] {
   if (cards.length === 0) return [];
   const { name, memoryBytes } = run.devices;
   if (name !== null && memoryBytes !== null && cards.every((card) => card.name !== name)) {
-    cards.push({ name, memoryBytes, usableBytes: usableBytes(run) ?? memoryBytes, fits: run.verdict === "fits" });
+    cards.push({
+      name,
+      memoryBytes,
+      usableBytes: usableBytes(run) ?? memoryBytes,
+      fits: run.verdict === "fits",
+      ...(run.verdict === "unknown" ? {} : { verdict: run.verdict }),
+    });
   }
   return cards
     .sort((a, b) => a.memoryBytes - b.memoryBytes)
     .map((card) => ({
       name: card.name,
       memoryBytes: card.memoryBytes,
-      fits: card.fits,
+      verdict: card.verdict ?? (card.fits ? "fits" : "does-not-fit"),
       headroomBytes: (card.usableBytes ?? card.memoryBytes) - used,
       fill: used / Math.max(1, card.usableBytes ?? card.memoryBytes),
       current: card.name === run.devices.name,

@@ -3,7 +3,7 @@ import type { ReportCompared, ReportRun } from "../../src/core/report/schema";
 import { h, type PageNode } from "../dom/node";
 import { deltaGib, gib, integer, shortDevice } from "../model/format";
 import type { View } from "./context";
-import { deviceButton, devicesView } from "./devices";
+import { deviceButton, devicesView, FITS } from "./devices";
 import { icon } from "./icons";
 
 const KINDS = ["card", "slice", "several"] as const;
@@ -79,6 +79,7 @@ function comparedTable(view: View, run: ReportRun, lines: readonly ReportCompare
 
 function comparedRow(view: View, run: ReportRun, line: ReportCompared): PageNode {
   const { t } = view;
+  const fit = FITS[line.verdict ?? (line.fits ? "fits" : "does-not-fit")];
   const name = shortDevice(line.name);
   const current = line.kind === "card" && line.name === run.devices.name;
   return h(
@@ -103,12 +104,7 @@ function comparedRow(view: View, run: ReportRun, line: ReportCompared): PageNode
       null,
       line.relativeSpeed === null ? "–" : t("compare.factor", { factor: speed(line.relativeSpeed, t.locale) }),
     ),
-    h(
-      `td.fit.${line.fits ? "good" : "bad"}`,
-      null,
-      icon(line.fits ? "good" : "bad"),
-      h("span.verdict-word", null, t(line.fits ? "devices.fits" : "devices.doesNotFit")),
-    ),
+    h(`td.fit.${fit.tone}`, null, icon(fit.tone), h("span.verdict-word", null, t(fit.word))),
   );
 }
 

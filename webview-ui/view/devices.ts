@@ -19,6 +19,13 @@ export function deviceButton({ t, send }: View, label: string, device: string): 
   );
 }
 
+/** How a verdict on a card is shown. */
+export const FITS = {
+  fits: { tone: "good", word: "devices.fits" },
+  tight: { tone: "warn", word: "devices.tight" },
+  "does-not-fit": { tone: "bad", word: "devices.doesNotFit" },
+} as const;
+
 /** null when the report compares no cards. */
 export function devicesView(view: View, run: ReportRun): PageNode | null {
   const { t } = view;
@@ -60,15 +67,10 @@ export function devicesView(view: View, run: ReportRun): PageNode | null {
           h(
             "td.number.share",
             null,
-            meter(row.fill, row.fits ? "good" : "bad"),
+            meter(row.fill, FITS[row.verdict].tone),
             h("span", null, percent(row.fill, t.locale)),
           ),
-          h(
-            `td.fit.${row.fits ? "good" : "bad"}`,
-            null,
-            icon(row.fits ? "good" : "bad"),
-            t(row.fits ? "devices.fits" : "devices.doesNotFit"),
-          ),
+          h(`td.fit.${FITS[row.verdict].tone}`, null, icon(FITS[row.verdict].tone), t(FITS[row.verdict].word)),
         ),
       ),
     ),

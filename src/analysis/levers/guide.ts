@@ -34,10 +34,12 @@ export function comparisonOf(analysis: RunAnalysis): readonly ReportCompared[] |
 }
 
 function comparedLine(line: ComparedDevice, against: number | null): ReportCompared {
-  const { device, samplesRate, ...rest } = line;
+  const { device, samplesRate, lowBytes, ...rest } = line;
+  const verdict = rest.fits ? "fits" : lowBytes > rest.usableBytes ? "does-not-fit" : "tight";
   const speed = samplesRate === null || against === null ? null : samplesRate / against;
   return {
     ...rest,
+    verdict,
     name: device.name,
     memoryBytes: device.memoryBytes,
     relativeSpeed: speed === null ? null : Number(speed.toPrecision(3)),

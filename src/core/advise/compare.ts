@@ -36,6 +36,8 @@ export interface ComparedDevice {
   /** What sets the line apart from the run's own card. */
   readonly kind: "card" | "slice" | "several";
   readonly usedPeakBytes: number;
+  /** Where the band begins. */
+  readonly lowBytes: number;
   readonly usableBytes: number;
   /** As the verdict would say it: the whole band is within what is usable. */
   readonly fits: boolean;
@@ -65,6 +67,7 @@ export function compareForRun(run: TrainingRun, estimate: EstimateFunction): rea
         count,
         kind,
         usedPeakBytes: found.usedPeakBytes,
+        lowBytes: found.band.lowBytes,
         usableBytes: usable,
         fits: found.band.highBytes <= usable,
         largestBatch: largestMicroBatch(moved, shared, usable)?.value ?? null,

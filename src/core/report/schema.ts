@@ -91,6 +91,9 @@ const limitsSchema = z.object({
   devices: reached.nullable(),
 });
 
+/** A verdict on a card. */
+const judged = z.enum(["fits", "tight", "does-not-fit"]);
+
 export const comparedSchema = z.object({
   name: z.string(),
   count: z.number().int(),
@@ -99,6 +102,7 @@ export const comparedSchema = z.object({
   usableBytes: bytes,
   usedPeakBytes: bytes,
   fits: z.boolean(),
+  verdict: judged.optional(),
   largestBatch: z.number().int().nullable(),
   /** Tokens per second of all its cards over those of the chosen GPU (of the first line when none is chosen). */
   relativeSpeed: z.number().nullable(),
@@ -250,7 +254,15 @@ export const runSchema = z.object({
   }),
   /** Common cards and whether this run fits each, smallest first; given with every estimate. */
   fitsOn: z
-    .array(z.object({ name: z.string(), memoryBytes: bytes, usableBytes: bytes.optional(), fits: z.boolean() }))
+    .array(
+      z.object({
+        name: z.string(),
+        memoryBytes: bytes,
+        usableBytes: bytes.optional(),
+        fits: z.boolean(),
+        verdict: judged.optional(),
+      }),
+    )
     .optional(),
   /** Keys of the run's documents that change memory and that the estimate leaves out; absent: none. */
   notCounted: z.array(z.string()).optional(),
