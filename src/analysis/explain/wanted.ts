@@ -31,7 +31,7 @@ function isPlumbing({ file }: Frame): boolean {
 }
 
 /** Frames whose names say what was called, counted from the innermost. */
-const INNERMOST = 3;
+const INNERMOST = 2;
 
 function namesIn(frames: readonly Frame[]): Set<string> {
   return new Set(frames.flatMap(({ code, name }) => [...(code.match(NAME) ?? []), name]));
@@ -53,6 +53,7 @@ export function wantedOf(failure: Failure): Wanted {
     phases: phases !== null && phases.length === 0 ? null : phases,
     ofLoss: part === "loss",
     names: namesIn(frames),
-    called: namesIn(frames.slice(-INNERMOST)),
+    // What is plumbing on the way is the cause at its end: accelerate raises a model's outputs to float32 itself.
+    called: namesIn(failure.frames.slice(-INNERMOST)),
   };
 }

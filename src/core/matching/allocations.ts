@@ -53,16 +53,21 @@ const SLACK_SHARE = 0.02;
 /** Blocks of one group that are remembered, to name parameters. */
 const MOST_IDS = 64;
 
-const SCORES = { phase: 6, otherPhase: -6, loss: 3, alive: 4, module: 1.5, lastModule: 2, operator: 3 } as const;
+const SCORES = { phase: 6, otherPhase: -6, loss: 3, alive: 5, module: 1.5, calledModule: 2.5, operator: 2.5 } as const;
 
 function starred(scope: string): string {
   return scope.replace(/\.\d+(?=\.|$)/g, ".*");
 }
 
-/** How near what was alive is to what was said: 1 within what the stream leaves out, falling to 0 at a quarter off. */
+/**
+ * How near what was alive is to what was said, from 0 to 1: three quarters for being within what the stream leaves out, falling
+ * to nothing at a quarter off; the rest for being as said, which tells neighbours apart where nothing is left out.
+ */
 function nearness(alive: number, said: Interval): number {
-  const off = Math.max(0, Math.abs(alive - said.bytes) - said.within - SLACK_BYTES - SLACK_SHARE * said.bytes);
-  return Math.max(0, 1 - off / (0.25 * Math.max(said.bytes, 1)));
+  const off = Math.max(0, Math.abs(alive - said.bytes) - said.within);
+  const beyond = Math.max(0, off - SLACK_BYTES - SLACK_SHARE * said.bytes);
+  const rough = Math.max(0, 1 - beyond / (0.25 * Math.max(said.bytes, 1)));
+  return 0.75 * rough + 0.25 * Math.exp(-off / SLACK_BYTES);
 }
 
 interface Group extends Omit<Allocation, "score" | "aliveBytes" | "count" | "parameters"> {
@@ -146,8 +151,9 @@ function scoreOf(group: Group, wanted: Wanted): number {
   if (wanted.phases !== null) score += wanted.phases.includes(phase) ? SCORES.phase : SCORES.otherPhase;
   if (wanted.ofLoss && kind === "logits-and-loss") score += SCORES.loss;
   const modules = scope.split(".").filter((name) => name !== "*" && name !== "");
-  for (const [index, name] of modules.entries())
-    if (wanted.names.has(name)) score += index === modules.length - 1 ? SCORES.lastModule : SCORES.module;
+  for (const name of modules)
+    if (wanted.called.has(name)) score += SCORES.calledModule;
+    else if (wanted.names.has(name)) score += SCORES.module;
   if (wordsOfOperator(operator).some((word) => wanted.called.has(word))) score += SCORES.operator;
   return score;
 }

@@ -2,7 +2,8 @@
 import { table } from "../../terms/table";
 
 const PRODUCTS = ["linear", "Linear", "matmul", "mm", "bmm", "addmm", "baddbmm", "einsum", "conv1d", "Conv1D"];
-const CASTS = ["float", "to", "half", "bfloat16", "type_as", "_to_copy", "autocast"];
+/** Autocast casts inside of the products that it lowers. */
+const CASTS = ["float", "to", "half", "bfloat16", "type_as", "_to_copy", "autocast", ...PRODUCTS];
 const LOSS = ["cross_entropy", "log_softmax", "nll_loss", "loss_fct", "loss_function", "CrossEntropyLoss"];
 
 /** Operators whose name is not the word that calls them. */
