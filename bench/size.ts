@@ -5,9 +5,9 @@ import { deflateRawSync } from "node:zlib";
 
 const MODELS = join(__dirname, "..", "models");
 
-/** Bytes of the catalogue and of all graphs, trainers' too, each compressed as the package does (scripts/package.mjs). */
+/** Bytes of the catalogue and of all graphs, those of trainers and of earlier releases, too, each compressed as the package does (scripts/package.mjs). */
 export function modelDataBytes(): number {
-  const graphs = ["graphs", "parts", "trainers"].flatMap((folder) =>
+  const graphs = ["graphs", "parts", "releases", "trainers"].flatMap((folder) =>
     readdirSync(join(MODELS, folder)).map((name) => join(folder, name)),
   );
   return ["catalogue.json", ...graphs]

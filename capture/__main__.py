@@ -87,10 +87,23 @@ def earlier(args):
                         traceback.print_exc()
         if not found:
             continue
-        content = {"family": name, **facts(name, FAMILIES[name], found), "head": None, "graphs": found}
+        try:
+            own = facts(name, FAMILIES[name], found)
+        except Exception as error:  # what its class fills in is then taken to be what the newest one does
+            print(f"{name}: {type(error).__name__}: {str(error)[:300]}", file=sys.stderr)
+            own = {"defaults": {}, "derived": {}}
+        content = {"family": name, **own, "head": None, "graphs": found}
         text = json.dumps(embedders.mark(name, mark(name, content)))
         (out / f"{name}.json").write_text(text.replace("-Infinity", "-3.4e+38").replace("Infinity", "3.4e+38"))
         print(f"{'.'.join(map(str, VERSION))} {name}: {len(found)} graphs, {time.time() - started:.0f} s", flush=True)
+    return 0
+
+
+def pack_earlier(args):
+    """models/releases/transformers.json from the folder of `earlier`."""
+    from .storing.earlier import write
+
+    write(args.folder)
     return 0
 
 
@@ -237,6 +250,9 @@ def main():
     o.add_argument("--out", type=pathlib.Path, required=True, help="a folder outside of the repository, one more inside for each release")
     o.add_argument("--trace", action="store_true", help="print the Python traceback of a failure")
     o.set_defaults(run=earlier)
+    q = commands.add_parser("pack-earlier", help="write models/releases/transformers.json from the folder of `earlier`")
+    q.add_argument("folder", type=pathlib.Path)
+    q.set_defaults(run=pack_earlier)
     f = commands.add_parser("families", help="write models/FAMILIES.md: what is captured, and why the rest is not")
     f.set_defaults(run=families)
     p = commands.add_parser("pack", help="write models/parts/*.json, the tables that files of graphs go on from, and every file anew")

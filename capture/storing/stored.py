@@ -37,13 +37,21 @@ def body_of(like):
     return json.loads((PARTS / f"{like}.json").read_text()).get("root") if like else None
 
 
-def shortest(content):
-    """The stored text that goes on from whichever table makes it shortest once it is compressed."""
-    texts = [text_of(content), *(text_of(content, table.stem) for table in sorted(PARTS.glob("*.json")))]
+def shortest(content, told=None):
+    """The stored text that goes on from whichever table makes it shortest once it is compressed.
+
+    `told` says a file's graphs, given what they call the body: those of one family unless it is given.
+    """
+    texts = [text_of(content, like, told or family_told) for like in (None, *(table.stem for table in sorted(PARTS.glob("*.json"))))]
     return min(texts, key=lambda text: len(zlib.compress(text.encode(), 9)))
 
 
-def text_of(content, like=None):
+def family_told(content, body):
+    """The graphs of a family with their values and the body of the model named as they are stored."""
+    return unnamed_all([functions_told(graph, relative) for graph in content["graphs"]], body)
+
+
+def text_of(content, like=None, told=family_told):
     """The stored text, which goes on from the table `like` where that is named: `{"same": n}` stands for the n-th part of `parts`, which may hold earlier parts itself, and
     `{"run": [n, k, count]}` in a list for so many items of the n-th part from its k-th on. `~` stands for the body's name, which the graph says where the table has another."""
     seen, parts, numbers = Counter(), [], {}
@@ -109,7 +117,7 @@ def text_of(content, like=None):
     before = parts_of(like) if like else []
     for number, part in enumerate(before):
         known_as(_json(part), [_json(v) for v in part] if isinstance(part, list) else None, number)
-    content = {**content, "graphs": unnamed_all([_functions(graph, relative) for graph in content["graphs"]], body_of(like))}
+    content = {**content, "graphs": told(content, body_of(like))}
     for value in content.values():
         count(value)
     body = {k: [stored(one) for one in v] if isinstance(v, list) else stored(v) for k, v in content.items() if k not in ("schema", "like")}
@@ -122,7 +130,7 @@ def content_of(text):
     like = data.pop("like", None)
     parts = _whole(data.pop("parts"), parts_of(like) if like else [])
     content = _placed(data, parts)
-    return {**content, "graphs": [_functions(named(graph, body_of(like)), absolute) for graph in content["graphs"]]}
+    return {**content, "graphs": [functions_told(named(graph, body_of(like)), absolute) for graph in content["graphs"]]}
 
 
 def _whole(own, before):
@@ -148,7 +156,7 @@ def _stretch(item, parts):
     return parts[n][k : k + count]
 
 
-def _functions(graph, told):
+def functions_told(graph, told):
     """The graph with each of its functions as `told` says it."""
     held = {k: [told(f) for f in v] if k == "blocks" else told(v) for k, v in graph.items() if k in ("main", "blocks", "after")}
     return {**graph, **held}

@@ -1,4 +1,5 @@
 /** The analyzer: documents in, immutable analyses out. All reading goes through the runtime. */
+import { earlierGraphs } from "../core/graph/earlier";
 import { familyGraphs, type ReadTable, trainerGraphs, withTable } from "../core/graph/stored";
 import type { FamilyGraphs, TrainerGraph } from "../core/graph/types";
 import type { ReportEdit } from "../core/report/schema";
@@ -12,7 +13,7 @@ import { formatByGroups } from "./compose";
 import { analysedDocument, emptyAnalysis } from "./document";
 import { Estimator } from "./estimator";
 import { type Naming, namedConfig } from "./hydra-program";
-import { foldersAbove, gather, workspaceFolderOf } from "./inputs";
+import { foldersAbove, type GraphsAsked, gather, workspaceFolderOf } from "./inputs";
 import { startedConfig } from "./launch";
 import { type Locale, localeOf, t } from "./messages";
 import { withPinsHelp } from "./pins-help";
@@ -26,6 +27,7 @@ import { Stopped } from "./stopped";
 import { DocumentStore, LoadedDocument } from "./store";
 import { baseName, normalise, parentOf } from "./uris";
 import { namesAnother, nearestFirst, partOf, walk } from "./users";
+import { isOlder, mayDiffer } from "./versions";
 
 /** Files a search through a workspace looks at, and candidates it follows, at most. */
 const MOST_DISCOVERED = 5000;
@@ -50,6 +52,8 @@ class AnalyzerOfRuntime implements Analyzer {
   private readonly estimator = new Estimator();
   private readonly graphs = new Map<string, Promise<FamilyGraphs | undefined>>();
   private readonly trainers = new Map<string, Promise<readonly TrainerGraph[]>>();
+  /** What earlier releases of transformers do otherwise. */
+  private earlier: Promise<string | undefined> | undefined;
   private catalogue: Promise<Catalogue> | undefined;
 
   constructor(private readonly runtime: Runtime) {
@@ -124,7 +128,7 @@ class AnalyzerOfRuntime implements Analyzer {
       runtime: this.runtime,
       store,
       catalogue: await this.catalogue,
-      graphs: (family, losses) => this.graphsOf(family, losses),
+      graphs: (family, asked) => this.graphsOf(family, asked),
       modelOverride: options.set?.["model"],
       program: reading.program,
     });
@@ -189,19 +193,43 @@ class AnalyzerOfRuntime implements Analyzer {
   }
 
   /** Graphs of a family, read once; with the losses of trainers only where a run may need them. */
-  private graphsOf(family: string, losses: string | null): Promise<FamilyGraphs | undefined> {
-    const key = `${family} ${losses}`;
+  private graphsOf(family: string, asked: GraphsAsked): Promise<FamilyGraphs | undefined> {
+    const transformers = asked.transformers !== null && mayDiffer(asked.transformers) ? asked.transformers : null;
+    const key = `${family} ${asked.losses} ${transformers}`;
     let found = this.graphs.get(key);
     if (found === undefined) {
-      found = losses === null ? this.readGraphs(family) : this.withLosses(family, losses);
+      found =
+        asked.losses !== null
+          ? this.withLosses(family, asked.losses, transformers)
+          : transformers === null
+            ? this.readGraphs(family)
+            : this.ofRelease(family, transformers);
       this.graphs.set(key, found);
     }
     return found;
   }
 
-  private async withLosses(family: string, losses: string): Promise<FamilyGraphs | undefined> {
-    const [graphs, trainers] = await Promise.all([this.graphsOf(family, null), this.trainerGraphs(losses)]);
+  private async withLosses(
+    family: string,
+    losses: string,
+    transformers: string | null,
+  ): Promise<FamilyGraphs | undefined> {
+    const [graphs, trainers] = await Promise.all([
+      this.graphsOf(family, { losses: null, transformers }),
+      this.trainerGraphs(losses),
+    ]);
     return graphs && { ...graphs, trainers };
+  }
+
+  /** A family's graphs with what the release did otherwise. */
+  private async ofRelease(family: string, transformers: string): Promise<FamilyGraphs | undefined> {
+    const newest = await this.graphsOf(family, { losses: null, transformers: null });
+    this.earlier ??= this.runtime.readModelData("releases/transformers.json").catch(() => undefined);
+    const text = await this.earlier;
+    if (newest === undefined || text === undefined) return newest;
+    return withTable(text, this.readTable, (stored, table) =>
+      earlierGraphs(newest, stored, table, (release) => isOlder(transformers, release)),
+    );
   }
 
   private async readGraphs(family: string): Promise<FamilyGraphs | undefined> {

@@ -22,7 +22,7 @@ import type { Catalogue } from "./catalogue";
 import { codedModel } from "./coded-model";
 import { type Composition, compose } from "./compose";
 import type { CommandLine } from "./compose/overrides";
-import { type Framework, frameworkOf } from "./frameworks";
+import { type Framework, frameworkOf, standsFor } from "./frameworks";
 import type { Naming } from "./hydra-program";
 import { findCommand, type Launch, launchOf, namesFile, startedConfig } from "./launch";
 import { findModel, type ModelFound } from "./model";
@@ -87,12 +87,20 @@ export interface RunInputs {
   readonly used?: boolean;
 }
 
+/** Which of a family's graphs are asked for. */
+export interface GraphsAsked {
+  /** With the trainers' losses of that file of `models/trainers`. */
+  readonly losses: string | null;
+  /** Of the code of this release of transformers; null: of code that is not transformers', for which the newest stands. */
+  readonly transformers: string | null;
+}
+
 export interface GatherContext {
   readonly runtime: Runtime;
   readonly store: DocumentStore;
   readonly catalogue: Catalogue;
-  /** Graphs of a family; `losses`: with the trainers' losses of that file of `models/trainers`. */
-  readonly graphs: (family: string, losses: string | null) => Promise<FamilyGraphs | undefined>;
+  /** Graphs of a family. */
+  readonly graphs: (family: string, of: GraphsAsked) => Promise<FamilyGraphs | undefined>;
   /** `model` of the overrides, when the person tries another one. */
   readonly modelOverride: string | undefined;
   /** The Hydra program that names the document, when the run is reached from there. */
@@ -298,7 +306,9 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
   }
   if (pinned !== undefined) documents.push(pinned.document);
   const family = model?.kind === "found" ? String(model.config["model_type"]) : undefined;
-  const losses = lossesOf({ main, format }, before, librariesOf(before, frameworkOf(format)))?.file ?? null;
+  const libraries = librariesOf(before, frameworkOf(format));
+  const losses = lossesOf({ main, format }, before, libraries)?.file ?? null;
+  const transformers = standsFor(frameworkOf(format), before) === undefined ? libraries.transformers : null;
   const companions = new Map<string, ModelFound>();
   for (const setting of losses === null ? BESIDE_ANY : COMPANIONS) {
     const named = before.string(setting);
@@ -311,8 +321,8 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
       }));
     if (found) companions.set(setting, found);
   }
-  const trained = family === undefined ? undefined : await graphsFor(family, model, losses, context);
-  const beside = await Promise.all([...companions.values()].map((one) => ownGraphs(one, context)));
+  const trained = family === undefined ? undefined : await graphsFor(family, model, { losses, transformers }, context);
+  const beside = await Promise.all([...companions.values()].map((one) => ownGraphs(one, transformers, context)));
   const graphs =
     trained && beside.length > 0 ? { ...trained, beside: beside.filter((one) => one !== undefined) } : trained;
   const receipts = await findReceipts(folders, store, dependencies);
@@ -349,24 +359,29 @@ const COMPANIONS: readonly SettingName[] = [
 ];
 
 /** Graphs of a model that is not trained; it has no relative's. */
-async function ownGraphs(model: ModelFound, context: GatherContext): Promise<FamilyGraphs | undefined> {
-  return model.kind === "found" ? context.graphs(String(model.config["model_type"]), null) : undefined;
+async function ownGraphs(
+  model: ModelFound,
+  transformers: string | null,
+  context: GatherContext,
+): Promise<FamilyGraphs | undefined> {
+  if (model.kind !== "found") return undefined;
+  return context.graphs(String(model.config["model_type"]), { losses: null, transformers });
 }
 
 /** The model's own graphs, or those of the captured family nearest to it. */
 async function graphsFor(
   family: string,
   model: ModelFound | undefined,
-  losses: string | null,
+  asked: GraphsAsked,
   context: GatherContext,
 ): Promise<FamilyGraphs | undefined> {
   const written = model?.kind === "found" ? WRITTEN[family]?.(model.config) : null;
   if (family === NNUNET || (written !== null && written !== undefined)) return written ?? undefined;
   if (model?.kind === "found" && model.own !== undefined) return model.own.graphs;
-  const own = await context.graphs(family, losses);
+  const own = await context.graphs(family, asked);
   if (own !== undefined || model?.kind !== "found") return own;
   for (const relative of [innerFamilyOf(model.config), relativeOf(model.config)]) {
-    const graphs = relative === undefined ? undefined : await context.graphs(relative, losses);
+    const graphs = relative === undefined ? undefined : await context.graphs(relative, asked);
     if (graphs !== undefined) return graphs;
   }
   return undefined;

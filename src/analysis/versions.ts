@@ -24,6 +24,9 @@ export function standardLibraries({ pins }: Pick<Framework, "pins">): Versions {
   return { ...NEWEST, ...pins };
 }
 
+/** From this release of transformers on, what the newest one does stands for it (`capture/storing/earlier.py`, UNTIL). */
+const RECORDED_UNTIL = "4.54";
+
 export type Library = keyof Versions;
 export const LIBRARIES = Object.keys(NEWEST) as Library[];
 
@@ -45,6 +48,16 @@ function compareVersions(a: string, b: string): number {
     if (difference !== 0) return difference;
   }
   return 0;
+}
+
+/** Whether release `a` is older than `b`. */
+export function isOlder(a: string, b: string): boolean {
+  return compareVersions(a, b) < 0;
+}
+
+/** Whether the code of a release of transformers may be another than the newest one's, by what was recorded of earlier ones. */
+export function mayDiffer(transformers: string): boolean {
+  return isOlder(transformers, RECORDED_UNTIL);
 }
 
 /** Whether a condition of a table of keys (`transformers<5`, `torch>=2.8`) holds. */

@@ -85,7 +85,7 @@ describe("analysis: a loop of one's own", () => {
   it("keeps a cache in models that write, unless something switches it off", async () => {
     const load = 'AutoModelForCausalLM.from_pretrained("./model")';
     const writes = async (script: Script, config = TINY_LLAMA) =>
-      (await runOf({ load, config, ...script })).loop?.keepsCache === "copies";
+      (await runOf({ load, config, ...script })).keepsCache === "copies";
     assert.equal(await writes({}), true);
     assert.equal(await writes({ head: "model.config.use_cache = False" }), false);
     assert.equal(await writes({ head: "model.gradient_checkpointing_enable()" }), false);
@@ -112,7 +112,7 @@ for batch in loader:
     const files = { "train.py": text, "model/config.json": JSON.stringify(TINY_LLAMA) };
     const kept = async (transformers: string) => {
       const inputs = await gatherFiles({ ...files, "requirements.txt": `transformers==${transformers}\n` }, "train.py");
-      return resolveRun(inputs, {}).run?.loop?.keepsCache;
+      return resolveRun(inputs, {}).run?.keepsCache;
     };
     assert.deepEqual([await kept("4.51.3"), await kept("4.56.0")], ["as-made", "copies"]);
   });

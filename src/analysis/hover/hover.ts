@@ -23,6 +23,7 @@ import { statementOf } from "../statement";
 import { uncountedKeys } from "../uncounted";
 import { baseName } from "../uris";
 import { needsMore } from "../verdict";
+import { mayDiffer, NEWEST } from "../versions";
 import { ALIASES, CURVES, type Curve } from "./curves";
 import { FIT_SIGNS, fitOf, type HoverPicture, pictureOf } from "./picture";
 
@@ -397,7 +398,9 @@ function assumptionsLine(analysis: RunAnalysis): string | undefined {
   const supposed = base.resolution.suppositions.map((supposition) => markdown(supposition.message, locale));
   const engine = (base.estimate?.assumptions ?? []).map(({ what }) => markdown(what, locale));
   const releases = releasesOf(analysis.inputs, base.resolution);
-  const taken = releases.filter(({ stated }) => !stated).map(({ library, version }) => `${library} ${version}`);
+  const named = ({ library, version }: (typeof releases)[number]): string =>
+    `${library} ${version}${library === "transformers" ? standing(analysis) : ""}`;
+  const taken = releases.filter(({ stated }) => !stated).map(named);
   const said = [t(locale, "hover.assumes", { list: [...supposed, ...engine, ...taken].join(", ") })];
   const sources = (["model", "sequence_length", "world_size", "zero_stage"] as const).flatMap((name) => {
     const setting = base.resolution.resolved.get(name);
@@ -407,9 +410,18 @@ function assumptionsLine(analysis: RunAnalysis): string | undefined {
     return [`${t(locale, `setting.${name}`)} ${inMarkdown(String(value))} (${placeLink(analysis, setting)})`];
   });
   if (sources.length > 0) said.push(sources.join(", "));
-  const stated = releases.filter((one) => one.stated).map(({ library, version }) => `${library} ${version}`);
+  const stated = releases.filter((one) => one.stated).map(named);
   if (stated.length > 0) said.push(stated.join(", "));
   return said.join(" · ");
+}
+
+/** Whose models are counted for the release of transformers, where they are another's. */
+function standing({ base, inputs, locale }: RunAnalysis): string {
+  const { transformers } = base.resolution.libraries;
+  if (inputs.graphs === undefined || !mayDiffer(transformers)) return "";
+  const { release } = inputs.graphs;
+  if (release !== undefined && transformers.startsWith(release)) return "";
+  return t(locale, "hover.release-stands", { release: release ?? NEWEST.transformers });
 }
 
 function noEstimate(analysis: RunAnalysis): string {

@@ -17,7 +17,7 @@ import { ResolveContext } from "./context";
 import { accumulationOf, batchOf, globalBatch, sampleSizesOf } from "./data";
 import { evaluationOf, generationOf } from "./evaluation";
 import { float8Of } from "./float8";
-import { clippingOf, keptBatchesOf, loopOf } from "./loop";
+import { cacheOf, clippingOf, keptBatchesOf, loopOf } from "./loop";
 import { besideOf, deviceOf, frozenPartsOf, modelOf, taskOf, worldSizeOf } from "./model";
 import { resolveNnunet } from "./nnunet";
 import { paddingOf } from "./padding";
@@ -165,7 +165,8 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           ...(generation === null ? {} : { generation }),
           ...(ownCode === undefined ? {} : { standsFor: ownCode }),
           ...keptBatchesOf(c),
-          ...loopOf(c, task, config, checkpointing !== null),
+          ...loopOf(c),
+          ...cacheOf(c, task, config, checkpointing !== null),
           ...(c.settings.boolean("replaces_embedding") === true ? { replacesEmbedding: true } : {}),
           device:
             device.spec === null ? null : { ...device.spec, count: Math.max(device.spec.count, parallel.worldSize) },

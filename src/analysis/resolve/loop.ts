@@ -7,33 +7,39 @@ import type { ResolveContext } from "./context";
 /** Tasks whose models write texts, token after token where they generate. */
 const WRITES: ReadonlySet<Task> = new Set(["causal-lm", "seq2seq-lm", "image-text-to-text", "speech-seq2seq"]);
 
-/**
- * What the loop's names hold. Without checkpointing, which switches it off, models that write keep a cache (`use_cache` of their
- * config; the Trainer's argument of that name is false).
- */
-export function loopOf(
-  c: ResolveContext,
-  task: Task,
-  config: ModelConfig,
-  checkpointed: boolean,
-): Pick<TrainingRun, "loop"> {
+/** What a loop's names hold of a micro-batch. */
+export function loopOf(c: ResolveContext): Pick<TrainingRun, "loop"> {
   const held = c.settings.string("loop_holds");
   if (held !== "nothing" && held !== "loss" && held !== "outputs") return {};
-  // transformers/cache_utils.py: DynamicLayer.update joins them to nothing since 4.56, which copies them
-  const keepsCache = holds("transformers<4.56", c.libraries) ? "as-made" : "copies";
-  const caches =
-    WRITES.has(task) &&
-    !checkpointed &&
-    factsOf(String(config["model_type"])).cacheless?.includes(task) !== true &&
-    (c.settings.boolean("use_cache") ?? config["use_cache"]) !== false;
   return {
     loop: {
       holds: held,
       ...(c.settings.boolean("loop_zeros_late") === true ? { zerosLate: true } : {}),
       ...(c.settings.boolean("loop_keeps_dtype") === true ? { keepsDtype: true } : {}),
-      ...(c.settings.boolean("loop_keeps_cache") === true && caches ? { keepsCache } : {}),
     },
   };
+}
+
+/**
+ * Whether models that write keep a cache in their outputs (`use_cache` of their config), which checkpointing switches off. The
+ * Trainer's arguments do since 5.0 (transformers/trainer.py); a plain Trainer of before has it until its loss is returned.
+ */
+export function cacheOf(
+  c: ResolveContext,
+  task: Task,
+  config: ModelConfig,
+  checkpointed: boolean,
+): Pick<TrainingRun, "keepsCache"> {
+  const loops = c.settings.string("loop_holds") !== undefined && c.settings.boolean("loop_keeps_cache") === true;
+  const trains = c.trains && !c.ownLoop && c.framework.trainer === "plain" && holds("transformers<5", c.libraries);
+  const caches =
+    (loops || trains) &&
+    WRITES.has(task) &&
+    !checkpointed &&
+    factsOf(String(config["model_type"])).cacheless?.includes(task) !== true &&
+    (c.settings.boolean("use_cache") ?? config["use_cache"]) !== false;
+  // transformers/cache_utils.py: DynamicLayer.update joins them to nothing since 4.56, which copies them
+  return caches ? { keepsCache: holds("transformers<4.56", c.libraries) ? "as-made" : "copies" } : {};
 }
 
 /** The norm gradients are clipped to: the Trainer's default is 1, loops clip where they say so (0: not). */

@@ -9,7 +9,7 @@ import * as z from "zod";
 import { bodies } from "./bodies";
 import { numbering } from "./distances";
 import { Expressions } from "./expression";
-import type { FamilyGraphs, GraphFunction, TrainerGraph } from "./types";
+import type { ArchitectureGraph, FamilyGraphs, GraphFunction, TrainerGraph } from "./types";
 
 const storedSchema = z.looseObject({
   schema: z.literal("vram-lens/graphs/4"),
@@ -62,25 +62,44 @@ export function trainerGraphs(text: string, table?: string): readonly TrainerGra
   return (contentOf(text, table)?.graphs ?? []) as unknown as readonly TrainerGraph[];
 }
 
-/** What was stored, every part in its place and every value numbered. */
-function contentOf(text: string, table: string | undefined): { readonly graphs: readonly object[] } | undefined {
+/** A stored file whose graphs are put together when they are asked for. */
+export interface StoredGraphs {
+  /** What stands beside the graphs. */
+  readonly rest: Readonly<Record<string, unknown>>;
+  readonly count: number;
+  /** The graph at a place, every part in its place and every value numbered. */
+  readonly graph: (place: number) => ArchitectureGraph;
+}
+
+/** A file of graphs; undefined where the text is none, or goes on from a table that is not the one given. */
+export function storedGraphs(text: string, table: string | undefined): StoredGraphs | undefined {
   const data = parsed(text);
   if (!storedSchema.safeParse(data).success) return undefined;
-  const { schema: _, like, parts, ...rest } = data as z.infer<typeof storedSchema>;
+  const { schema: _, like, parts, graphs, ...rest } = data as z.infer<typeof storedSchema>;
   const before = like === undefined ? NO_TABLE : tableSchema.safeParse(parsed(table ?? "")).data;
   if (before === undefined) return undefined;
   const all: unknown[] = [];
   for (const part of [...before.parts, ...parts]) all.push(whole(part, all));
-  const content = whole(rest, all) as { readonly graphs: readonly Functions[] };
   const named = bodies(before.root);
   const numbered = numbering();
-  const graphs = content.graphs.map(named).map((graph) => ({
-    ...graph,
-    main: numbered(graph.main),
-    ...(graph.blocks && { blocks: graph.blocks.map((block) => ownIfStoring(numbered(block))) }),
-    ...(graph.after && { after: numbered(graph.after) }),
-  }));
-  return { ...content, graphs };
+  const graph = (place: number): ArchitectureGraph => {
+    const own = named(whole(graphs[place] ?? {}, all) as Functions);
+    return {
+      ...own,
+      main: numbered(own.main),
+      ...(own.blocks && { blocks: own.blocks.map((block) => ownIfStoring(numbered(block))) }),
+      ...(own.after && { after: numbered(own.after) }),
+    } as unknown as ArchitectureGraph;
+  };
+  return { rest: whole(rest, all) as Record<string, unknown>, count: graphs.length, graph };
+}
+
+/** What was stored, with all of its graphs. */
+function contentOf(text: string, table: string | undefined): { readonly graphs: readonly object[] } | undefined {
+  const content = storedGraphs(text, table);
+  return (
+    content && { ...content.rest, graphs: Array.from({ length: content.count }, (_, place) => content.graph(place)) }
+  );
 }
 
 /** A block that stores for others is no other's object, however alike: by it what each stores is told apart (`stores.ts`). */

@@ -245,6 +245,8 @@ export interface FamilyGraphs {
     readonly settleWith: string;
   }[];
   readonly graphs: readonly ArchitectureGraph[];
+  /** The earlier release of the library that some of the graphs are of; absent: all are of the newest. */
+  readonly release?: string;
   /** What was parsed of the graphs' expressions; made when the file is read. */
   readonly expressions?: Expressions;
   /** Losses of trainers, the same for every family; attached when the file is read. */

@@ -112,7 +112,7 @@ export class Passes {
   private caching(program: Program): PassFactory {
     const heads = Number(program.view.scope("num_key_value_heads") ?? 0);
     return (way) => {
-      const cache = new KeptCache(heads, this.setup.run.loop?.keepsCache !== "as-made");
+      const cache = new KeptCache(heads, this.setup.run.keepsCache !== "as-made");
       const interpreter = this.interpretersOf(program, cache)(way);
       return {
         get foldings() {
@@ -161,7 +161,9 @@ export class Passes {
     const { torch, models } = this;
     const { spec, run } = this.setup;
     if (spec === null || loss === undefined || scope === null)
-      return run.loop?.keepsCache ? this.caching(program) : (this.smoothed(program) ?? this.interpretersOf(program));
+      return (
+        this.smoothed(program) ?? (run.keepsCache === undefined ? this.interpretersOf(program) : this.caching(program))
+      );
     const { rater, raterUsage } = models;
     const rated = rater?.at(at);
     return (way) =>

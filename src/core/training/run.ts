@@ -133,6 +133,11 @@ export interface TrainingRun {
   readonly routing?: Routing;
   /** Micro-batches that the Trainer's loop keeps on the device beyond their forward; absent: each goes with it. */
   readonly keepsBatches?: KeptBatches;
+  /**
+   * The outputs have keys and values of every layer while they live (`use_cache`, which the Trainer's arguments switch off since
+   * 5.0): copies, or what attention was given.
+   */
+  readonly keepsCache?: "copies" | "as-made";
   /** A loop other than the Trainer's; absent: the Trainer's, or one that lets go of as much. */
   readonly loop?: LoopSpec;
   /**

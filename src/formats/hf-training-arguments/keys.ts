@@ -66,7 +66,7 @@ export const TRAINING_ARGUMENTS_KEYS: readonly KeySpec[] = [
   }),
   memory("optim", "optimizer", "enum", "optim", {
     default: "adamw_torch_fused",
-    defaultsBy: { "torch<2.8": "adamw_torch" },
+    defaultsBy: { "torch<2.8": "adamw_torch", "transformers<4.54": "adamw_torch" },
     values: TRAINER_OPTIMIZERS,
   }),
   memory("adafactor", "adafactor", "boolean", "adafactor", {

@@ -176,6 +176,7 @@ export const ANALYSIS = {
   "part.context": "context and libraries",
   "hover.broken": "**The file cannot be read as it is**: {reason}",
   "hover.verdict": "**{verdict}** · {detail}",
+  "hover.release-stands": " (its models counted as those of {release})",
   "hover.least": "With *{value}* it needs {bytes} less.",
   "hover.saves": "It saves {bytes} against *{value}*.",
   "device.size": "a {size} GB card",

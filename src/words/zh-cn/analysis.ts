@@ -143,6 +143,7 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "part.context": "上下文与库",
   "hover.broken": "**文件目前无法读取**：{reason}",
   "hover.verdict": "**{verdict}** · {detail}",
+  "hover.release-stands": "（其模型按 {release} 计算）",
   "hover.least": "改为 *{value}* 可少用 {bytes}。",
   "hover.saves": "比 *{value}* 少用 {bytes}。",
   "device.size": "{size} GB 显卡",

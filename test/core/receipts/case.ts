@@ -294,8 +294,9 @@ export function runOf(c: Case): TrainingRun {
           loop: {
             holds: c.loop.holds,
             keepsDtype: true as const,
-            ...written({ keepsCache: c.loop.caches ? "copies" : undefined, zerosLate: c.loop.zeros_late }),
+            ...written({ zerosLate: c.loop.zeros_late }),
           },
+          ...(c.loop.caches ? { keepsCache: "copies" as const } : {}),
         }
       : {}),
     maxGradNorm: c.max_grad_norm ?? 1,

@@ -55,6 +55,22 @@ function isRepeated(fn: GraphFunction, operand: Operand | undefined): boolean {
   return false;
 }
 
+/** What a value is made from by repeating heads and making them contiguous, the value itself first. */
+function sourcesOf(fn: GraphFunction, operand: Operand | undefined): readonly string[] {
+  const names: string[] = [];
+  let name = typeof operand === "string" && operand.startsWith("%") ? operand.slice(1) : undefined;
+  if (name !== undefined) names.push(name);
+  for (let k = fn.body.length - 1; k >= 0 && name !== undefined; k--) {
+    const instruction = fn.body[k]!;
+    if (!("op" in instruction) || !instruction.out.includes(name)) continue;
+    const [source] = instruction.in;
+    const passes = /^(?:reshape|contiguous|expand|unsqueeze)/.test(instruction.op);
+    name = passes && typeof source === "string" && source.startsWith("%") ? source.slice(1) : undefined;
+    if (name !== undefined) names.push(name);
+  }
+  return names;
+}
+
 const NO_KEYWORDS: Readonly<Record<string, Argument>> = table({});
 
 const DROPOUTS: ReadonlySet<string> = new Set(["dropout", "dropout_", "native_dropout"]);
@@ -320,6 +336,14 @@ export class Interpreter {
     const [, keyName, valueName] = instruction.in;
     const [query, key, value] = args;
     if (!isTensor(query) || !isTensor(key) || !isTensor(value)) return;
+    if (cache.keep !== undefined) {
+      const source = (operand: Operand | undefined): Tensor | undefined => {
+        const named = sourcesOf(context.fn, operand).findLast((name) => context.frame.has(name));
+        return named === undefined ? undefined : context.frame.get(named);
+      };
+      cache.keep(source(keyName) ?? key, source(valueName) ?? value);
+      return;
+    }
     const repeats = isRepeated(context.fn, keyName);
     const kept = cache.update(this.torch, query.size(2), key, value, repeats, query.size(1));
     const read = kept.reads ?? kept;

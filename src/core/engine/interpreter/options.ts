@@ -41,6 +41,8 @@ export interface AttentionCache {
     repeats: boolean,
     heads: number,
   ): AttentionOperandPair;
+  /** In place of that: takes keys and values as the model hands them to it, and attention goes on with its own. */
+  readonly keep?: (key: Tensor, value: Tensor) => void;
 }
 
 export interface AttentionOperandPair {

@@ -25,8 +25,6 @@ export interface LoopSpec {
   readonly zerosLate?: true;
   /** Outputs keep the dtype that autocast gives them: neither accelerate nor Lightning's Fabric converts them. */
   readonly keepsDtype?: true;
-  /** The outputs have keys and values of every layer (`use_cache`, which only the Trainer's arguments switch off): copies, or what attention was given. */
-  readonly keepsCache?: "copies" | "as-made";
 }
 
 /** How long micro-batches stay on the device: all of a step together, or each until the next one is there. */

@@ -15,20 +15,21 @@ const TOKENS = 2;
 export class KeptCache implements AttentionCache {
   private readonly kept: Tensor[] = [];
 
+  /** Takes them as they are, where the library copies nothing. */
+  readonly keep?: (key: Tensor, value: Tensor) => void;
+
   /**
    * @param heads heads of keys and values before they are repeated
    * @param copies whether the library copies them
    */
   constructor(
     private readonly heads: number,
-    private readonly copies = true,
-  ) {}
+    copies = true,
+  ) {
+    if (!copies) this.keep = (key, value) => this.kept.push(key.retain(), value.retain());
+  }
 
   update(torch: Torch, _queries: number, key: Tensor, value: Tensor, repeats: boolean): AttentionOperandPair {
-    if (!this.copies && !repeats) {
-      this.kept.push(key.retain(), value.retain());
-      return { key: key.retain(), value: value.retain() };
-    }
     // Both begin as empty tensors of the keys' dtype, so the values are promoted to it (lazy_initialization).
     const dtypes = [key.dtype, promote(key.dtype, value.dtype)] as const;
     const copied = [key, value].map((tensor, k) => {

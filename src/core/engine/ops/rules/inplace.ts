@@ -28,6 +28,8 @@ export const INPLACE: Readonly<Record<string, Rule>> = table({
   copy_: (t, a) => copyInto(t, a.tensor(0), a.operand(1)),
   fill_: inplace(null),
   bernoulli_: inplace(null),
+  // Of rates that are drawn (drop paths before transformers 5): no gradient follows.
+  floor_: inplace(null),
   exponential_: inplace(null),
   uniform_: inplace(null),
   normal_: inplace(null),

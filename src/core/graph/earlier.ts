@@ -1,0 +1,60 @@
+/**
+ * What earlier releases of transformers do otherwise (`models/releases/transformers.json`, written by `capture/storing/earlier.py`): graphs
+ * that the newest release has not, and what the classes of configs fill in there.
+ */
+import * as z from "zod";
+import { storedGraphs } from "./stored";
+import type { FamilyGraphs } from "./types";
+
+const facts = z.record(z.string(), z.unknown()).optional();
+const earlierSchema = z.looseObject({
+  /** By the recorded release: the first one whose code is another. */
+  until: z.record(z.string(), z.string()),
+  families: z.record(
+    z.string(),
+    z.record(
+      z.string(),
+      z.looseObject({
+        defaults: facts,
+        derived: facts,
+        /** Keys that the release's own classes give a number of their own, where the newest derives it. */
+        given: z.array(z.string()).optional(),
+        graphs: z.array(z.number()),
+      }),
+    ),
+  ),
+});
+
+/**
+ * The family's graphs as a release had them; tasks and kinds of attention that were not recorded of it keep the newest ones.
+ *
+ * @param isBefore whether the release that the run is on is older than another
+ * @returns the newest ones where the run's release is one of theirs, or nothing was recorded of it
+ */
+export function earlierGraphs(
+  newest: FamilyGraphs,
+  text: string,
+  table: string | undefined,
+  isBefore: (release: string) => boolean,
+): FamilyGraphs {
+  const content = storedGraphs(text, table);
+  const known = earlierSchema.safeParse(content?.rest).data;
+  const families = known?.families[newest.family];
+  const release = Object.keys(families ?? {}).find((one) => isBefore(known?.until[one] ?? one));
+  const own = release === undefined ? undefined : families?.[release];
+  if (content === undefined || own === undefined || release === undefined) return newest;
+  const graphs = own.graphs.map(content.graph);
+  const isOwn = (task: string, attention: string): boolean =>
+    graphs.some((graph) => graph.task === task && graph.attention === attention);
+  const given = new Set(own.given);
+  return {
+    ...newest,
+    release,
+    defaults: { ...newest.defaults, ...(own.defaults as FamilyGraphs["defaults"]) },
+    derived: {
+      ...Object.fromEntries(Object.entries(newest.derived).filter(([key]) => !given.has(key))),
+      ...(own.derived as FamilyGraphs["derived"]),
+    },
+    graphs: [...graphs, ...newest.graphs.filter(({ task, attention }) => !isOwn(task, attention))],
+  };
+}

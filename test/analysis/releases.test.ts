@@ -1,0 +1,85 @@
+/**
+ * Scripts with the Trainer on earlier releases of transformers: each was drawn and run by that release's own Trainer on fake CUDA tensors
+ * whose storages were followed (`capture/truth/release_receipts.py`). What is pinned decides whose code is counted.
+ */
+import { strict as assert } from "node:assert";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createAnalyzer } from "../../src/analysis";
+import { NEWEST } from "../../src/analysis/versions";
+import { earlierGraphs } from "../../src/core/graph/earlier";
+import { graphsOf } from "../core/receipts/case";
+import { memoryRuntime, uri } from "./memory-runtime";
+
+interface Row {
+  readonly id: string;
+  readonly transformers: string;
+  readonly script: string;
+  /** `torch.cuda.max_memory_allocated` in bytes. */
+  readonly allocated: number;
+}
+
+const ROWS = readFileSync(join(__dirname, "releases.jsonl"), "utf8")
+  .trim()
+  .split("\n")
+  .map((line) => JSON.parse(line) as Row);
+
+/** Where the peaks differ, and by how much at most. */
+const APART: Readonly<Record<string, number>> = {
+  // Caches of attention that is written out keep what the graph has let go of by then.
+  "4.48 mt5-small-14": 0.02,
+  "4.51 mt5-small-14": 0.02,
+};
+
+async function analysed(script: string, requirements: string) {
+  const analyzer = createAnalyzer(memoryRuntime({ "train.py": script, "requirements.txt": requirements }));
+  return analyzer.analyse(uri("train.py"), {});
+}
+
+const TABLE = readFileSync(join(__dirname, "..", "..", "models", "parts", "llama.json"), "utf8");
+const STORED = readFileSync(join(__dirname, "..", "..", "models", "releases", "transformers.json"), "utf8");
+
+describe("analysis: earlier releases of transformers", () => {
+  for (const { id, transformers, script, allocated } of ROWS)
+    it(`${id} on ${transformers}`, async () => {
+      const [run] = (await analysed(script, `transformers==${transformers}\n`)).runs;
+      const error = Math.abs((run?.perDevice?.allocatedPeakBytes ?? 0) / allocated - 1);
+      assert.ok(error <= (APART[`${transformers} ${id}`] ?? 0.01), `${(100 * error).toFixed(2)} %`);
+    });
+
+  it("are within 1 % in nine of ten scripts", () => {
+    const apart = ROWS.filter(({ id, transformers }) => APART[`${transformers} ${id}`] !== undefined);
+    assert.ok(apart.length <= ROWS.length / 10);
+  });
+
+  it("say in the hover which release nothing pins, and whose models stand for one that was not recorded", async () => {
+    const [row] = ROWS;
+    assert.ok(row !== undefined);
+    const hover = async (requirements: string): Promise<string> => {
+      const analyzer = createAnalyzer(memoryRuntime({ "train.py": row.script, "requirements.txt": requirements }));
+      const at = row.script.slice(0, row.script.indexOf("per_device_train_batch_size")).split("\n");
+      const found = await analyzer.analyse(uri("train.py"), {});
+      return found.hover(at.length - 1, at.at(-1)!.length + 2)?.markdown ?? "";
+    };
+    assert.match(await hover(""), new RegExp(`Assumes:.*transformers ${NEWEST.transformers}`));
+    assert.match(
+      await hover("transformers==4.47.0\n"),
+      /transformers 4\.47\.0 \(its models counted as those of 4\.48\)/,
+    );
+    assert.doesNotMatch(await hover("transformers==4.48.3\n"), /counted as those/);
+  });
+
+  it("leave the newest graphs where their release is one of those, or nothing was recorded of the family", () => {
+    const llama = graphsOf("llama");
+    assert.equal(
+      earlierGraphs(llama, STORED, TABLE, () => false),
+      llama,
+    );
+    const bloom = graphsOf("bloom");
+    assert.equal(
+      earlierGraphs(bloom, STORED, TABLE, () => true),
+      bloom,
+    );
+    assert.equal(earlierGraphs(llama, STORED, TABLE, () => true).release, "4.48");
+  });
+});
