@@ -21,6 +21,7 @@ import { simulateFullest } from "./stages";
 import { standIn } from "./stand-in";
 import type { TrainingRun } from "./training/run";
 import { withUncertainties } from "./uncertainty";
+import { COVERAGE, kindOf } from "./uncertainty/coverage";
 
 /** Either an estimate, or why there is none (shown to the user as it is). */
 export type EstimateResult =
@@ -57,7 +58,7 @@ export function estimate(
     // A size that is no number makes every sum after it none, and the peak the largest before it.
     if (!Number.isFinite(ledger.live) || ledger.peakEvent < 0)
       return refused(run, graphs, { reason: say("engine.sizes") });
-    const plain = read(run, simulation, detail === "full", enoughBytes, graphs.kernels);
+    const plain = read(run, simulation, detail === "full", enoughBytes, graphs);
     if (!countable(plain)) return refused(run, graphs, { reason: say("engine.sizes") });
     return { ok: true, estimate: withUncertainties(plain, { run, graphs, simulation, ledger }, result.uncertain) };
   } catch (error) {
@@ -124,7 +125,7 @@ function read(
   simulation: Simulation,
   full: boolean,
   enoughBytes: number,
-  kernels: FamilyGraphs["kernels"],
+  graphs: FamilyGraphs,
 ): Estimate {
   const { ledger, loading, parameters, trainableParameters, host } = simulation;
   const replayed = (stream: Ledger, loaded: number): number =>
@@ -151,7 +152,7 @@ function read(
     band: {
       lowBytes: fullest.peak + overhead.low,
       highBytes: highBound(reserved + kernelTemporaries(ledger), overhead.high),
-      coverage: 0.99,
+      coverage: COVERAGE[kindOf(run, graphs)],
     },
     peakPhase: fullest.phaseList[fullest.peakPhase]!.phase,
     residentBytes: betweenSteps(ledger),
@@ -170,7 +171,7 @@ function read(
     operators: operatorsOf(
       ledger,
       { tensors: simulation.trainableTensors, offloadedBytes: simulation.offloadedBytes },
-      kernels === undefined ? null : new RegExp(`\\.${kernels.module}$`),
+      graphs.kernels === undefined ? null : new RegExp(`\\.${graphs.kernels.module}$`),
     ),
   };
 }
