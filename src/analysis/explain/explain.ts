@@ -49,9 +49,14 @@ export interface RunBeside {
 /** Advice that is no plan of the run's. */
 const NO_PLAN = { usedPeakBytes: null, planIndex: null, edits: [] } as const;
 
-function partName(part: Part | null, locale: Locale): string {
+/** Where it happened, as far as the log says it, and what was asked for. */
+function titleOf(part: Part | null, asked: number | null, locale: Locale): string {
+  const size = exact(asked ?? 0);
   const id = part === null ? undefined : (messageId(`phase.${part}`) ?? messageId(`part.${part}`));
-  return t(locale, id ?? "part.unknown");
+  if (id === undefined)
+    return asked === null ? t(locale, "oom.title-bare") : t(locale, "oom.title-bare-asked", { size });
+  const name = t(locale, id);
+  return asked === null ? t(locale, "oom.title", { part: name }) : t(locale, "oom.title-asked", { part: name, size });
 }
 
 function whereOf({ rank, device }: Failure, locale: Locale): string {
@@ -131,10 +136,7 @@ export function explain(failure: Failure, locale: Locale, beside?: RunBeside): E
     gpu: failure.device,
     requestedBytes: asked?.bytes ?? null,
     message: failure.message,
-    title:
-      asked === null
-        ? t(locale, "oom.title", { part: partName(part, locale) })
-        : t(locale, "oom.title-asked", { part: partName(part, locale), size: exact(asked.bytes) }),
+    title: titleOf(part, asked?.bytes ?? null, locale),
     where: whereOf(failure, locale),
     room: roomOf(failure, locale),
     why: whyOf(failure, blame, locale),

@@ -52,6 +52,8 @@ export function blameFor(said: Said): Blame {
   if (said.kind === "cache") return blame("cache", null);
   if (said.kind === "library" || said.kind === "communication")
     return blame("beside-the-pool", said.requested?.bytes ?? null);
+  // A compiled program asks for all of its memory at once; the message says no more than that.
+  if (said.kind === "compiled") return blame("needs-more", null);
   const { requested, free, idle, allowed, allocated, total, others } = said;
   if (requested === null || (free === null && said.backend !== "mps")) return blame("unknown", null);
   const wanted = requested.bytes;

@@ -60,7 +60,15 @@ function tracebackAfter(lines: readonly LogLine[], at: number): string[] {
 
 /** Two prints of one failure say the same figures. */
 function identity({ source, kind, requested, allocated, free, device }: Failure): string {
+  // NCCL says first that it failed, then what it asked for.
+  if (kind === "communication") return JSON.stringify([source, kind]);
   return JSON.stringify([source, kind, requested?.bytes, allocated?.bytes, free?.bytes, device]);
+}
+
+/** Whether one print of a failure says more than another: its traceback, or what was asked for. */
+function saysMore(one: Failure, other: Failure): boolean {
+  if (one.frames.length !== other.frames.length) return one.frames.length > other.frames.length;
+  return one.requested !== null && other.requested === null;
 }
 
 function failuresOf(lines: readonly LogLine[]): Failure[] {
@@ -95,7 +103,7 @@ export function failuresIn(log: string): readonly Failure[] {
   for (const failure of [...bySource.values()].flatMap(failuresOf)) {
     const key = identity(failure);
     const known = kept.get(key);
-    if (known === undefined ? kept.size < MOST_FAILURES : known.frames.length < failure.frames.length)
+    if (known === undefined ? kept.size < MOST_FAILURES : saysMore(failure, known))
       kept.set(key, known === undefined ? failure : { ...failure, line: known.line });
   }
   return [...kept.values()].sort((a, b) => a.line - b.line);

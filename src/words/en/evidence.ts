@@ -2,9 +2,10 @@
 export const EVIDENCE = {
   // Memory that ran out
   "part.saving": "writing a checkpoint",
-  "part.unknown": "a part of the run that the log does not show",
   "oom.title": "Out of memory in {part}",
   "oom.title-asked": "Out of memory in {part}: {size} asked for",
+  "oom.title-bare": "Out of memory",
+  "oom.title-bare-asked": "Out of memory: {size} asked for",
   "oom.where-rank": "rank {rank}",
   "oom.where-gpu": "GPU {device}",
   "oom.room": "Card {total}: {parts}",

@@ -2,9 +2,10 @@ import type { EVIDENCE as EN } from "../en/evidence";
 
 export const EVIDENCE: Readonly<Record<keyof typeof EN, string>> = {
   "part.saving": "写检查点",
-  "part.unknown": "日志未显示的阶段",
   "oom.title": "显存不足，发生在{part}",
   "oom.title-asked": "显存不足，发生在{part}：请求 {size}",
+  "oom.title-bare": "显存不足",
+  "oom.title-bare-asked": "显存不足：请求 {size}",
   "oom.where-rank": "rank {rank}",
   "oom.where-gpu": "GPU {device}",
   "oom.room": "显卡 {total}：{parts}",

@@ -62,6 +62,17 @@ describe("logs of several ranks", () => {
     ]);
   });
 
+  it("of NCCL have one failure, with what was asked for", () => {
+    const place = "node:3063028:3066152 [3] include/alloc.h";
+    const found = failuresIn(
+      `${place}:178 NCCL WARN Cuda failure 'out of memory'\n\n${place}:185 NCCL WARN Failed to CUDA calloc 6291456 bytes\n`,
+    );
+    assert.deepEqual(
+      found.map(({ kind, requested }) => [kind, requested?.bytes]),
+      [["communication", 6291456]],
+    );
+  });
+
   it("that print one failure twice have it once, with its traceback", () => {
     const found = failuresIn(`ERROR: ${message}\n${printed("trainer-backward", "plain", message)}\n${message}\n`);
     assert.equal(found.length, 1);
