@@ -47,6 +47,7 @@ export const SETTINGS = {
   tied_embeddings: { type: "boolean" },
   trust_remote_code: { type: "boolean" },
   untied_embeddings: { type: "boolean" },
+  adapter_whole: { type: "list" },
   packs_experts: { type: "boolean" },
   use_unsloth: { type: "boolean" },
   vocab_divisor: { type: "integer" },

@@ -1,5 +1,7 @@
 /** No plan writes an argument that its class refuses: over many modules, each plan applied and asked. */
 import { strict as assert } from "node:assert";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { createAnalyzer } from "../../src/analysis";
 import { LineIndex } from "../../src/analysis/lines";
 import { refusedArguments, takes } from "../../src/formats/hf-scripts/accepted";
@@ -72,6 +74,33 @@ describe("analysis: plans over Python", () => {
       }
     }
     assert.ok(plans > 12, `${plans} plans`);
+  });
+
+  it("write only what is taken, over the scripts that were run", async () => {
+    const folder = join(__dirname, "scripts");
+    const rows = readdirSync(folder)
+      .filter((name) => name.endsWith(".jsonl"))
+      .flatMap((name) => readFileSync(join(folder, name), "utf8").trim().split("\n"))
+      .map((line) => JSON.parse(line) as { id: string; script: string });
+    let plans = 0;
+    // Each third: a search for plans takes a while, and the others differ in what is trained.
+    for (const { id, script } of rows.filter((_, k) => k % 3 === 0)) {
+      const analyzer = createAnalyzer(memoryRuntime({ "train.py": script }));
+      const { runs } = await analyzer.analyse(uri("train.py"), { device: "2GB", plans: true });
+      const lines = new LineIndex(script);
+      const before = refusedArguments(parsePython(script).python!, NEWEST);
+      for (const plan of runs[0]?.plans ?? []) {
+        plans++;
+        const edits = plan.edits.map(({ range, newText }) => ({
+          start: lines.offset(range.start.line, range.start.character),
+          end: lines.offset(range.end.line, range.end.character),
+          newText,
+        }));
+        const after = refusedArguments(parsePython(applyEdits(script, edits)).python!, NEWEST);
+        assert.deepEqual(after, before, `${id}: ${plan.title}`);
+      }
+    }
+    assert.ok(plans > 3, `${plans} plans`);
   });
 
   it("knows what classes take by version", () => {

@@ -41,6 +41,10 @@ describe("analysis: Unsloth", () => {
     const { run } = await resolved("", ', target_modules=["q_proj", "embed_tokens", "lm_head"]');
     assert.deepEqual(run.adapter?.targetModules, ["q_proj"]);
     assert.deepEqual(run.adapter?.modulesToSave, ["embed_tokens", "lm_head"]);
+    // Families that it has no code of its own for have adapters on them.
+    const other = script("", ', target_modules=["q_proj", "lm_head"]').replace("Qwen/Qwen3-0.6B", "LiquidAI/LFM2-1.2B");
+    const { run: plain } = await resolveFiles({ "train.py": other }, "train.py");
+    assert.deepEqual([plain?.adapter?.targetModules, plain?.adapter?.modulesToSave], [["q_proj", "lm_head"], []]);
   });
 
   it("puts adapters on the chosen parts of a model of several kinds", async () => {

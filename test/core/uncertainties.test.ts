@@ -112,6 +112,7 @@ const RUNS: Readonly<Record<string, () => Widened>> = {
   cusolver: decomposed,
   "raised-head": () => ({ run: causalRun({ trainer }), graphs: graphsWithTrainers("llama") }),
   beside: () => ({ run: causalRun({ beside: { elements: 1000, dtype: "float32" } }), graphs: llama }),
+  "fused-pieces": () => ({ run: causalRun({ fusedLoss: true, fusedPieceBytes: 1e9 }), graphs: llama }),
   scatter: picked,
   "recomputed-modules": () => ({ run: causalRun({ recomputesModules: true }), graphs: llama }),
   compiled: () => ({ run: causalRun({ compiled: "model" }), graphs: llama }),

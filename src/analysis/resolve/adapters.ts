@@ -258,14 +258,15 @@ function adapterFrom(
   const target = c.settings.find("lora_target_modules")?.value ?? c.formatDefault("lora_target_modules") ?? null;
   if (target === null && !WITHOUT_TARGETS.has(type))
     c.suppose(say("assume.target-modules"), "adapter.target_modules", { lora_target_modules: "all-linear" });
+  const whole = WHOLE_TABLES.has(String(config["model_type"])) ? (c.settings.list("adapter_whole") ?? []) : [];
   const initialization = type === "lora" || type === "dora" ? initializationOf(c, quantization !== null) : undefined;
   return {
     type,
     rank: rankValue,
     alpha: c.settings.number("lora_alpha") ?? standard("lora_alpha", rankValue),
     dropout: c.settings.number("lora_dropout") ?? standard("lora_dropout", 0),
-    targetModules: WITHOUT_TARGETS.has(type) ? [] : targetModules(target, config, type),
-    modulesToSave: [...(c.settings.list("lora_modules_to_save") ?? []), ...heads],
+    targetModules: WITHOUT_TARGETS.has(type) ? [] : without(whole, targetModules(target, config, type)),
+    modulesToSave: [...new Set([...(c.settings.list("lora_modules_to_save") ?? []), ...heads, ...whole])],
     bias: (c.settings.string("lora_bias") ?? "none") as AdapterSpec["bias"],
     useRslora: c.settings.boolean("use_rslora") ?? false,
     autocastAdapterDtype: c.settings.boolean("autocast_adapter_dtype") ?? !takesBaseDtype(c.libraries),
@@ -274,6 +275,13 @@ function adapterFrom(
     ...furtherFields(c, type, config),
     ...(initialization === undefined ? {} : { initialization }),
   };
+}
+
+/** Families that Unsloth has code of its own for, which trains tables whole that stand among the adapters' modules (models/loader.py). */
+const WHOLE_TABLES: ReadonlySet<string> = new Set("llama mistral gemma gemma2 qwen2 qwen3".split(" "));
+
+function without(names: readonly string[], targets: readonly string[] | string): readonly string[] | string {
+  return typeof targets === "string" ? targets : targets.filter((name) => !names.includes(name));
 }
 
 /** Not what Unsloth has put on the model: it stays in float32 (unsloth_zoo/training_utils.py, prepare_model_for_training). */

@@ -90,5 +90,19 @@ const BESIDE: EffectRule = {
   },
 };
 
-export const OF_DATA: readonly EffectRule[] = [BESIDE, ADAPTED_EXPERTS, MIXED_DTYPES, TAKEN_FOR];
+/** The piece of a fused loss is one block where its compiled code writes the gradient over the logits; eagerly it is float32, too. */
+const PIECES: EffectRule = {
+  id: "fused-pieces",
+  source:
+    "unsloth_zoo/fused_losses/cross_entropy_loss.py: compiled where it can be; half-precision cards without bfloat16 compute in float32",
+  effects: ({ run: { fusedPieceBytes, model, microBatchSize, sequenceLength } }) => {
+    const { vocab_size: rows } = textConfig(model.config);
+    if (fusedPieceBytes === undefined || typeof rows !== "number") return [];
+    const logits = microBatchSize * sequenceLength * rows * ELEMENT_BYTES.float32;
+    const moreBytes = Math.min(logits, fusedPieceBytes);
+    return [{ what: say("engine.fused-pieces"), settleWith: "loss_type", moreBytes, lessBytes: 0 }];
+  },
+};
+
+export const OF_DATA: readonly EffectRule[] = [BESIDE, PIECES, ADAPTED_EXPERTS, MIXED_DTYPES, TAKEN_FOR];
 export const OF_HEAD: readonly EffectRule[] = [RAISED_HEAD];

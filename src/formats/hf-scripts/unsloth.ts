@@ -163,7 +163,5 @@ function adapted(call: PythonCall): readonly LocatedSetting[] {
   if (stated === undefined) return [at("lora_target_modules", targets)];
   const whole = (names ?? []).filter((name) => WHOLE.has(name));
   if (names === undefined || whole.length === 0 || targets !== "all-linear") return [];
-  const saved = [...(namesOf(keyword(call, "modules_to_save")) ?? []), ...whole];
-  const rest = names.filter((name) => !WHOLE.has(name));
-  return [at("lora_target_modules", rest), at("lora_modules_to_save", [...new Set(saved)])];
+  return [at("adapter_whole", whole)];
 }

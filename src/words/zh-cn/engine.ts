@@ -40,6 +40,7 @@ export const ENGINE: Readonly<Record<keyof typeof EN, string>> = {
   "engine.no-weight": "模块 {path} 没有权重",
   "engine.no-tensor": "调用 {path} 时没有张量",
   "engine.not-alive": "值 {name} 已被释放",
+  "engine.fused-pieces": "融合损失的分块按已编译计算；未编译或无 bfloat16 的卡上其 logits 为 float32",
   "engine.beside": "旁边的模型的前向没有计入",
   "engine.no-layer": "没有编号为 {index} 的层",
   "engine.block-inputs": "层只接受张量",
