@@ -1,5 +1,7 @@
 /** Command-line arguments to a request, or a one-line complaint. Pure. */
 
+import { PYTHON_COMMANDS } from "./python/request";
+
 export type Format = "text" | "json" | "sarif";
 export type FailOn = "error" | "warning" | "never";
 
@@ -221,6 +223,7 @@ export function parseArguments(argv: readonly string[]): Parsed {
 /** The help text, made from the tables above. */
 export function helpText(): string {
   const commands = COMMANDS.map((one) => `  ${`${one.name}${one.paths ? " PATH..." : ""}`.padEnd(24)}${one.help}`);
+  const python = PYTHON_COMMANDS.map(([name, help]) => `  ${name.padEnd(24)}${help}`);
   const options = OPTIONS.map((one) => `  ${`${one.name} ${one.value}`.trimEnd().padEnd(24)}${one.help}`);
   return [
     "usage: vram-lens check PATH... [options]",
@@ -229,6 +232,7 @@ export function helpText(): string {
     "PATH is a config file, or a folder whose every recognised config is meant.",
     "",
     ...commands,
+    ...python,
     "",
     ...options,
     "",

@@ -15,6 +15,8 @@ import { languageOf } from "./evidence/language";
 import { receiptsCommand } from "./evidence/receipts";
 import { snapshotCommand } from "./evidence/snapshot";
 import { exitStatus } from "./exit";
+import { estimator, pythonCommand } from "./python/command";
+import { pythonRequest } from "./python/request";
 import { toSarif } from "./sarif";
 import { checkText, planText, type TextContext } from "./text";
 
@@ -115,6 +117,13 @@ async function reportOn(request: Request, runtime: Runtime, io: Io, parts: Parts
  * @returns exit status: 0 fine, 1 findings at or above `--fail-on`, 2 bad usage or unreadable input
  */
 export async function main(argv: readonly string[], io: Io, parts: Parts): Promise<number> {
+  const own = pythonRequest(argv);
+  if (typeof own === "string") return misused(own, io);
+  if (own !== undefined) {
+    const { packageDirectory, env } = io;
+    const runtime = createNodeRuntime({ workspaceFolders: [io.cwd], packageDirectory, env });
+    return pythonCommand(own, io, estimator(parts, runtime, own.device));
+  }
   const parsed = parseArguments(argv);
   switch (parsed.kind) {
     case "help":

@@ -440,6 +440,14 @@ def trace(model, batch, run, holder=None, library=PLAIN):
     grouped = getattr(functional, "grouped_mm", None)  # since torch 2.10
     ctc, functional.ctc_loss = functional.ctc_loss, _ctc(recorder)
     whole, torch.einsum = torch.einsum, products.einsum_with(recorder.lowered)
+    taken = [  # `from torch import einsum` in a file of the model's
+        (space, name)
+        for space in {id(s): s for m in model.modules() if (s := vars(sys.modules.get(type(m).__module__, sys)))}.values()
+        for name, value in list(space.items())
+        if value is whole
+    ]
+    for space, name in taken:
+        space[name] = torch.einsum
     torch.nn.Module.__call__ = lambda module, *a, **k: recorder.module_call(call, module, a, k)
     plainly, torch.nn.Module.__setattr__ = torch.nn.Module.__setattr__, _keeping(recorder, torch.nn.Module.__setattr__)
     replaced = {"range": recorder.rounds} | ({CAST: recorder.cast_if_autocast} if CAST in code else {})
@@ -465,6 +473,8 @@ def trace(model, batch, run, holder=None, library=PLAIN):
             del code[name]
         code.update(before)
         functional.ctc_loss, torch.einsum = ctc, whole
+        for space, name in taken:
+            space[name] = whole
         torch.nn.Module.__call__, torch.nn.Module.__setattr__ = call, plainly
         functional.scaled_dot_product_attention = attention
         if grouped is not None:

@@ -91,7 +91,8 @@ function derive(
     const beside = [...tokenizedLengths(python), ...loop, ...network];
     result.push(...loadedClass(python), ...unstated(beside, settings));
     // What neither transformers nor a library builds is somebody's own.
-    if (network.length === 0 && !hasTrainer(python) && trainingOf(python).load === undefined)
+    const { load } = trainingOf(python);
+    if (network.length === 0 && !hasTrainer(python) && (load === undefined || load === ownModelCall(python)))
       result.push(...unstated(ownSettings(python), [...settings, ...result]));
   }
   return result;

@@ -180,6 +180,26 @@ export function interpolate(
 }
 
 /**
+ * `upsample_nearest*d.vec` (aten/native/UpSample.h, compute_output_size): nothing is kept, and autocast leaves that overload alone.
+ *
+ * @param target the sides, or none where `scales` says how many times as long each becomes
+ */
+export function repeatNearest(
+  torch: Torch,
+  input: Tensor,
+  target: readonly number[],
+  scales: readonly number[],
+  operator: string,
+): Tensor {
+  const { sizes } = input;
+  const sides = target.length > 0 ? target : sizes.slice(2).map((size, k) => Math.floor(size * (scales[k] ?? 1)));
+  const node = torch.record("UpsampleBackward0", [input], (torch, [gradient]) => [
+    gradient ? torch.empty(`${operator}_backward`, sizes, gradient.dtype) : null,
+  ]);
+  return torch.attach(node, torch.empty(operator, [...sizes.slice(0, 2), ...sides], input.dtype));
+}
+
+/**
  * `grid_sampler` of pictures (aten/src/ATen/native/cuda/GridSampler.cpp): keeps the picture and the places; its backward makes
  * a gradient of the places whether anyone asks for it or not.
  */

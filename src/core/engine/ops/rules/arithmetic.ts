@@ -9,7 +9,7 @@ import * as complex from "../complex";
 import * as functions from "../functions";
 import { clampHalf } from "../overflow";
 import * as pooling from "../pooling";
-import { std } from "../spread";
+import { std, variance } from "../spread";
 import * as trl from "../trl";
 import { likeFirst } from "./like";
 
@@ -47,6 +47,7 @@ export const ARITHMETIC: Readonly<Record<string, Rule>> = table({
   cumsum: (t, a) => arithmetic.cumsum(t, a.tensor(0), a.dtype(2)),
   sum: (t, a) => arithmetic.sum(t, a.tensor(0), a.numbers(1, "dim"), a.flag(2, "keepdim"), a.dtype(3)),
   std: (t, a) => std(t, a.tensor(0), a.numbers(1, "dim"), a.flag(3, "keepdim")),
+  var: (t, a) => variance(t, a.tensor(0), a.numbers(1, "dim"), a.flag(3, "keepdim")),
   mean: (t, a) => arithmetic.mean(t, a.tensor(0), a.numbers(1, "dim"), a.flag(2, "keepdim"), a.dtype(3)),
   nansum: (t, a) => trl.withoutNaN(t, a.tensor(0), false, a.numbers(1, "dim")),
   nanmean: (t, a) => trl.withoutNaN(t, a.tensor(0), true),

@@ -12,6 +12,12 @@ const interpolation =
   (torch, args) =>
     pictures.interpolate(torch, args.tensor(0), args.numbers(1), operator);
 
+/** The `vec` overload, which F.interpolate calls: told the sides, or how many times as long they are. */
+const nearest =
+  (operator: string): Rule =>
+  (torch, args) =>
+    pictures.repeatNearest(torch, args.tensor(0), args.numbers(1), args.numbers(2), operator);
+
 /** What both kinds of pooling begin with. */
 function windowOf(args: Arguments): Pick<pooling.Window, "kernel" | "stride" | "padding"> {
   return { kernel: args.numbers(1), stride: args.numbers(2), padding: args.numbers(3) };
@@ -45,6 +51,9 @@ export const PICTURES: Readonly<Record<string, Rule>> = table({
   split_cat: (t, a) => pictures.splitCat(t, a.tensor(0), a.number(1, 1)),
   attention_by_parts: attentionByParts(false),
   eager_attention_by_parts: attentionByParts(true),
+  upsample_nearest1d: nearest("upsample_nearest1d"),
+  upsample_nearest2d: nearest("upsample_nearest2d"),
+  upsample_nearest3d: nearest("upsample_nearest3d"),
   upsample_bilinear2d: interpolation("upsample_bilinear2d"),
   _upsample_bilinear2d_aa: interpolation("_upsample_bilinear2d_aa"),
   upsample_bicubic2d: interpolation("upsample_bicubic2d"),

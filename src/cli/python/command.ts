@@ -1,0 +1,164 @@
+/** The commands that a person's own Python carries out. */
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import type { ReportRun } from "../../core/report/schema";
+import { uriOf } from "../../host/node";
+import { activePython, type PythonEnd, runPython } from "../../host/python";
+import { allPrintable, inJson } from "../../words/printable";
+import type { Io, Parts } from "../cli";
+import { type Measured, readEvents } from "./events";
+import type { PythonRequest } from "./request";
+
+/** Characters that a command may print; what comes after is of no use to anybody. */
+const OUTPUT_LIMIT = 64 * 1024 * 1024;
+/** Bytes of events that are read. */
+const EVENTS_LIMIT = 512 * 1024 * 1024;
+/** Seconds that stand for "no end": a month. */
+const NO_END = 2_000_000;
+
+const WHY: Readonly<Record<"time" | "output" | "cancelled", string>> = {
+  time: "it took longer than --time-limit allows and was ended",
+  output: "it printed more than anybody reads and was ended",
+  cancelled: "it was ended",
+};
+
+function outcome(result: PythonEnd, python: string, io: Io): number {
+  if (result.kind === "ended") return result.status === 0 ? 0 : 2;
+  const why =
+    result.kind === "none"
+      ? `${python} could not be started (${result.why}): name one with --python`
+      : WHY[result.kind];
+  io.stderr(`vram-lens: ${why}\n`);
+  return 2;
+}
+
+/** Runs the package's command; what it prints goes to `onOutput`. */
+async function run(
+  request: PythonRequest,
+  words: readonly string[],
+  io: Io,
+  onOutput: (text: string) => void,
+): Promise<number> {
+  const python = request.python ?? activePython(io.env);
+  const limit = request.timeLimit === 0 ? [] : ["--time-limit", String(request.timeLimit)];
+  io.stderr(`${python} -m vram_lens ${[request.command, ...words].join(" ")}\n`);
+  const result = await runPython({
+    python,
+    arguments: [request.command, ...limit, ...words],
+    packageDirectory: io.packageDirectory,
+    cwd: io.cwd,
+    env: io.env,
+    timeLimit: request.timeLimit || NO_END,
+    outputLimit: OUTPUT_LIMIT,
+    errors: "inherit",
+    onOutput,
+  });
+  return outcome(result, python, io);
+}
+
+/** Carries a request out. Returns the exit status. */
+export async function pythonCommand(
+  request: PythonRequest,
+  io: Io,
+  estimate: (uri: string) => Promise<ReportRun | undefined>,
+): Promise<number> {
+  if (request.command !== "check")
+    return run(request, [...(request.json ? ["--json"] : []), ...request.rest], io, io.stdout);
+  const folder = mkdtempSync(join(tmpdir(), "vram-lens-"));
+  try {
+    const events = join(folder, "events.json");
+    let said = "";
+    const status = await run(request, ["--json", "--events", events, ...request.rest], io, (text) => {
+      said = (said + text).slice(-65_536);
+    });
+    const measured = status === 0 ? eventsOf(events) : undefined;
+    if (measured === undefined) {
+      io.stderr(`vram-lens: ${errorOf(said) ?? "PyTorch's run gave no events"}\n`);
+      return 2;
+    }
+    const script = request.rest.find((word) => !word.startsWith("-")) ?? "";
+    const beside = await estimate(uriOf(resolve(io.cwd, script)));
+    const { allocatedPeakBytes, reservedPeakBytes, phases } = beside?.perDevice ?? {};
+    const estimated = allocatedPeakBytes === undefined ? null : { allocatedPeakBytes, reservedPeakBytes, phases };
+    io.stdout(
+      request.json
+        ? `${inJson(JSON.stringify({ pytorch: measured, estimate: estimated }))}\n`
+        : comparison(script, allPrintable(measured), beside),
+    );
+    return 0;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function eventsOf(path: string): Measured | undefined {
+  try {
+    return statSync(path).size > EVENTS_LIMIT ? undefined : readEvents(readFileSync(path, "utf8"));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The sentence of the last line that has one. */
+function errorOf(said: string): string | undefined {
+  for (const line of said.trim().split("\n").toReversed()) {
+    try {
+      const { error } = JSON.parse(line) as { readonly error?: unknown };
+      if (typeof error === "string") return error;
+    } catch {
+      // a line of the script's own
+    }
+  }
+  return undefined;
+}
+
+const gib = (bytes: number): string => `${(bytes / 2 ** 30).toFixed(3)} GiB`;
+
+/** A difference of the estimate from what PyTorch says. */
+function apart(estimated: number | undefined, measured: number): string {
+  if (estimated === undefined) return "no estimate";
+  if (estimated === measured) return `estimate ${gib(estimated)}, equal to the byte`;
+  const percent = measured === 0 ? "" : `, ${(((estimated - measured) / measured) * 100).toFixed(2)} %`;
+  return `estimate ${gib(estimated)}${percent}`;
+}
+
+/** The names that phases of the estimate have, by those of a script's own run. */
+const PHASES = ["forward", "loss", "backward", "clip", "optimizer"];
+const SHOWN = 6;
+
+/** The comparison for a terminal: both peaks, the first phase where they part, and what is alive at PyTorch's peak. */
+export function comparison(script: string, measured: Measured, run: ReportRun | undefined): string {
+  const { peak, versions } = measured;
+  const device = run?.perDevice;
+  const where = [peak.phase, peak.module, peak.file === "" ? "" : `${peak.file}:${peak.line}`]
+    .filter(Boolean)
+    .join(", ");
+  const lines = [
+    `${script}   PyTorch ${versions["torch"] ?? ""} on a device that is not there, ${measured.ended}`,
+    `  allocated  ${gib(measured.allocatedPeakBytes)} in ${where}; ${apart(device?.allocatedPeakBytes, measured.allocatedPeakBytes)}`,
+    `  reserved   ${gib(measured.reservedPeakBytes)}; ${apart(device?.reservedPeakBytes, measured.reservedPeakBytes)}`,
+  ];
+  const estimated = new Map(device?.phases.map(({ phase, peakBytes }) => [phase as string, peakBytes]));
+  const parted = PHASES.find((phase) => {
+    const [here, there] = [measured.phases[phase], estimated.get(phase)];
+    return here !== undefined && there !== undefined && here !== there;
+  });
+  if (parted !== undefined)
+    lines.push(
+      `  they part in ${parted}: PyTorch ${gib(measured.phases[parted] ?? 0)}, estimate ${gib(estimated.get(parted) ?? 0)}`,
+    );
+  lines.push("  alive at PyTorch's peak:");
+  for (const { module, place, bytes } of measured.alive.slice(0, SHOWN))
+    lines.push(`    ${gib(bytes)}  ${[module, place].filter(Boolean).join("  ")}`);
+  for (const note of measured.notes) lines.push(`  ${note}`);
+  return `${lines.join("\n")}\n`;
+}
+
+/** The estimate of the first run of a document, by the parts of the command line. */
+export function estimator(parts: Parts, runtime: Parameters<Parts["createAnalyzer"]>[0], device: string | undefined) {
+  return async (uri: string): Promise<ReportRun | undefined> => {
+    const analysis = await parts.createAnalyzer(runtime).analyse(uri, { device });
+    return analysis.runs[0];
+  };
+}
