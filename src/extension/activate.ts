@@ -10,6 +10,7 @@ import { FailureHost, failureLinks } from "./explainFailure";
 import type { LocalCards } from "./localCard";
 import { PanelHost } from "./panel";
 import { PreviewHost } from "./preview";
+import { registerModelLenses } from "./python";
 import { registerRecordings } from "./recordings";
 import { createRunsTree } from "./runsTree";
 import { type CreateClient, Session } from "./session";
@@ -43,6 +44,7 @@ export function activateShared(context: vscode.ExtensionContext, create: CreateC
     registerRecordings(context, started, current),
     runs,
     registerCommands({ context, session: started, panel, channel, current, previews, failures, localCards, runs }),
+    registerModelLenses(),
     registerTools(started),
     createStatusItem(started, current),
     startWhenNeeded(started),

@@ -13,6 +13,7 @@ import { chooseModel, pinFor, pointToModel } from "./modelPick";
 import type { PanelHost } from "./panel";
 import { applyBest, applyPlan, applyValues } from "./plans";
 import type { PreviewHost } from "./preview";
+import { checkScript, traceModel } from "./python";
 import { reportMarkdown } from "./reportText";
 import type { Runs } from "./runsTree";
 import type { Session } from "./session";
@@ -55,6 +56,9 @@ export const COMMANDS: Readonly<Record<string, Command>> = table({
     applyValues(session, targetUri(argument, current.uri), runId, set),
   "vramlens.showLocalCard": showLocalCard,
   "vramlens.explainFailure": ({ failures }, argument) => explainFailure(failures, argument),
+  "vramlens.traceModel": ({ context }, argument, name) =>
+    withPython(argument, (uri) => traceModel(context, uri, typeof name === "string" ? name : undefined)),
+  "vramlens.checkAgainstPytorch": ({ context }, argument) => withPython(argument, (uri) => checkScript(context, uri)),
   "vramlens.copyReport": copyReport,
   "vramlens.toggle": toggle,
   "vramlens.restart": ({ session }) => session.restart(),
@@ -80,6 +84,14 @@ export function registerCommands(parts: Parts): vscode.Disposable {
       }),
     ),
   );
+}
+
+/** With the Python file that is named, else the one that is open. */
+async function withPython(argument: unknown, act: (uri: vscode.Uri) => Promise<void>): Promise<void> {
+  const open = vscode.window.activeTextEditor?.document;
+  const uri = targetUri(argument, open?.languageId === "python" ? open.uri : undefined);
+  if (uri !== undefined) return act(uri);
+  void vscode.window.showInformationMessage(vscode.l10n.t("Open the Python file first."));
 }
 
 async function withFile({ current }: Parts, argument: unknown, act: (uri: vscode.Uri) => Promise<void>): Promise<void> {

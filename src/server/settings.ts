@@ -39,6 +39,7 @@ export const SETTINGS: readonly SettingSpec[] = [
   { name: "inlayHints.enable", type: "boolean", default: false, scope: "resource" },
   { name: "codeLens.enable", type: "boolean", default: false, scope: "resource" },
   { name: "statusBar.enable", type: "boolean", default: true, scope: "window" },
+  { name: "pythonPath", type: "string", default: "", scope: "machine-overridable" },
   {
     name: "trace.server",
     type: "string",

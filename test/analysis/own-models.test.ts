@@ -11,7 +11,11 @@ import { memoryRuntime, uri } from "./memory-runtime";
 
 const FOLDER = join(__dirname, "own");
 const read = (path: string): string => readFileSync(join(FOLDER, path), "utf8");
-const GRAPHS = { Reader: read(".vramlens/graphs/Reader.json"), Seer: read(".vramlens/graphs/Seer.json") };
+const GRAPHS = {
+  Reader: read(".vramlens/graphs/Reader.json"),
+  Seer: read(".vramlens/graphs/Seer.json"),
+  Grower: read(".vramlens/graphs/Grower.json"),
+};
 const MODEL = read("model.py");
 
 interface Row {

@@ -440,12 +440,9 @@ def trace(model, batch, run, holder=None, library=PLAIN):
     grouped = getattr(functional, "grouped_mm", None)  # since torch 2.10
     ctc, functional.ctc_loss = functional.ctc_loss, _ctc(recorder)
     whole, torch.einsum = torch.einsum, products.einsum_with(recorder.lowered)
-    taken = [  # `from torch import einsum` in a file of the model's
-        (space, name)
-        for space in {id(s): s for m in model.modules() if (s := vars(sys.modules.get(type(m).__module__, sys)))}.values()
-        for name, value in list(space.items())
-        if value is whole
-    ]
+    files = {type(m).__module__ for m in model.modules()} & sys.modules.keys()
+    spaces = [vars(sys.modules[name]) for name in files]
+    taken = [(space, name) for space in spaces for name, value in space.items() if value is whole]  # `from torch import einsum`
     for space, name in taken:
         space[name] = torch.einsum
     torch.nn.Module.__call__ = lambda module, *a, **k: recorder.module_call(call, module, a, k)

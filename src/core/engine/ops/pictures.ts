@@ -180,7 +180,7 @@ export function interpolate(
 }
 
 /**
- * `upsample_nearest*d.vec` (aten/native/UpSample.h, compute_output_size): nothing is kept, and autocast leaves that overload alone.
+ * `upsample_nearest*d.vec` (aten/native/UpSample.h, compute_output_size): nothing is kept; float32 under autocast (aten/autocast_mode.h).
  *
  * @param target the sides, or none where `scales` says how many times as long each becomes
  */
@@ -191,12 +191,15 @@ export function repeatNearest(
   scales: readonly number[],
   operator: string,
 ): Tensor {
-  const { sizes } = input;
+  const x = torch.autocasting ? torch.autocast(input, "float32") : input.retain();
+  const { sizes } = x;
   const sides = target.length > 0 ? target : sizes.slice(2).map((size, k) => Math.floor(size * (scales[k] ?? 1)));
-  const node = torch.record("UpsampleBackward0", [input], (torch, [gradient]) => [
+  const node = torch.record("UpsampleBackward0", [x], (torch, [gradient]) => [
     gradient ? torch.empty(`${operator}_backward`, sizes, gradient.dtype) : null,
   ]);
-  return torch.attach(node, torch.empty(operator, [...sizes.slice(0, 2), ...sides], input.dtype));
+  const out = torch.attach(node, torch.empty(operator, [...sizes.slice(0, 2), ...sides], x.dtype));
+  x.release();
+  return out;
 }
 
 /**

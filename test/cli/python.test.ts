@@ -1,0 +1,83 @@
+/** Commands that a person's own Python carries out: what is read of their arguments, of events, and what is said of both. */
+import { strict as assert } from "node:assert";
+import { comparison } from "../../src/cli/python/command";
+import { readEvents } from "../../src/cli/python/events";
+import { pythonRequest } from "../../src/cli/python/request";
+import { fakeRun } from "./fake";
+
+const MIB = 2 ** 20;
+
+function events(changes: object = {}): string {
+  return JSON.stringify({
+    schema: "vram-lens/events/1",
+    allocatedPeakBytes: 30 * MIB,
+    ended: "2 optimizer steps",
+    notes: ["weights of published models have no values: they are made by their config"],
+    phases: { load: 10 * MIB, forward: 30 * MIB },
+    versions: { torch: "2.11.0" },
+    seconds: 1,
+    peak: { phase: "forward", module: "blocks.0.mlp", file: "model.py", line: 7 },
+    places: [
+      ["load", "", "train.py", 3],
+      ["forward", "blocks.0.mlp", "model.py", 7],
+    ],
+    events: [[0, 4 * MIB, "empty", 0], [1, 10 * MIB, "empty", 0], -1, [2, 20 * MIB, "gelu", 1], -3],
+    ...changes,
+  });
+}
+
+describe("command line: a person's own Python", () => {
+  it("hands on what is Python's and keeps what is its own", () => {
+    const trace = pythonRequest(["trace", "--python", "py", "model.py:GPT", "--inputs", "x=float[B,3]"]);
+    assert.ok(typeof trace === "object");
+    assert.equal(trace.python, "py");
+    assert.equal(trace.timeLimit, 900);
+    assert.deepEqual(trace.rest, ["model.py:GPT", "--inputs", "x=float[B,3]"]);
+    const check = pythonRequest([
+      "check",
+      "--against-pytorch",
+      "--device",
+      "24GB",
+      "train.py",
+      "--python",
+      "3",
+      "--format",
+      "x",
+    ]);
+    assert.ok(typeof check === "object");
+    assert.equal(check.device, "24GB");
+    assert.deepEqual(check.rest, ["train.py", "--python", "3", "--format", "x"]);
+    assert.equal(pythonRequest(["check", "train.yaml"]), undefined);
+    assert.equal(pythonRequest(["constructor"]), undefined);
+    assert.equal(pythonRequest(["trace"]), "trace needs a file");
+    assert.match(String(pythonRequest(["watch", "--time-limit", "soon", "x.py"])), /number of seconds/);
+  });
+
+  it("replays events as the allocator would, without what loading let go of", () => {
+    const read = readEvents(events());
+    assert.equal(read?.reservedPeakBytes, 10 * MIB + 20 * MIB);
+    assert.deepEqual(read?.alive[0], { module: "blocks.0.mlp", place: "model.py:7", bytes: 20 * MIB });
+  });
+
+  for (const [what, text] of [
+    ["no JSON", "{"],
+    ["no events", "{}"],
+    ["a size that is no number", events({ events: [[0, "x", "empty", 0]] })],
+    ["negative sizes", events({ events: [[0, -1, "empty", 0]] })],
+  ] as const)
+    it(`reads nothing of ${what}`, () => assert.equal(readEvents(text), undefined));
+
+  it("takes places that are not there for none", () => {
+    const read = readEvents(events({ places: [], events: [[0, 30 * MIB, "x", 9]] }));
+    assert.deepEqual(read?.alive, [{ module: "", place: "", bytes: 30 * MIB }]);
+  });
+
+  it("says where estimate and PyTorch part", () => {
+    const read = readEvents(events());
+    assert.ok(read);
+    const text = comparison("train.py", read, fakeRun("file:///train.py"));
+    assert.match(text, /allocated {2}0\.029 GiB in forward, blocks\.0\.mlp, model\.py:7; estimate 40\.000 GiB/);
+    assert.match(text, /0\.020 GiB {2}blocks\.0\.mlp {2}model\.py:7/);
+    assert.match(comparison("train.py", read, undefined), /no estimate/);
+  });
+});
