@@ -119,6 +119,7 @@ class Own:
             mode = FakeTensorMode(allow_non_fake_inputs=True)
             model = made(self.build, regime.load, mode)
             with mode:
+                frozen = frozenset(name for name, p in model.named_parameters() if not p.requires_grad)
                 model.requires_grad_(False)
                 model.train()
                 follows = FP32 if regime.amp else regime.load
@@ -133,7 +134,7 @@ class Own:
                 with torch.autocast("cuda", dtype=regime.amp) if regime.amp else contextlib.nullcontext():
                     recorded = trace(model, batch, run, library=library())
             parameters, buffers, tied = described(model)
-            c = Capture(recorded, {}, sizes, parameters, buffers, tied, main_input=next(iter(batch), "x"), spelled=".*")
+            c = Capture(recorded, {}, sizes, parameters, buffers, tied, frozen, main_input=next(iter(batch), "x"), spelled=".*")
             c.function = functions(c.trace, c.spelled)
             c.load, c.states, c.raised, c.trace, c.settings = regime.load, regime.amp or regime.load, False, None, {}
             c.env = {term: eval(term, {"__builtins__": {}, "ceil_div": lambda a, b: -(-a // b)}, dict(sizes)) for term in terms(sizes)}

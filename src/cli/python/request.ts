@@ -1,5 +1,7 @@
 /** Commands that a person's own Python carries out: what is this program's of their arguments, and what is handed on. Pure. */
 
+import { table } from "../../terms/table";
+
 /** Seconds that a command may take where nothing says it; `watch` trains for as long as it takes. */
 const LIMITS = { trace: 900, check: 900, watch: 0, bench: 3600 } as const;
 
@@ -19,7 +21,11 @@ export interface PythonRequest {
 }
 
 /** By the name that a person writes. */
-const NAMES: Readonly<Record<string, PythonCommand>> = { trace: "trace", watch: "watch", "bench-card": "bench" };
+const NAMES: Readonly<Record<string, PythonCommand>> = table({
+  trace: "trace",
+  watch: "watch",
+  "bench-card": "bench",
+});
 const AGAINST = "--against-pytorch";
 
 /** Lines of the help. */
@@ -34,7 +40,7 @@ export const PYTHON_COMMANDS: readonly (readonly [string, string])[] = [
 export function pythonRequest(argv: readonly string[]): PythonRequest | string | undefined {
   const [first = "", ...words] = argv;
   const against = first === "check" && words.includes(AGAINST);
-  const command = against ? "check" : Object.hasOwn(NAMES, first) ? NAMES[first] : undefined;
+  const command = against ? "check" : NAMES[first];
   if (command === undefined) return undefined;
   const own = new Map<string, string>();
   const rest: string[] = [];

@@ -70,6 +70,7 @@ const tensor = z.object({
   dtype: name.optional(),
   module: name,
   when: expression.optional(),
+  frozen: z.literal(true).optional(),
 });
 const graph = z.object({
   task: name,
