@@ -58,6 +58,11 @@ Distils(model=model, args=args, teacher=teacher).train()
     assert.equal(run?.model.name, "Qwen/Qwen3-0.6B");
     assert.match(JSON.stringify(suppositions), /other-weights.*opt-1\.3b/);
     assert.deepEqual(run?.beside, { elements: 1_315_758_080, dtype: "float16" });
+    const student = body
+      .replace("Distils(model=model", "Distils(student_model=model")
+      .replace("teacher=teacher", "teacher_model=teacher");
+    const later = student.replace(/(teacher = .*\n)([\s\S]*)(Distils\()/, "$2$1$3");
+    assert.equal((await resolveFiles({ "train.py": HEAD + later }, "train.py")).run?.model.name, "Qwen/Qwen3-0.6B");
     const named = body.replace('opt-1.3b")', 'opt-1.3b", dtype=torch.float32)');
     assert.equal((await resolveFiles({ "train.py": HEAD + named }, "train.py")).run?.beside?.dtype, "float32");
   });

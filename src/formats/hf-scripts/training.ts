@@ -129,7 +129,9 @@ function found(python: PythonModule): Training {
 }
 
 function modelOf(trainer: PythonCall): LocatedNode | undefined {
-  return keyword(trainer, "model") ?? trainer.positional[0];
+  // Trainers of a script's own take a student beside its teacher.
+  const own = ["model", "student_model", "student"].map((name) => keyword(trainer, name));
+  return own.find((node) => node !== undefined) ?? trainer.positional[0];
 }
 
 function lastLoad({ all }: Calls, ends: number): PythonCall | undefined {
