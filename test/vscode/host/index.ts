@@ -107,9 +107,9 @@ const tests: readonly HostTest[] = [
     run: async () => {
       const document = await open("llama-1b/train.yaml");
       const text = await hoverWith(document, BATCH, /GiB/);
-      assert.match(text, /does not fit/i);
-      assert.match(text, /backward/);
-      assert.match(text, /\|/, "the curve is a table");
+      // The finding at the key says the verdict; the hover has the picture and the next step.
+      assert.match(text, /!\[Peak 34\.0 GiB: weights .* 8: 34\.0 ✗/);
+      assert.match(text, /\[Set 2 × 4\]\(command:vramlens\.applyValues/);
     },
   },
   {
@@ -273,7 +273,7 @@ const tests: readonly HostTest[] = [
       await findingWith(document, "does-not-fit");
       await vscode.commands.executeCommand("vramlens.restart");
       await findingWith(document, "does-not-fit");
-      await hoverWith(document, BATCH, /does not fit/i);
+      await hoverWith(document, BATCH, /This key: \d/);
     },
   },
   {
@@ -283,7 +283,7 @@ const tests: readonly HostTest[] = [
       await vscode.commands.executeCommand("vramlens.copyReport");
       const text = await vscode.env.clipboard.readText();
       assert.match(text, /^## .*llama-1b\/train\.yaml/);
-      assert.match(text, /does not fit/);
+      assert.match(text, /Does not fit/);
       assert.match(text, /\| weights \| \d/);
     },
   },
@@ -295,11 +295,12 @@ const tests: readonly HostTest[] = [
         const result = await vscode.lm.invokeTool(tool, { input, toolInvocationToken: undefined });
         return result.content.map((part) => (part instanceof vscode.LanguageModelTextPart ? part.value : "")).join("");
       };
-      const filePath = document.uri.fsPath;
-      assert.match(await ask("estimate_gpu_memory", { filePath }), /does-not-fit; needs \d+/);
-      assert.match(await ask("estimate_gpu_memory", { filePath, device: "80GB" }), /: fits; needs/);
-      assert.match(await ask("find_fitting_config", { filePath }), /plans? fit/);
-      await assert.rejects(ask("estimate_gpu_memory", { filePath: "/none.yaml" }), /There is no file/);
+      const path = document.uri.fsPath;
+      assert.match(await ask("estimate_gpu_memory", { path }), /"verdict":"does-not-fit"/);
+      assert.match(await ask("estimate_gpu_memory", { path, device: "80GB" }), /"verdict":"fits"/);
+      assert.match(await ask("find_fitting_config", { path }), /"plans":\[\{"title"/);
+      await assert.rejects(ask("estimate_gpu_memory", { path, device: "A100 80" }), /no GPU called/);
+      await assert.rejects(ask("estimate_gpu_memory", { path: "/none.yaml" }), /There is no file/);
     },
   },
 ];
