@@ -61,6 +61,11 @@ function act(action: Action): void {
       return;
     }
   }
+  const { swept } = before;
+  if (swept?.asked === true && state.swept === null && baseRun(state)?.id === swept.runId) {
+    act({ type: "asked", question: "sweep", runId: swept.runId });
+    send({ type: "sweep", runId: swept.runId });
+  }
   if (action.type === "try") schedule(action.typed === true ? DEBOUNCE : 0);
   else if (action.type === "host") {
     if (action.message.type === "whatIfResult") {
