@@ -35,7 +35,7 @@ const MAMBA = {
 const NARROW = { hidden_size: 64, intermediate_size: 128, num_attention_heads: 4, num_key_value_heads: 4 };
 
 /** Files of each case. */
-const CASES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+export const CASES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   GRPO: { "train.yaml": `${GRPO}per_device_train_batch_size: 8\nmax_completion_length: 1024\n` },
   "GRPO, steps_per_generation 100,000": { "train.yaml": `${GRPO}steps_per_generation: 100000\n` },
   "GRPO, max_completion_length 1e9": { "train.yaml": `${GRPO}max_completion_length: 1000000000\n` },

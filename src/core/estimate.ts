@@ -55,8 +55,10 @@ export function estimate(
     if (!result.ok) return result;
     const { simulation } = result;
     const { ledger } = simulation;
-    // A size that is no number makes every sum after it none, and the peak the largest before it.
-    if (!Number.isFinite(ledger.live) || ledger.peakEvent < 0)
+    // A size that is no number makes every sum after it none, and the peak the largest before it. Beyond 2⁵³ sums are not
+    // exact: addresses of the pool would not be told apart.
+    const totals = [ledger.live, ledger.peak, simulation.loading?.peak ?? 0];
+    if (!totals.every(Number.isSafeInteger) || ledger.peakEvent < 0)
       return refused(run, graphs, { reason: say("engine.sizes") });
     const plain = read(run, simulation, detail === "full", enoughBytes, graphs);
     if (!countable(plain)) return refused(run, graphs, { reason: say("engine.sizes") });
@@ -81,8 +83,15 @@ function overheadOf({ device, parallel, libraries, blasWorkspaceBytes }: Trainin
 }
 
 /** Whether every size is one that bytes can have: a negative dimension, or a product beyond 2⁵³, gives others. */
-function countable({ allocatedPeakBytes, reservedPeakBytes, usedPeakBytes, components, host }: Estimate): boolean {
-  const sizes = [allocatedPeakBytes, reservedPeakBytes, usedPeakBytes, ...components.map(({ bytes }) => bytes)];
+function countable(estimate: Estimate): boolean {
+  const { allocatedPeakBytes, reservedPeakBytes, usedPeakBytes, band, components, host } = estimate;
+  const sizes = [
+    allocatedPeakBytes,
+    reservedPeakBytes,
+    usedPeakBytes,
+    band.highBytes,
+    ...components.map(({ bytes }) => bytes),
+  ];
   const all = [...sizes, host.pinnedBytes, host.pageableBytes, host.nvmeBytes];
   return all.every((bytes) => Number.isSafeInteger(bytes) && bytes >= 0);
 }

@@ -1,5 +1,6 @@
 /** A format's keys prepared for look-ups, and what everything that reads by them shares. */
 import type { Entry, LocatedNode, MapNode, Span } from "../syntax/tree";
+import { divisorAtMost } from "../terms/divisors";
 import type { Message, MessageId } from "../words/message";
 import { setting } from "./fix";
 import type { FormatProblem, KeySpec, LocatedSetting, ProblemFix, Severity } from "./types";
@@ -74,7 +75,6 @@ export function batchMultiple(settings: readonly LocatedSetting[]): FormatProble
 
 /** The largest micro-batch below the stated one that the global batch is a multiple of. */
 function divisor(micro: LocatedSetting, args: { total: number; micro: number }): ProblemFix[] {
-  let largest = args.micro - 1;
-  while (largest > 1 && args.total % largest !== 0) largest--;
-  return largest < 1 ? [] : [setting(micro.key, { name: "micro_batch_size", value: largest }, true)];
+  const largest = divisorAtMost(args.total, args.micro - 1);
+  return largest === null ? [] : [setting(micro.key, { name: "micro_batch_size", value: largest }, true)];
 }

@@ -35,6 +35,9 @@ const RANGES: Readonly<Record<string, readonly [least: number, most: number]>> =
 const SIZE = /(?:_size|_dim|_layers|_heads|_experts)$|^(?:d_model|d_ff|n_embd|n_layer|n_head|num_layers)$/;
 const LAYERS = /_layers$|^n_layer$/;
 
+/** A model's layers: none, or a part of one, is no model. */
+const STACK = /^(?:num_hidden_layers|n_layer|num_layers)$/;
+
 /** Configs inside configs (`text_config`). */
 const DEEPEST = 4;
 
@@ -65,6 +68,7 @@ function ofModel(config: Readonly<Record<string, unknown>>, path: string, depth:
     if (typeof value !== "number") return [];
     if (Number.isNaN(value)) return [obstacle(name, value)];
     if (!SIZE.test(key)) return [];
+    if (STACK.test(key) && !(value >= 1 && Number.isInteger(value))) return [obstacle(name, value)];
     return value >= 0 && value <= (LAYERS.test(key) ? MOST_LAYERS : MOST_ELEMENTS) ? [] : [obstacle(name, value)];
   });
 }

@@ -3,13 +3,17 @@
  * Sizes are bytes rounded up to 512, as the CUDA caching allocator rounds them (c10/cuda/CUDACachingAllocator.cpp,
  * kMinBlockSize).
  */
+
+import { say } from "../../words/message";
 import { widened } from "../columns";
 import type { ComponentKind, Phase } from "../report/estimate";
 import { MOST_EVENTS, MOST_SIMULATED, OverBudget } from "./budget";
 import { type Label, Labels, NO_KERNEL, type Work } from "./labels";
+import { NotModelled } from "./not-modelled";
 import type { Note, PlacedNote } from "./notes";
 
-const BLOCK = 512;
+/** Bytes that blocks are multiples of. */
+export const BLOCK = 512;
 
 /**
  * The allocator's `round_size`: to 512 bytes, or with `roundup_power2_divisions` to the next of so many steps between
@@ -188,8 +192,10 @@ export class Ledger {
     reads = NO_KERNEL,
     work: Work | null = null,
   ): number {
+    // No tensor has fewer elements than none, or no number of them: what a config's negative or missing sizes come to.
+    if (!(size >= 0)) throw new NotModelled(say("engine.sizes"));
     const rounded = this.divisions > 1 ? roundSize(size, this.divisions) : Math.ceil(size / BLOCK) * BLOCK;
-    if (++this.simulated > MOST_SIMULATED) this.stop();
+    if (++this.simulated > MOST_SIMULATED) this.stop(MOST_SIMULATED);
     this.reserve(1, 1);
     const id = this.count++;
     this.byteColumn[id] = rounded;
@@ -300,11 +306,11 @@ export class Ledger {
 
   /** Throws `OverBudget` where so many more blocks, simulated one by one, are more than a run is followed for. */
   checkAllocations(count: number): void {
-    if (this.simulated + count > MOST_SIMULATED) this.stop();
+    if (this.simulated + count > MOST_SIMULATED) this.stop(MOST_SIMULATED);
   }
 
-  private stop(): never {
-    throw new OverBudget(Math.max(this.peak, this.live));
+  private stop(most = MOST_EVENTS): never {
+    throw new OverBudget(Math.max(this.peak, this.live), most);
   }
 
   /** Makes room for so many more events and blocks. */

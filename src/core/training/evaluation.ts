@@ -4,6 +4,7 @@
  * transformers/trainer_pt_utils.py (EvalLoopContainer, nested_concat).
  */
 import { playRegion } from "../engine/folding/region";
+import { repeated } from "../engine/pieces";
 import type { Tensor } from "../engine/tensor";
 import type { Torch } from "../engine/torch";
 import { allocateBatch, type BatchTensor, type PassFactory } from "./forward";
@@ -50,7 +51,7 @@ class Container {
     if (this.concatenates) {
       this.kept = [old.map((tensor, k) => joined(torch, tensor, last[k]!, count))];
       for (const tensor of old) tensor.release();
-    } else for (let k = 0; k < count; k++) this.kept.push(last.map(({ sizes, dtype }) => kept(torch, sizes, dtype)));
+    } else this.kept.push(...repeated(torch, count, () => last.map(({ sizes, dtype }) => kept(torch, sizes, dtype))));
   }
 
   /** `to_cpu_and_numpy`. */

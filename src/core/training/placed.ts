@@ -1,5 +1,5 @@
 /** Parameters and buffers of a graph with their sizes: what a model of this config has, before anything is loaded. */
-import { MOST_SIMULATED, OverBudget } from "../engine/budget";
+import { MOST_WEIGHTS, TooManyWeights } from "../engine/budget";
 import type { DType } from "../engine/dtype";
 import { type ConfigView, layerScope } from "../graph/config";
 import { type Expressions, type Scope, truthy } from "../graph/expression";
@@ -64,7 +64,7 @@ function place(
   };
   if (spec.count === undefined) return [tensor];
   const count = Math.max(0, Number(expressions.evaluate(spec.count, scope)) || 0);
-  if (count > MOST_SIMULATED) throw new OverBudget(0);
+  if (count > MOST_WEIGHTS) throw new TooManyWeights();
   return Array.from({ length: count }, (_, head) => {
     const counted = (text: string): string => text.replace(COUNTER, String(head));
     return { ...tensor, name: counted(name), pattern: counted(spec.name) };
@@ -101,7 +101,7 @@ export function placeTensors(specs: readonly TensorSpec[], view: ConfigView, loa
       end++;
     const first = Number(expressions.evaluate(from, view.scope));
     const last = Number(expressions.evaluate(to, view.scope));
-    if ((last - first) * (end - k) > MOST_SIMULATED) throw new OverBudget(0);
+    if (placed.length + (last - first) * (end - k) > MOST_WEIGHTS) throw new TooManyWeights();
     const shared = specs.slice(k, end).map((one) => {
       const differs = one.shape.some((size) => expressions.isOfLayer(size));
       return differs ? null : sizesOf(one, expressions, view.scope);

@@ -57,6 +57,8 @@ export const ENGINE = {
   "engine.no-states": "a model whose states cannot be told",
   "engine.too-long":
     "its steps allocate more often than is followed ({millions} million times); by then they hold {size}",
+  "engine.too-many-weights": "the model's config.json asks for more than {count} weights, each a tensor of its own",
+  "engine.no-operand": "an operator has nothing to work on: the config takes a branch that was not captured",
   "engine.no-time-left": "what was asked for first took all the time there is for one answer",
   "engine.layers": "the layers' events cannot be followed",
   "engine.generation": "generation with {family}",

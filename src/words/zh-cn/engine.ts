@@ -49,6 +49,8 @@ export const ENGINE: Readonly<Record<keyof typeof EN, string>> = {
   "engine.no-head": "没有输出头的模型无法生成",
   "engine.no-states": "无法分辨其状态的模型",
   "engine.too-long": "该运行的分配次数超过可跟踪的上限（{millions} 百万次）；到那时已占用 {size}",
+  "engine.too-many-weights": "模型的 config.json 要求超过 {count} 个权重张量",
+  "engine.no-operand": "某个算子没有输入：该配置走到了没有计算图的分支",
   "engine.no-time-left": "先前的请求已用完一次回答的全部时间",
   "engine.layers": "无法跟踪各层的事件",
   "engine.generation": "用 {family} 生成",

@@ -1,5 +1,7 @@
 /** Operands of an instruction, as the operator reads them. */
+import { say } from "../../../words/message";
 import type { DType } from "../dtype";
+import { NotModelled } from "../not-modelled";
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import { isTensor } from "./arithmetic";
@@ -22,8 +24,11 @@ export class Arguments {
         : this.keywords[name];
   }
 
+  /** What an operator works on. Where nothing was made of it, the config takes a branch that the graph does not have. */
   tensor(k: number): Tensor {
-    return this.positional[k] as Tensor;
+    const value = this.positional[k] as Tensor | null | undefined;
+    if (value === null || value === undefined) throw new NotModelled(say("engine.no-operand"));
+    return value as Tensor;
   }
 
   maybeTensor(k: number, name?: string): Tensor | null {

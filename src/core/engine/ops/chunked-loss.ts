@@ -5,6 +5,7 @@
  * (chunked_output), torch/_functorch/partitioners.py (the logits are a matrix product's result, which is not recomputed).
  */
 import type { ChunkedLossSpec } from "../../training/run";
+import { piecesOf, repeated } from "../pieces";
 import { numel } from "../shape";
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
@@ -14,9 +15,10 @@ import { linear } from "./linear";
 import { crossEntropy } from "./losses";
 
 /** `tensor_split`: the first pieces are one longer where the length does not divide. */
-function lengths(length: number, chunks: number): number[] {
-  const short = Math.floor(length / chunks);
-  return Array.from({ length: chunks }, (_, k) => short + (k < length % chunks ? 1 : 0)).filter((size) => size > 0);
+function lengths(torch: Torch, length: number, chunks: number): number[] {
+  const count = Math.min(chunks, length);
+  const short = Math.floor(length / count);
+  return repeated(torch, count, (k) => short + (k < length % count ? 1 : 0));
 }
 
 /** Loss of one piece: eager code raises the logits to float32 and keeps their log-softmax. */
@@ -58,7 +60,7 @@ function pieceLoss(
 export function crossEntropyOfPieces(torch: Torch, logits: Tensor, labels: Tensor, chunks: number): Tensor {
   const length = logits.size(-2);
   const size = Math.ceil(length / Math.max(1, chunks));
-  const sizes = Array.from({ length: Math.ceil(length / size) }, (_, k) => Math.min(size, length - k * size));
+  const sizes = piecesOf(torch, length, size);
   const pieces = split(torch, logits, sizes, logits.rank - 2);
   const rows = pieces.map((piece) => reshape(torch, piece, [-1, logits.size(-1)]));
   let total: Tensor | null = null;
@@ -88,7 +90,7 @@ export function chunkedCrossEntropy(
   const { logits: outer } = torch;
   torch.logits = true;
   const dim = Math.max(0, hidden.rank - 2);
-  const pieces = split(torch, hidden, lengths(hidden.size(dim), Math.max(1, chunks)), dim);
+  const pieces = split(torch, hidden, lengths(torch, hidden.size(dim), Math.max(1, chunks)), dim);
   const waiting: Tensor[] = [];
   if (keepsLogits) for (const piece of pieces) waiting.push(linear(torch, piece, weight, null));
   let total: Tensor | null = null;

@@ -3,6 +3,7 @@
  * transformers/models/switch_transformers/modeling_switch_transformers.py). Rows are shared out evenly, as routers are trained to
  * do.
  */
+import { repeated } from "../pieces";
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import { slice, split, unbind } from "./layout";
@@ -19,7 +20,7 @@ function share(torch: Torch, rows: number, experts: number, expert: number): num
 }
 
 function shares(torch: Torch, rows: number, experts: number): number[] {
-  return Array.from({ length: experts }, (_, expert) => share(torch, rows, experts, expert));
+  return repeated(torch, experts, (expert) => share(torch, rows, experts, expert));
 }
 
 /** `torch.where(mask)` of one expert's part of a mask with a place for each choice of each token: one row of numbers per dimension. */

@@ -4,6 +4,7 @@
  */
 import { promoteAll } from "../dtype";
 import type { BackwardFunction } from "../node";
+import { repeated } from "../pieces";
 import { contiguousStrides, inferSize, numel, preservedStrides, type Sizes, sameSizes, viewStrides } from "../shape";
 import { alias, sameView, type Tensor } from "../tensor";
 import type { Torch } from "../torch";
@@ -247,7 +248,7 @@ export function unbind(torch: Torch, input: Tensor, dim: number): Tensor[] {
     for (const tensor of zeros) tensor?.release();
     return [out];
   });
-  return Array.from({ length: input.sizes[k]! }, () => torch.attach(node, alias(input, sizes, strides)));
+  return repeated(torch, input.sizes[k]!, () => torch.attach(node, alias(input, sizes, strides)));
 }
 
 /** `cat`; operands are promoted to one dtype. The gradients are views of the result's gradient. */

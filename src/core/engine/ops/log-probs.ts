@@ -2,6 +2,7 @@
  * Log-probabilities and entropies of whole logits, sequence by sequence, as TRL took them before its fused head. Source:
  * trl/trainer/utils.py (selective_log_softmax, entropy_from_logits) of 0.20 to 1.13. What divergences of them need, too.
  */
+import { piecesOf } from "../pieces";
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import { elementwise, mul, product, sub, sum, unary } from "./arithmetic";
@@ -96,10 +97,7 @@ export function selectiveLogSoftmax(torch: Torch, logits: Tensor, index: Tensor)
 export function entropyFromLogits(torch: Torch, logits: Tensor): Tensor {
   const flat = reshape(torch, logits, [-1, logits.size(-1)]);
   const total = flat.size(0);
-  const lengths = Array.from({ length: Math.ceil(total / ENTROPY_ROWS) }, (_, k) =>
-    Math.min(ENTROPY_ROWS, total - k * ENTROPY_ROWS),
-  );
-  const chunks = split(torch, flat, lengths, 0);
+  const chunks = split(torch, flat, piecesOf(torch, total, ENTROPY_ROWS), 0);
   let before: Tensor | null = null;
   const entropies = chunks.map((chunk) => {
     const logProbs = softmax(torch, chunk, null, true);

@@ -2,6 +2,7 @@
  * What models of pictures and text do beside plain layers. Sources: derivatives.yaml (upsample_bilinear2d, grid_sampler_2d);
  * transformers/integrations/sdpa_attention.py and the vision attention of transformers/models/qwen2_5_vl.
  */
+import { piecesOf, repeated } from "../pieces";
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import { mul } from "./arithmetic";
@@ -12,7 +13,7 @@ import { softmax } from "./nonlinear";
 
 /** Rows taken apart, one part per picture, and put together again. */
 export function splitCat(torch: Torch, self: Tensor, parts: number): Tensor {
-  const views = split(torch, self, equalParts(self.size(0), parts), 0);
+  const views = split(torch, self, equalParts(torch, self.size(0), parts), 0);
   const out = cat(torch, views, 0);
   for (const view of views) view.release();
   return out;
@@ -24,7 +25,7 @@ export function splitCat(torch: Torch, self: Tensor, parts: number): Tensor {
  */
 export function picturePart(torch: Torch, self: Tensor, length: number, index: number, dim = 0): Tensor {
   const count = Math.floor(self.size(dim) / length);
-  const lengths = Array.from({ length: count }, () => length);
+  const lengths = repeated(torch, count, () => length);
   return nextPart(torch, self, index, count, () => split(torch, self, lengths, dim));
 }
 
@@ -54,25 +55,33 @@ export function unbindCat(torch: Torch, self: Tensor): Tensor {
   return out;
 }
 
-function equalParts(size: number, parts: number): number[] {
+function equalParts(torch: Torch, size: number, parts: number): number[] {
   const each = Math.floor(size / parts);
-  return Array.from({ length: parts }, (_, k) => (k + 1 < parts ? each : size - each * (parts - 1)));
+  return repeated(torch, parts, (k) => (k + 1 < parts ? each : size - each * (parts - 1)));
+}
+
+/** Square pictures, and the windows they are cut into. */
+interface Windows {
+  readonly patches: number;
+  readonly pictures: number;
+  readonly window: number;
+  readonly merge: number;
 }
 
 /** Patches in each window of square pictures: `window` tokens a side, `merge` patches a side to a token, less at the edges. */
-function windowParts(patches: number, pictures: number, window: number, merge: number): number[] {
+function windowParts(torch: Torch, { patches, pictures, window, merge }: Windows): number[] {
   const tokens = Math.round(Math.sqrt(patches / pictures)) / merge;
-  const sides: number[] = [];
-  for (let left = tokens; left > 0; left -= window) sides.push(Math.min(window, left));
+  const sides = piecesOf(torch, tokens, window);
+  torch.ledger.checkAllocations(pictures * sides.length ** 2);
   const one = sides.flatMap((a) => sides.map((b) => a * b * merge * merge));
-  return Array.from({ length: pictures }, () => one).flat();
+  return repeated(torch, pictures, () => one).flat();
 }
 
 /** Frames in each window of recordings of like length, less in the last of each (`get_audio_cu_seqlens` of modeling_qwen3_asr.py). */
-function stretchParts(frames: number, recordings: number, window: number): number[] {
-  const one: number[] = [];
-  for (let left = Math.floor(frames / recordings); left > 0; left -= window) one.push(Math.min(window, left));
-  return Array.from({ length: recordings }, () => one).flat();
+function stretchParts(torch: Torch, frames: number, recordings: number, window: number): number[] {
+  const one = piecesOf(torch, Math.floor(frames / recordings), window);
+  torch.ledger.checkAllocations(recordings * one.length);
+  return repeated(torch, recordings, () => one).flat();
 }
 
 /** How patches attend: whole pictures (`window` 0) or windows of them, each for itself. */
@@ -89,9 +98,9 @@ export interface PictureAttention {
   readonly eager?: boolean;
 }
 
-function partsOf(patches: number, { pictures, window, merge, heard }: PictureAttention): number[] {
-  if (heard) return stretchParts(patches, pictures, window);
-  return window > 0 ? windowParts(patches, pictures, window, merge) : equalParts(patches, pictures);
+function partsOf(torch: Torch, patches: number, { pictures, window, merge, heard }: PictureAttention): number[] {
+  if (heard) return stretchParts(torch, patches, pictures, window);
+  return window > 0 ? windowParts(torch, { patches, pictures, window, merge }) : equalParts(torch, patches, pictures);
 }
 
 /** Attention of one part. */
@@ -143,7 +152,7 @@ const eager: PartAttention = (torch, query, key, value) => {
 /** Attention over (1, heads, patches, width), one part after the other; the outputs are put together. */
 export function attentionByParts(torch: Torch, operands: PictureAttention): Tensor {
   const { query, key, value } = operands;
-  const lengths = partsOf(query.size(2), operands);
+  const lengths = partsOf(torch, query.size(2), operands);
   const [queries, keys, values] = [query, key, value].map((tensor) => split(torch, tensor, lengths, 2));
   const attend = operands.eager ? eager : fused;
   const outputs = lengths.map((_, k) => {

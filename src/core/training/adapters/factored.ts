@@ -75,8 +75,9 @@ function factorization(dimension: number, factor: number): readonly [number, num
   const length = dimension + 1;
   while (small < large) {
     let next = small + 1;
-    while (dimension % next !== 0) next++;
-    if (next + dimension / next > length || next > limit) break;
+    // Beyond the root come the pairs that there were, turned round.
+    while (next * next <= dimension && dimension % next !== 0) next++;
+    if (next * next > dimension || next + dimension / next > length || next > limit) break;
     [small, large] = [next, dimension / next];
   }
   return small > large ? [large, small] : [small, large];

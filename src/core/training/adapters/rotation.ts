@@ -2,6 +2,8 @@
  * OFT: the input is turned, block by block, by matrices that a Cayley transform (its Neumann series of five terms) makes
  * from skew-symmetric ones at every forward. Source: peft/tuners/oft/layer.py (OFTRotationModule).
  */
+
+import { divisorAtLeast, divisorAtMost } from "../../../terms/divisors";
 import type { DType } from "../../engine/dtype";
 import type { ModuleForward } from "../../engine/interpreter/options";
 import { elementwise, inplace, mul, sub } from "../../engine/ops/arithmetic";
@@ -20,10 +22,8 @@ const DEFAULT_BLOCK = 32;
 /** A size that divides the width: the asked one, or the nearest that does. */
 function dividing(width: number, asked: number): number {
   if (asked >= width) return width;
-  let higher = asked;
-  while (higher <= width && width % higher !== 0) higher++;
-  let lower = asked;
-  while (lower > 1 && width % lower !== 0) lower--;
+  const lower = divisorAtMost(width, asked) ?? 1;
+  const higher = divisorAtLeast(width, asked) ?? width;
   return asked - lower <= higher - asked ? lower : higher;
 }
 

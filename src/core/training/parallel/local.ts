@@ -136,6 +136,8 @@ function evaluationShare({ evaluation }: TrainingRun, degree: number): Pick<Trai
 function byContext(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonly reason: Message } {
   const degree = run.parallel.contextParallel;
   if (degree <= 1) return { run, uncertain: [] };
+  if (degree > run.sequenceLength)
+    return { reason: say("engine.degrees", { degree, devices: run.parallel.worldSize }) };
   if (run.attention === "eager" || run.task !== "causal-lm")
     return { reason: say("engine.context-attention", { degree, attention: run.attention, task: run.task }) };
   const view = viewOf(run, family);

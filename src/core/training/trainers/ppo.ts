@@ -15,6 +15,7 @@ import { playRegion, recordRegion } from "../../engine/folding/region";
 import type { Region } from "../../engine/folding/unroller";
 import type { LedgerState } from "../../engine/ledger";
 import { NotModelled } from "../../engine/not-modelled";
+import { piecesOf, repeated } from "../../engine/pieces";
 import { hostTensor, type Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { Instruction, TrainerGraph } from "../../graph/types";
@@ -154,8 +155,7 @@ class PpoLoop {
   /** Rows of each piece. */
   private get pieces(): number[] {
     const { rollout, ppo } = this.options.spec;
-    const count = Math.ceil(rollout.sequences / ppo.piece);
-    return Array.from({ length: count }, (_, k) => Math.min(ppo.piece, rollout.sequences - k * ppo.piece));
+    return piecesOf(this.torch, rollout.sequences, ppo.piece);
   }
 
   /** Completions with their prompts, and the scores of every word for each of their tokens. */
@@ -180,7 +180,7 @@ class PpoLoop {
       torch.kind = "inputs";
       // The output object: ids, the scores of each token, and the cache.
       const ids = torch.empty("cat", [rows, length], "int64");
-      const each = Array.from({ length: completionLength }, () => this.logits("scores", [rows, options.vocabulary]));
+      const each = repeated(torch, completionLength, () => this.logits("scores", [rows, options.vocabulary]));
       const cache = reserve(torch, "cat", cacheBytes, "uint8", "activations");
       const stacked = scoresOf("stack", rows);
       const joined = torch.empty("cat", [rows, length], "int64");

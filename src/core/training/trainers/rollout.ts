@@ -8,6 +8,7 @@
 import { isFloating } from "../../engine/dtype";
 import { playRegion } from "../../engine/folding/region";
 import { slice } from "../../engine/ops/layout";
+import { repeated } from "../../engine/pieces";
 import { hostTensor, type Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import { allocateBatch, type BatchTensor, type PassFactory } from "../forward";
@@ -122,12 +123,11 @@ export class Rollout implements Before {
     const { torch, options } = this;
     const { each } = options.media;
     const pieces = Math.ceil(options.spec.rollout.sequences / options.microBatch);
-    torch.ledger.checkAllocations(pieces * each.length);
     const shuffled = media.flatMap((tensor) =>
       isFloating(tensor.dtype) ? [] : [torch.empty("index", tensor.sizes, tensor.dtype)],
     );
     const joined = each.flatMap(({ sizes, dtype }) =>
-      isFloating(dtype) ? Array.from({ length: pieces }, () => torch.empty("cat", sizes, dtype)) : [],
+      isFloating(dtype) ? repeated(torch, pieces, () => torch.empty("cat", sizes, dtype)) : [],
     );
     return [...shuffled, ...joined];
   }

@@ -11,6 +11,14 @@ const LIGER = LEVERS.find((lever) => lever.id === "fused-loss");
 const leftAlone = ({ framework: { ligerFamilies } }: Facts, family: string): boolean =>
   ligerLeavesAlone(family) || ligerFamilies?.has(family) === false;
 
+/** Words of a model, of its text side where it has several; 0 where its config says none. */
+function wordsOf(config: Readonly<Record<string, unknown>> | undefined): number {
+  const side = config?.["text_config"];
+  const inner = typeof side === "object" && side !== null ? (side as Readonly<Record<string, unknown>>) : undefined;
+  const stated = config?.["vocab_size"] ?? inner?.["vocab_size"];
+  return typeof stated === "number" ? stated : 0;
+}
+
 export const TRAINER_BATCH_RULES: readonly Rule[] = [
   {
     code: "batch-upper-bound",
@@ -66,12 +74,13 @@ export const TRAINER_BATCH_RULES: readonly Rule[] = [
       // Liger replaces the loss of some families only; where it fits anyway it is no more than a hint.
       const offered = facts.run !== null && LIGER?.options(facts.run).length !== 0;
       const room = facts.usable !== null && (facts.estimate?.band.highBytes ?? 0) <= facts.usable;
-      return hit(at, facts.trainer && offered && share > 0.25 && bytes > 2 ** 29, {
+      const vocabulary = wordsOf(facts.run?.model.config);
+      return hit(at, facts.trainer && offered && vocabulary > 0 && share > 0.25 && bytes > 2 ** 29, {
         ...(room ? { severity: "hint" as const } : {}),
         args: {
           bytes: size(bytes),
           tokens: (facts.run?.microBatchSize ?? 0) * (facts.run?.sequenceLength ?? 0),
-          vocabulary: Number(facts.run?.model.config["vocab_size"] ?? 0),
+          vocabulary,
         },
         fixes: [set("fix.liger", {}, true, [{ name: "fused_loss", value: true }])],
       });

@@ -1,6 +1,7 @@
 /** Views, copies, and elements in other places. */
 
 import { table } from "../../../../terms/table";
+import { piecesOf } from "../../pieces";
 import { broadcast, numel } from "../../shape";
 import type { Tensor } from "../../tensor";
 import type { Torch } from "../../torch";
@@ -27,9 +28,7 @@ function chunk(torch: Torch, args: Arguments): Tensor[] {
   const dim = args.number(2, 0, "dim");
   const size = self.size(dim);
   const each = Math.ceil(size / args.number(1, 1));
-  const lengths: number[] = [];
-  for (let left = size; left > 0; left -= each) lengths.push(Math.min(each, left));
-  return layout.split(torch, self, lengths, dim);
+  return layout.split(torch, self, piecesOf(torch, size, each), dim);
 }
 
 function split(torch: Torch, args: Arguments): Tensor[] {
@@ -37,10 +36,7 @@ function split(torch: Torch, args: Arguments): Tensor[] {
   const dim = args.number(2, 0, "dim");
   const given = args.get(1);
   if (Array.isArray(given)) return layout.split(torch, self, given.map(Number), dim);
-  const each = Number(given);
-  const lengths: number[] = [];
-  for (let left = self.size(dim); left > 0; left -= each) lengths.push(Math.min(each, left));
-  return layout.split(torch, self, lengths, dim);
+  return layout.split(torch, self, piecesOf(torch, self.size(dim), Number(given)), dim);
 }
 
 function maybeNumber(value: Argument | undefined): number | null {
