@@ -62,7 +62,9 @@ export function estimate(
       return refused(run, graphs, { reason: say("engine.sizes") });
     const plain = read(run, simulation, detail === "full", enoughBytes, graphs);
     if (!countable(plain)) return refused(run, graphs, { reason: say("engine.sizes") });
-    return { ok: true, estimate: withUncertainties(plain, { run, graphs, simulation, ledger }, result.uncertain) };
+    const whole = withUncertainties(plain, { run, graphs, simulation, ledger }, result.uncertain);
+    if (!countable(whole)) return refused(run, graphs, { reason: say("engine.sizes") });
+    return { ok: true, estimate: whole };
   } catch (error) {
     if (error instanceof NotModelled) return { ok: false, code: "not-modelled", reason: error.reason };
     // What the language says of its own mistakes is nothing a reader can act on.
