@@ -1,5 +1,6 @@
 /** Words of the status item, as plain data so that they can be tested without an editor. */
 import type { StatusParams, StatusRun } from "../server/protocol";
+import { inMarkdown, printable, sentenceInMarkdown } from "../words/printable";
 
 /** Translates a sentence with `{0}` placeholders (`vscode.l10n.t`). */
 export type Translate = (message: string, ...values: (string | number)[]) => string;
@@ -38,30 +39,30 @@ export function statusText(status: StatusParams, t: Translate): StatusText | und
     };
   }
   if (status.state === "failed") {
-    const sentence = t("GPU memory could not be estimated: {0}", status.because);
-    return { text: "$(chip) $(warning)", label: sentence, tooltip: [sentence], level: "none" };
+    const sentence = t("GPU memory could not be estimated: {0}", printable(status.because));
+    return { text: "$(chip) $(warning)", label: sentence, tooltip: [sentenceInMarkdown(sentence)], level: "none" };
   }
   const { run } = status;
   if (status.state === "broken") {
-    const sentence = t("The file cannot be read as it is: {0}", status.because);
+    const sentence = t("The file cannot be read as it is: {0}", printable(status.because));
     return {
       text: run === null ? "$(chip) $(warning)" : `${shortText(run)} $(warning)`,
       label: sentence,
-      tooltip: [sentence, ...(run === null ? [] : [t("The total is the last one known.")])],
+      tooltip: [sentenceInMarkdown(sentence), ...(run === null ? [] : [t("The total is the last one known.")])],
       level: "none",
     };
   }
   if (run === null) return undefined;
   if (status.state !== "ready") return undefined;
-  const verdict = verdictSentence(run, t);
+  const verdict = printable(verdictSentence(run, t));
   return {
     text: shortText(run),
     label: verdict,
     tooltip: [
-      `**${verdict}**`,
+      `**${inMarkdown(verdict)}**`,
       ...(run.parts.length > 0 ? [largestParts(run, t)] : []),
-      ...(status.notice === undefined ? [] : [`$(warning) ${status.notice}`]),
-      t("Analysed because: {0}", status.because),
+      ...(status.notice === undefined ? [] : [`$(warning) ${sentenceInMarkdown(status.notice)}`]),
+      sentenceInMarkdown(t("Analysed because: {0}", status.because)),
     ],
     level: run.verdict === "does-not-fit" ? "error" : run.verdict === "tight" ? "warning" : "none",
   };

@@ -2,6 +2,7 @@
 import * as vscode from "vscode";
 import type { ToolInput, ToolName } from "../core/report/tools";
 import { METHODS, type ToolParams, type ToolReply } from "../server/protocol";
+import { inCode } from "../words/printable";
 import type { Session } from "./session";
 
 /** Registers the tools named in package.json; editors without language-model tools are left alone. */
@@ -30,7 +31,7 @@ class Tool implements vscode.LanguageModelTool<ToolInput> {
       confirmationMessages: {
         title: t("Estimate GPU memory"),
         message: new vscode.MarkdownString(
-          t("Reads `{0}` and the files it refers to. Nothing is written or sent anywhere.", options.input.path),
+          t("Reads `{0}` and the files it refers to. Nothing is written or sent anywhere.", inCode(options.input.path)),
         ),
       },
     };

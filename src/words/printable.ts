@@ -21,6 +21,19 @@ export function printable(text: string): string {
   return text.replace(CONTROL, visible);
 }
 
+/** Text of several lines, each as `printable` makes it. */
+export function printableLines(text: string): string {
+  return text.split("\n").map(printable).join("\n");
+}
+
+/** A sentence with spans of code in Markdown: what stands between backticks stays code, the rest is running text. */
+export function sentenceInMarkdown(text: string): string {
+  const parts = text.split("`");
+  // A backtick without another opens nothing.
+  if (parts.length % 2 === 0) return inMarkdown(text);
+  return parts.map((part, at) => (at % 2 === 1 ? `\`${inCode(part)}\`` : inMarkdown(part))).join("");
+}
+
 /** What may stand between backticks: no backtick, which would end the span, and no line break, which would end more. */
 export function inCode(text: string): string {
   return printable(text).replaceAll("`", "'");

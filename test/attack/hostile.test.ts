@@ -1,10 +1,21 @@
 /** Hostile strings through every place that shows a value, in both languages: nothing acts on whoever looks at it. */
 import { strict as assert } from "node:assert";
+import { join } from "node:path";
 import { createAnalyzer } from "../../src/analysis";
 import { toSarif } from "../../src/cli/sarif";
 import { checkText, planText } from "../../src/cli/text";
+import type { Report } from "../../src/core/report/schema";
+import { statusText, type Translate } from "../../src/extension/statusText";
+import { toCompletionItems } from "../../src/server/completion";
+import type { StatusParams } from "../../src/server/protocol";
+import { statusOf } from "../../src/server/status";
 import { allPrintable, inJson, inMarkdown, printable } from "../../src/words/printable";
+import type { PageNode } from "../../webview-ui/dom/node";
+import { translator } from "../../webview-ui/messages";
+import { markdownOf } from "../../webview-ui/model/markdown";
 import { memoryRuntime, uri } from "../analysis/memory-runtime";
+import { reportMessage } from "../webview/harness";
+import { viewOf } from "../webview/nodes";
 import { replaced, scalarsOf } from "./mutations";
 import { SEEDS } from "./seeds";
 
@@ -25,10 +36,62 @@ function foreign(markdown: string): string[] {
   return [...bare.matchAll(/!\[|\]\((?!file:\/\/\/w\/)|<[a-z]/gi)].map(([found]) => found);
 }
 
+/** A page of the product about a finding: nothing of a file stands in it. */
+const OWN_LINK = /^https:\/\/vram-lens\.github\.io\/vram-lens\/[a-z-]+\/[a-z-]+$/;
+
+/** The page's views name types of browsers, which tests are compiled without. */
+const { pageView } = require(join(__dirname, "../../webview-ui/view/page")) as {
+  readonly pageView: (view: ReturnType<typeof viewOf>["view"], onExport: () => void) => readonly PageNode[];
+};
+
+const plain: Translate = (message, ...values) =>
+  message.replace(/\{(\d)\}/g, (_, at) => String(values[Number(at)] ?? ""));
+
+/** The status item: its text, what is read aloud, and its tooltip, whose links may start commands. */
+function assertStatus(status: StatusParams): void {
+  for (const told of [
+    status,
+    { ...status, state: "failed" as const },
+    { ...status, state: "broken" as const },
+    { ...status, notice: status.because },
+  ]) {
+    const shown = statusText(told, plain);
+    if (shown === undefined) continue;
+    const tooltip = shown.tooltip.join("\n\n");
+    assert.deepEqual(foreign(tooltip), [], tooltip);
+    for (const text of [shown.text, shown.label, tooltip]) assert.ok(!ACTS.test(text), JSON.stringify(text));
+  }
+}
+
+/** Every text and title of the panel's page, and what it copies as Markdown. */
+function assertPanel(report: Report, locale: string, label: string): void {
+  const message = { ...reportMessage(report, locale), label };
+  const { view } = viewOf({ type: "host", message });
+  const visit = (node: PageNode | string): void => {
+    if (typeof node === "string") {
+      assert.ok(!ACTS.test(node), JSON.stringify(node));
+      return;
+    }
+    assert.ok(!["script", "iframe", "object", "embed", "img"].includes(node.tag), node.tag);
+    for (const [name, attribute] of Object.entries(node.attrs ?? {})) {
+      assert.ok(!/^on/.test(name), name);
+      if (/^(?:title|aria-label|alt)$/.test(name)) assert.ok(!ACTS.test(String(attribute)), `${name} ${attribute}`);
+      if (/^(?:href|src)$/.test(name)) assert.ok(OWN_LINK.test(String(attribute)), `${name} ${attribute}`);
+    }
+    for (const child of node.children) visit(child);
+  };
+  for (const node of pageView(view, () => undefined)) visit(node);
+  const [run] = report.runs;
+  if (run === undefined) return;
+  const copied = markdownOf(run, label, translator(locale));
+  assert.deepEqual(foreign(copied), [], copied);
+  assert.ok(!ACTS.test(copied), JSON.stringify(copied.slice(0, 400)));
+}
+
 describe("hostile strings", () => {
   for (const name of ["trl", "trainer", "python"]) {
     for (const locale of ["en", "zh-cn"] as const) {
-      it(`${name} in ${locale}: hover, terminal, SARIF, JSON`, async () => {
+      it(`${name} in ${locale}: hover, completion, status, panel, terminal, SARIF, JSON`, async () => {
         const seed = SEEDS[name];
         assert.ok(seed);
         const text = seed.files[seed.main] ?? "";
@@ -52,6 +115,17 @@ describe("hostile strings", () => {
             assert.deepEqual(foreign(markdown), [], `${scalar.path}: ${markdown}`);
             assert.ok(!ACTS.test(markdown), JSON.stringify(markdown));
           }
+          for (const [line, content] of lines.entries()) {
+            const items = toCompletionItems(analysis.complete?.(line, content.length) ?? [], true);
+            for (const item of items) {
+              const documentation = typeof item.documentation === "object" ? item.documentation.value : "";
+              assert.deepEqual(foreign(documentation), [], documentation);
+              for (const text of [item.label, item.detail ?? "", documentation])
+                assert.ok(!ACTS.test(text), JSON.stringify(text));
+            }
+          }
+          assertStatus(statusOf(uri(seed.main), analysis, null, locale));
+          assertPanel(report, locale, value);
           const context = { cwd: "/w", color: false, locale, textOf: () => undefined };
           const shown = allPrintable(report);
           const sarif = JSON.stringify(toSarif(report, "/w", "file:///w"));

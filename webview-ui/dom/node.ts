@@ -3,6 +3,8 @@
  * stays keeps its focus, its scroll position and what a person typed into it.
  */
 
+import { printableLines } from "../../src/words/printable";
+
 export type Attribute = string | number | boolean | undefined;
 
 export interface Props {
@@ -24,11 +26,24 @@ export interface PageNode extends Props {
 
 export type Child = PageNode | string | null | undefined | false | readonly Child[];
 
+/** Attributes that people read. */
+const READ = /^(?:title|alt|placeholder|aria-.*)$/;
+
+/** Values come out of files: nothing in them moves a cursor or turns the direction of what stands beside them. */
+function shown(attrs: Props["attrs"]): Props["attrs"] {
+  if (attrs === undefined) return attrs;
+  const entries = Object.entries(attrs).map(([name, value]): [string, Attribute] => [
+    name,
+    typeof value === "string" && READ.test(name) ? printableLines(value) : value,
+  ]);
+  return Object.fromEntries(entries);
+}
+
 function flatten(children: readonly Child[], into: (PageNode | string)[]): void {
   for (const child of children) {
     if (child === null || child === undefined || child === false || child === "") continue;
     if (Array.isArray(child)) flatten(child as readonly Child[], into);
-    else into.push(child as PageNode | string);
+    else into.push(typeof child === "string" ? printableLines(child) : (child as PageNode));
   }
 }
 
@@ -42,5 +57,5 @@ export function h(selector: string, props: Props | null, ...children: readonly C
   const flat: (PageNode | string)[] = [];
   flatten(children, flat);
   const attrs = classes.length === 0 ? props?.attrs : { class: classes.join(" "), ...props?.attrs };
-  return { ...props, tag, attrs, children: flat };
+  return { ...props, tag, attrs: shown(attrs), children: flat };
 }

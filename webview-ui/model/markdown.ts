@@ -1,14 +1,15 @@
 /** The run as text to paste or save: Markdown for people, CSV for sheets. */
 import type { ReportRun } from "../../src/core/report/schema";
+import { sentenceInMarkdown } from "../../src/words/printable";
 import type { Translate } from "../messages";
 import { breakdownOf } from "./breakdown";
 import { gib, gibUnit, percent } from "./format";
 import { describeRun, headlineOf } from "./headline";
 import { plansOf } from "./plans";
 
-/** Text that would start a table cell or emphasis is escaped. */
+/** Text on one line in which nothing is a cell, emphasis, a link, a picture or a tag. */
 function cell(text: string): string {
-  return text.replace(/([\\|*_`<>])/g, "\\$1").replace(/\s+/g, (blank) => (blank.includes("\n") ? " " : blank));
+  return sentenceInMarkdown(text.replace(/\s+/g, (blank) => (blank.includes("\n") ? " " : blank)));
 }
 
 export function markdownOf(run: ReportRun, label: string, t: Translate): string {
@@ -18,7 +19,7 @@ export function markdownOf(run: ReportRun, label: string, t: Translate): string 
     "",
     `**${headline.verdict}** ${headline.detail}`,
     "",
-    describeRun(run, t).join(" · "),
+    describeRun(run, t).map(cell).join(" · "),
     "",
   ];
   const device = run.perDevice;
