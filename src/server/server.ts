@@ -13,6 +13,7 @@ import {
   type InitializeResult,
   TextDocumentSyncKind,
   TextDocuments,
+  type WorkspaceFoldersChangeEvent,
 } from "vscode-languageserver";
 import { TextDocument } from "vscode-languageserver-textdocument";
 import type { ServedAnalyzer } from "../analysis/analyzer";
@@ -216,7 +217,8 @@ class Server {
         });
       }
       if (this.session.known.workspaceFolders) {
-        connection.workspace.onDidChangeWorkspaceFolders(({ added, removed }) => {
+        connection.workspace.onDidChangeWorkspaceFolders((event?: Partial<WorkspaceFoldersChangeEvent>) => {
+          const { added = [], removed = [] } = event ?? {};
           const gone = new Set(removed.map(({ uri }) => uri));
           this.session.workspaceFolders = [
             ...this.session.workspaceFolders.filter((uri) => !gone.has(uri)),
