@@ -1,6 +1,6 @@
 /** Words of the status item, as plain data so that they can be tested without an editor. */
 import type { StatusParams, StatusRun } from "../server/protocol";
-import { inMarkdown, printable, sentenceInMarkdown } from "../words/printable";
+import { printable, sentenceInMarkdown } from "../words/printable";
 
 /** Translates a sentence with `{0}` placeholders (`vscode.l10n.t`). */
 export type Translate = (message: string, ...values: (string | number)[]) => string;
@@ -59,7 +59,7 @@ export function statusText(status: StatusParams, t: Translate): StatusText | und
     text: shortText(run),
     label: verdict,
     tooltip: [
-      `**${inMarkdown(verdict)}**`,
+      `**${sentenceInMarkdown(verdict)}**`,
       ...(run.parts.length > 0 ? [largestParts(run, t)] : []),
       ...(status.notice === undefined ? [] : [`$(warning) ${sentenceInMarkdown(status.notice)}`]),
       sentenceInMarkdown(t("Analysed because: {0}", status.because)),

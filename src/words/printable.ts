@@ -26,12 +26,16 @@ export function printableLines(text: string): string {
   return text.split("\n").map(printable).join("\n");
 }
 
-/** A sentence with spans of code in Markdown: what stands between backticks stays code, the rest is running text. */
+/**
+ * A sentence with spans of code in Markdown: what stands between backticks stays code, in the rest is no link, picture, tag,
+ * emphasis or end of a cell. Parentheses stay: without brackets before them they are nothing else.
+ */
 export function sentenceInMarkdown(text: string): string {
+  const plain = (part: string): string => printable(part).replace(/[\\`*_[\]<>|~&]/g, "\\$&");
   const parts = text.split("`");
   // A backtick without another opens nothing.
-  if (parts.length % 2 === 0) return inMarkdown(text);
-  return parts.map((part, at) => (at % 2 === 1 ? `\`${inCode(part)}\`` : inMarkdown(part))).join("");
+  if (parts.length % 2 === 0) return plain(text);
+  return parts.map((part, at) => (at % 2 === 1 ? `\`${inCode(part)}\`` : plain(part))).join("");
 }
 
 /** What may stand between backticks: no backtick, which would end the span, and no line break, which would end more. */
