@@ -73,7 +73,7 @@ def trace(arguments, speech):
     target = os.path.join(".vramlens", "graphs", f"{name}.json")
     os.makedirs(os.path.dirname(target), exist_ok=True)
     with open(f"{target}.part", "w", encoding="utf-8") as part:
-        json.dump(own.stored(name, made, facts, said), part)
+        json.dump(own.stored(name, made, facts, said), part, allow_nan=False)
     os.replace(f"{target}.part", target)
     holds = f"; holds for {', '.join(facts['holds'])}" if facts["holds"] else ""
     speech.result(

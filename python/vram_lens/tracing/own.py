@@ -105,12 +105,35 @@ def _plain(out):
     return vars(out) if hasattr(out, "__dict__") else out
 
 
+@contextlib.contextmanager
+def unseen(found):
+    """What a recorder does not see, by name: checkpoints that a model's code makes, and backwards of its own."""
+    import torch.utils.checkpoint as checkpoints
+
+    apply, checkpoint = torch.autograd.Function.__dict__["apply"], checkpoints.checkpoint
+
+    def applied(cls, *args, **kwargs):
+        if not cls.__module__.startswith("torch."):
+            found.add(f"{cls.__name__} without a backward of its own")
+        return apply.__func__(cls, *args, **kwargs)
+
+    def checkpointed(function, *args, **kwargs):
+        found.add("checkpoints of its own switched off")
+        return checkpoint(function, *args, **kwargs)
+
+    torch.autograd.Function.apply, checkpoints.checkpoint = classmethod(applied), checkpointed
+    try:
+        yield
+    finally:
+        torch.autograd.Function.apply, checkpoints.checkpoint = apply, checkpoint
+
+
 class Own:
     """A model, its inputs and its loss, ready to be recorded at any size."""
 
     def __init__(self, build, inputs, loss=""):
         self.build, self.inputs, self.loss, self.found = build, inputs, loss, ""
-        self.tried = None
+        self.tried, self.unseen = None, set()
 
     def recorded(self, sizes, regime):
         """One capture at some sizes and in one regime."""
@@ -132,7 +155,8 @@ class Own:
                     return {"loss": loss, "out": [t for t in tree_leaves(_plain(out)) if t is not loss]}
 
                 with torch.autocast("cuda", dtype=regime.amp) if regime.amp else contextlib.nullcontext():
-                    recorded = trace(model, batch, run, library=library())
+                    with unseen(self.unseen):
+                        recorded = trace(model, batch, run, library=library())
             parameters, buffers, tied = described(model)
             c = Capture(recorded, {}, sizes, parameters, buffers, tied, frozen, main_input=next(iter(batch), "x"), spelled=".*")
             c.function = functions(c.trace, c.spelled)
@@ -272,7 +296,7 @@ def traced(own, progress=lambda text: None):
             moving = [x for x, of in values.items() if len(set(of)) > 1]
             atoms = [*moving, *(term for term in captures[0].env if term.split("(")[-1][0] in moving)]
             made = graph(captures, task_of(own.inputs), "none", [c for c in conditions], atoms, [])
-            return made, {"holds": [*([holds] if holds else []), *conditions], "loss": own.found}
+            return made, {"holds": [*([holds] if holds else []), *conditions, *sorted(own.unseen)], "loss": own.found}
         except (NotExplained, StructureDiffers, TypeError, ValueError, RuntimeError, KeyError, IndexError) as failed:
             error = failed
     raise Fails(f"The forward could not be written down as a graph: {type(error).__name__}: {_first_line(error)}") from error
@@ -301,8 +325,17 @@ def stored(name, made, facts, said):
         "layerKind": None,
         "aliases": {},
         "head": None,
-        "graphs": [made],
+        "graphs": [_finite(made)],
     }
+
+
+def _finite(x):
+    """Numbers that JSON has: what a mask is filled with decides no memory."""
+    if isinstance(x, float) and not -1e308 < x < 1e308:
+        return 0.0 if x != x else 1e308 if x > 0 else -1e308
+    if isinstance(x, dict):
+        return {k: _finite(v) for k, v in x.items()}
+    return [_finite(y) for y in x] if isinstance(x, list) else x
 
 
 def quiet():
