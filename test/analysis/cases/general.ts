@@ -23,6 +23,7 @@ export const GENERAL_CASES: Readonly<Record<string, Case>> = {
     story: "A card whose name does not exist, as it was meant in a hurry.",
     files: { ...sft(), ...pins("device: RTX 4900") },
     main: ".vramlens.yaml",
+    fixed: true,
   },
   "not-modelled": {
     story: "GRPO by verl on an engine that is not followed.",
