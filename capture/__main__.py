@@ -107,6 +107,15 @@ def pack_earlier(args):
     return 0
 
 
+def frameworks(args):
+    """Models that frameworks build themselves, of those whose package is there."""
+    from .recording.framework_code import write
+
+    for name in args.framework:
+        write(importlib.import_module(f"capture.frameworks.{name}").CODES, args.line)
+    return 0
+
+
 def losses(args):
     from .trainers.losses import trainer_graphs
     from .storing.stored import content_of, shortest
@@ -303,6 +312,10 @@ def main():
     b.add_argument("--library", nargs="*")
     b.add_argument("--line", nargs="*")
     b.set_defaults(run=builders)
+    o = commands.add_parser("frameworks", help="write models/graphs/<framework>.<line>.json, models that frameworks' own code builds")
+    o.add_argument("--framework", nargs="+", default=["torchtune", "litgpt"], help="modules of capture/frameworks")
+    o.add_argument("--line", nargs="+", help="only these files, as torchtune.llama")
+    o.set_defaults(run=frameworks)
     args = parser.parse_args()
     if args.command in ("verify", "release", "media", "nnunet", "efficientnet"):
         with_fake_device()

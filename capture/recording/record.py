@@ -44,7 +44,7 @@ def _recording(recorder):
 LIBRARY = Library(
     rows=_rows,
     leaf=of_transformers.leaf,
-    is_unit=releases.checkpointed,
+    is_unit=lambda module: releases.checkpointed(module) or getattr(module, "checkpointed", False),
     recording=_recording,
     loops=frozenset(LOOPS),
     functions=FUNCTIONS,

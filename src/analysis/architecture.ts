@@ -51,6 +51,10 @@ const FAMILIES: Readonly<Record<string, (d: Dimensions) => ModelConfig>> = table
   llama: gated,
   mistral: gated,
   qwen2: gated,
+  qwen3: gated,
+  phi3: gated,
+  gemma: gated,
+  gemma2: gated,
   mixtral: (d) => ({
     ...gated(d),
     num_local_experts: d.experts ?? 8,

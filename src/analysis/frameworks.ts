@@ -2,14 +2,22 @@
  * What frameworks do, one row each: the analysis asks for a trait and never for a format's name. Frameworks with model code of
  * their own are estimated on the captured code of the same dimensions, which is said and widens the band.
  */
-import type { Float8Spec, FsdpSpec, TrainerKind } from "../core/training/run";
+import type { Float8Spec, FsdpSpec, ModelConfig, TrainerKind } from "../core/training/run";
+import { litgptCode } from "../formats/lightning/litgpt";
 import { networkName } from "../formats/timm/names";
+import { torchtuneCode } from "../formats/torchtune/models";
 import type { Format, SchemaId } from "../formats/types";
 import { table } from "../terms/table";
 import type { MessageId } from "../words/message";
 import type { FrameworkLibrary } from "./framework-versions";
 import type { Settings } from "./settings";
 import type { Versions } from "./versions";
+
+/** The captured code of a framework for a model: a file of `models/graphs`, and the config that its expressions are read with. */
+export interface OwnCode {
+  readonly code: string;
+  readonly config: ModelConfig;
+}
 
 /** A trainer as frameworks name it: whose class it is, and the loss where the name says it. */
 export interface Flavour {
@@ -45,6 +53,11 @@ export interface Framework {
   readonly ownCode?: true;
   /** Whether the captured graph is of the very code that trains (transformers', or the library's own), and nothing stands in. */
   readonly trainsTransformers?: (settings: Settings) => boolean;
+  /**
+   * Its own code for models of a config, captured from it: the graphs' name, and the config with what its builders do otherwise.
+   * Undefined: what it makes of such a config was not captured.
+   */
+  readonly codeOf?: (config: ModelConfig, settings: Settings) => OwnCode | undefined;
   /** The catalogue's name of a model that its files name, where the library has networks of its own. */
   readonly modelNamed?: (written: string) => string;
   /** Networks follow from its plans. */
@@ -237,6 +250,7 @@ const ROWS: Readonly<Record<SchemaId, Framework>> = {
   torchtune: {
     name: "torchtune",
     ownCode: true,
+    codeOf: (config, settings) => torchtuneCode(config, settings.string("model_component") ?? ""),
     // `fully_shard` in the distributed recipes (torchtune/training/_distributed.py, shard_model: every layer and the model),
     // and every micro-batch's gradients are reduced
     shards: "full_shard",
@@ -292,6 +306,7 @@ const ROWS: Readonly<Record<SchemaId, Framework>> = {
   lightning: {
     name: "Lightning",
     ownCode: true,
+    codeOf: (config, settings) => (settings.string("model_code") === "litgpt" ? litgptCode(config) : undefined),
     // lightning/fabric/strategies/fsdp.py
     fsdp: { version: 1 },
     hydra: true,
@@ -338,7 +353,7 @@ export function frameworkOf({ id }: Pick<Format, "id">): Framework {
   return ROWS[id];
 }
 
-/** The framework whose own code a run trains, when it is not transformers'. */
-export function standsFor({ ownCode, trainsTransformers, name }: Framework, settings: Settings): string | undefined {
-  return ownCode !== true || trainsTransformers?.(settings) === true ? undefined : name;
+/** Whether a run trains the framework's own model code, not transformers'. */
+export function runsOwnCode({ ownCode, trainsTransformers }: Framework, settings: Settings): boolean {
+  return ownCode === true && trainsTransformers?.(settings) !== true;
 }

@@ -22,7 +22,7 @@ import type { Catalogue } from "./catalogue";
 import { codedModel } from "./coded-model";
 import { type Composition, compose } from "./compose";
 import type { CommandLine } from "./compose/overrides";
-import { type Framework, frameworkOf, standsFor } from "./frameworks";
+import { type Framework, frameworkOf, runsOwnCode } from "./frameworks";
 import type { Naming } from "./hydra-program";
 import { findCommand, type Launch, launchOf, namesFile, startedConfig } from "./launch";
 import { findModel, type ModelFound } from "./model";
@@ -308,7 +308,7 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
   const family = model?.kind === "found" ? String(model.config["model_type"]) : undefined;
   const libraries = librariesOf(before, frameworkOf(format));
   const losses = lossesOf({ main, format }, before, libraries)?.file ?? null;
-  const transformers = standsFor(frameworkOf(format), before) === undefined ? libraries.transformers : null;
+  const transformers = runsOwnCode(frameworkOf(format), before) ? null : libraries.transformers;
   const companions = new Map<string, ModelFound>();
   for (const setting of losses === null ? BESIDE_ANY : COMPANIONS) {
     const named = before.string(setting);
@@ -321,7 +321,11 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
       }));
     if (found) companions.set(setting, found);
   }
-  const trained = family === undefined ? undefined : await graphsFor(family, model, { losses, transformers }, context);
+  const coded = model?.kind === "found" ? await ownCodeOf(model, frameworkOf(format), before, context) : undefined;
+  if (coded !== undefined) model = coded.model;
+  const trained =
+    coded?.graphs ??
+    (family === undefined ? undefined : await graphsFor(family, model, { losses, transformers }, context));
   const beside = await Promise.all([...companions.values()].map((one) => ownGraphs(one, transformers, context)));
   const graphs =
     trained && beside.length > 0 ? { ...trained, beside: beside.filter((one) => one !== undefined) } : trained;
@@ -357,6 +361,18 @@ const COMPANIONS: readonly SettingName[] = [
   "critic_model",
   ...BESIDE_ANY,
 ];
+
+/** The model with the framework's own code for it and that code's graphs; undefined where it was not captured. */
+async function ownCodeOf(
+  model: ModelFound & { readonly kind: "found" },
+  framework: Framework,
+  settings: Settings,
+  context: GatherContext,
+): Promise<{ readonly model: ModelFound; readonly graphs: FamilyGraphs } | undefined> {
+  const own = runsOwnCode(framework, settings) ? framework.codeOf?.(model.config, settings) : undefined;
+  const graphs = own && (await context.graphs(own.code, { losses: null, transformers: null }));
+  return own && graphs && { model: { ...model, config: own.config, code: own.code }, graphs };
+}
 
 /** Graphs of a model that is not trained; it has no relative's. */
 async function ownGraphs(

@@ -25,6 +25,8 @@ export type ModelFound =
       readonly name: string;
       readonly config: ModelConfig;
       readonly source: ModelSource;
+      /** Graphs of the framework's own code for it, which are there; absent: transformers' code. */
+      readonly code?: string;
       /** Parameters as published, when the catalogue says it. */
       readonly parameters: number | undefined;
       /** What the catalogue says the model is for; undefined for a config of one's own. */

@@ -18,7 +18,7 @@ import type { Simulation } from "./simulate";
 import { countParameters } from "./simulation/parameters";
 import { notCaptured, unmetConditions } from "./simulation/program";
 import { simulateFullest } from "./stages";
-import { standIn } from "./stand-in";
+import { isOwnCode, standIn } from "./stand-in";
 import type { TrainingRun } from "./training/run";
 import { withUncertainties } from "./uncertainty";
 import { COVERAGE, kindOf } from "./uncertainty/coverage";
@@ -110,7 +110,7 @@ function refused(
   { reason, failure, own }: { readonly reason: Message; readonly failure?: string; readonly own?: boolean },
 ): EstimateResult {
   try {
-    if (graphs.family === run.model.family && unmetConditions(run, graphs).length > 0)
+    if (isOwnCode(run, graphs) && unmetConditions(run, graphs).length > 0)
       return { ok: false, code: "not-modelled", reason: notCaptured(run, graphs) };
     // A config that gives a size to every parameter is not what fails.
     const parameters = failure === undefined ? 0 : (countParameters(run, graphs)?.parameters ?? 0);

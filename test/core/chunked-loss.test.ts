@@ -75,7 +75,7 @@ describe("chunked losses", () => {
       return (await resolveFiles(files, "r.yaml")).run?.chunkedLoss;
     };
     const chunked = "loss:\n  _component_: torchtune.modules.loss.CEWithChunkedOutputLoss\n";
-    assert.deepEqual(await of(chunked), { chunks: 8, compiled: false, keepsLogits: true });
+    assert.deepEqual(await of(chunked), { chunks: 8, compiled: false, keepsLogits: true, rounds: true });
     const linear =
       "loss:\n  _component_: torchtune.modules.loss.LinearCrossEntropyLoss\n  num_output_chunks: 4\ncompile: true\n";
     assert.deepEqual(await of(linear), { chunks: 4, compiled: true, keepsLogits: false });

@@ -52,7 +52,7 @@ function runOf({ case: given, mask }: Receipt): TrainingRun {
     checkpointing: given.checkpointing === true ? { useReentrant: false } : null,
     compiled: "model",
     // Other frameworks' code is not traced with masks.
-    ...(mask ? {} : { standsFor: "none" }),
+    ...(mask ? {} : { ownCode: true as const }),
   });
 }
 

@@ -251,6 +251,10 @@ class Recorder(SchemaCheckMode):
         self.emit(Event("op", "picture_part", self.scopes[-1], [self.operand(tensor), length, k, *([dim] if dim else [])]), out)
         return out
 
+    def tell(self, name):
+        """Something that happens there and makes nothing."""
+        self.events.append(Event("op", name, self.scopes[-1]))
+
     def whole(self, name, made, *ins):
         """What `made` gives, as the outputs of one operator."""
         with self.silence(), _plain_views():

@@ -317,6 +317,7 @@ function furtherFields(c: ResolveContext, type: AdapterType, config: ModelConfig
   const layers = settings.find("adapter_layers")?.value;
   const tokens = settings.list("adapter_token_indices")?.length;
   const fields = {
+    mergedParts: mergedParts(settings.string("lora_merged_parts")?.split(","), config),
     targetParameters: settings.list("adapter_target_parameters"),
     excludeModules: modulesOf(c, "adapter_exclude_modules"),
     layersToTransform: typeof layers === "number" ? [layers] : settings.list("adapter_layers")?.map(Number),
@@ -335,6 +336,18 @@ function furtherFields(c: ResolveContext, type: AdapterType, config: ModelConfig
     blockShare: settings.boolean("adapter_block_share"),
   };
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+/** Queries, keys and values of one layer, and which of them have factors. */
+function mergedParts(named: readonly string[] | undefined, config: ModelConfig): AdapterSpec["mergedParts"] {
+  const [heads, groups, width] = ["num_attention_heads", "num_key_value_heads", "head_dim"].map((key) => config[key]);
+  if (named === undefined || typeof heads !== "number" || typeof width !== "number") return undefined;
+  const shared = (typeof groups === "number" ? groups : heads) * width;
+  return {
+    module: "qkv",
+    sizes: [heads * width, shared, shared],
+    adapted: ["query", "key", "value"].map((part) => named.includes(part)),
+  };
 }
 
 /** Named modules, or peft's own choice; architectures it has no choice for must name them. */

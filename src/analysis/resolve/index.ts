@@ -6,7 +6,7 @@ import { configuredWorkspaceBytes } from "../../core/hardware/context";
 import { dataParallelSize } from "../../core/training/parallel/degrees";
 import type { Task, TrainingRun } from "../../core/training/run";
 import { say } from "../../words/message";
-import { standsFor } from "../frameworks";
+import { runsOwnCode } from "../frameworks";
 import type { RunInputs } from "../inputs";
 import { obstaclesOf } from "../not-modelled";
 import { OWN_LOSS, trainerOf } from "../trainers";
@@ -61,10 +61,11 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const labels = ownLoss?.labels ?? c.settings.number("num_labels") ?? 0;
   const model = classified(reward || task === "multiple-choice" ? 1 : labels, found);
   const config = model?.config ?? {};
-  const ownCode = standsFor(c.framework, c.settings);
+  const ownCode = runsOwnCode(c.framework, c.settings);
+  const stoodFor = ownCode && model?.code === undefined ? c.framework.name : undefined;
   if (c.inputs.model?.kind === "found" && c.inputs.model.source === "assumed")
     c.suppose(say("assume.vocabulary", { size: Number(config["vocab_size"]) }), "model");
-  if (ownCode !== undefined && model !== null) c.suppose(say("assume.own-code", { framework: ownCode }), "model");
+  if (stoodFor !== undefined && model !== null) c.suppose(say("assume.own-code", { framework: stoodFor }), "model");
   const device = deviceOf(c);
   const precision = precisionOf(c);
   const loadDtype = loadDtypeOf(c, config);
@@ -163,7 +164,8 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           ...workspaceOf(c),
           ...(evaluation === null || spec?.kind === "ppo" ? {} : { evaluation }),
           ...(generation === null ? {} : { generation }),
-          ...(ownCode === undefined ? {} : { standsFor: ownCode }),
+          ...(ownCode ? { ownCode: true as const } : {}),
+          ...(stoodFor === undefined ? {} : { standsFor: stoodFor }),
           ...keptBatchesOf(c),
           ...loopOf(c),
           ...cacheOf(c, task, config, checkpointing !== null),

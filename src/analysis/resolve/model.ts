@@ -122,7 +122,8 @@ export function modelOf(c: ResolveContext): TrainingRun["model"] | null {
   const known = besideOf(c) !== undefined;
   if (other !== undefined)
     c.suppose(say(known ? "assume.other-weights" : "assume.other-model", { name: other }), "model");
-  return { name: model.name, family, config: cropped(c, resized(c, model.config)), source: model.source };
+  const own = model.code === undefined ? {} : { code: model.code };
+  return { name: model.name, family, ...own, config: cropped(c, resized(c, model.config)), source: model.source };
 }
 
 /** What an estimate on a traced graph rests on: when it was traced and what of, its loss and the sizes that it holds for. */

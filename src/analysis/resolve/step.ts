@@ -6,7 +6,7 @@ import type { Attention, CheckpointingSpec, ChunkedLossSpec, ModelConfig, Traini
 import { optimizerNamed, optimizerRow } from "../../terms/optimizers";
 import { table } from "../../terms/table";
 import { say } from "../../words/message";
-import { standsFor } from "../frameworks";
+import { runsOwnCode } from "../frameworks";
 import type { SettingValue } from "../settings";
 import { holds } from "../versions";
 import type { ResolveContext } from "./context";
@@ -52,7 +52,7 @@ export function attentionOf(c: ResolveContext, config: ModelConfig): Attention {
   // transformers/modeling_utils.py (_check_and_enable_sdpa) and utils/import_utils.py (is_torch_sdpa_available); code of
   // frameworks of their own calls the fused operator itself.
   const fused =
-    standsFor(c.framework, c.settings) !== undefined ||
+    runsOwnCode(c.framework, c.settings) ||
     !(holds("transformers<4.36", c.libraries) || holds("torch<2.1", c.libraries) || hasOnlyEager(c, config));
   const attention = fused ? "sdpa" : "eager";
   if (c.trains) c.put("attention", attention, "default", "attn_implementation", null);
@@ -301,11 +301,16 @@ export function chunkedLossOf(c: ResolveContext): ChunkedLossSpec | null {
     const chunks = Math.max(1, Math.trunc(c.settings.number("loss_chunks") ?? 8));
     return { chunks, compiled: true, keepsLogits: true, whole: true };
   }
+  // litgpt/finetune/lora.py (`lm_head_chunk_size`), through Fabric's wrapper, which gives float32
+  const rows = c.settings.number("loss_rows");
+  if (rows !== undefined) return { chunks: 1, rows, compiled: false, keepsLogits: true, raisedFirst: true };
   const component = c.settings.string("loss_component") ?? "";
   const keepsLogits = /ChunkedOutput/.test(component);
   if (!keepsLogits && !/Linear\w{0,80}Loss$/.test(component)) return null;
   const chunks = Math.max(1, Math.trunc(c.settings.number("loss_chunks") ?? 8));
-  return { chunks, compiled: c.settings.boolean("torch_compile") === true, keepsLogits };
+  const compiled = c.settings.boolean("torch_compile") === true;
+  // torchtune 0.6.1 cuts with `chunk` (torchtune/modules/transformer.py, chunked_output).
+  return { chunks, compiled, keepsLogits, ...(keepsLogits ? { rounds: true } : {}) };
 }
 
 /** Liger's loss where it knows the model, a framework's own fused head, or TRL's chunked loss (the default of SFT since 1.7). */

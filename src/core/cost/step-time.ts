@@ -181,7 +181,7 @@ interface PassSeconds {
 }
 
 function passesAt(run: TrainingRun, operators: Operators, device: Device, end: End): PassSeconds | null {
-  const modes: Modes = { tf32: run.tf32 === true, ownCode: run.standsFor !== undefined };
+  const modes: Modes = { tf32: run.tf32 === true, ownCode: run.ownCode === true };
   const micro = Math.max(1, run.gradientAccumulationSteps);
   const every = Math.max(1, run.trainer?.rollout?.every ?? 1);
   // What is recomputed is the model's Python code again, in the middle of backward.

@@ -67,6 +67,8 @@ export class Torch {
   round = NO_ROUND;
   /** Leaves rounds out; null where all are run. */
   rounds: Rounds | null = null;
+  /** Lets go of what the loop's names held of the micro-batch before; null: nothing is held, or it was let go of. */
+  rebinds: (() => void) | null = null;
   /** Kind of new allocations; set by the phase (activations in forward, temporaries in backward, …). */
   kind: ComponentKind = "activations";
 

@@ -4,27 +4,10 @@
  * fused kernel saves only short-lived temporaries and is left out.
  * Source: liger_kernel/transformers/monkey_patch.py.
  */
-import type { ChunkedLossSpec } from "../training/run";
 import { LIGER_FAMILIES, type LigerKernel } from "./liger-families";
 import { bareName } from "./reads";
+import { base, reads, rebuild, valuesOf, writes } from "./rewrite";
 import type { ArchitectureGraph, GraphFunction, Instruction, Operand, OpInstruction } from "./types";
-
-/** Values named anywhere in an operand. */
-function valuesOf(operand: Operand): string[] {
-  if (typeof operand === "string") return operand.startsWith("%") ? [operand.slice(1)] : [];
-  return Array.isArray(operand) ? operand.flatMap((item: Operand) => valuesOf(item)) : [];
-}
-
-function reads(instruction: Instruction): string[] {
-  return "in" in instruction ? instruction.in.flatMap(valuesOf) : [];
-}
-
-function writes(instruction: Instruction): string[] {
-  if (!("out" in instruction)) return [];
-  return instruction.out.filter((name): name is string => name !== null).map(bareName);
-}
-
-const base = (operator: string): string => operator.split(".")[0]!;
 
 /** What one operator on the head's input and weight takes besides. */
 interface LossOperator {
@@ -99,34 +82,6 @@ function fuseGates(fn: GraphFunction): GraphFunction {
   return rebuild(fn, removed, replaced);
 }
 
-/** A function without some instructions and with others in place; what a new one reads lives until it. */
-function rebuild(
-  fn: GraphFunction,
-  removed: ReadonlySet<number>,
-  replaced: ReadonlyMap<number, Instruction>,
-): GraphFunction {
-  const last = new Map<string, number>();
-  for (const [at, instruction] of replaced) for (const name of reads(instruction)) last.set(name, at);
-  const late = new Map<number, string[]>();
-  const drops = fn.body.map((instruction, k): Instruction => {
-    if (!("drop" in instruction)) return instruction;
-    const kept = instruction.drop.filter((name) => {
-      const until = last.get(bareName(name));
-      if (until === undefined || until < k) return true;
-      late.set(until, [...(late.get(until) ?? []), name]);
-      return false;
-    });
-    return { drop: kept };
-  });
-  const body = drops.flatMap((instruction, k): Instruction[] => {
-    const other = replaced.get(k);
-    const delayed = late.get(k);
-    if (other !== undefined) return delayed === undefined ? [other] : [other, { drop: delayed }];
-    return removed.has(k) ? [] : [instruction];
-  });
-  return { ...fn, body };
-}
-
 /** Whether Liger puts a kernel into models of a `model_type` when it is asked for nothing in particular. */
 export function ligerPatches(family: string, kernel: LigerKernel): boolean {
   return LIGER_FAMILIES[family]?.split(" ").includes(kernel) === true;
@@ -145,41 +100,6 @@ export interface LigerKernels {
 }
 
 const LIGER: LossOperator = { op: "liger_fused_linear_cross_entropy", more: (labels) => [labels] };
-
-/** Operators between a model's logits and its cross-entropy: they change the dtype or the shape, and nothing else. */
-const REWRITES: ReadonlySet<string> = new Set(["to", "_to_copy", "view", "reshape", "contiguous", "alias", "slice"]);
-
-/** Replaces the cross-entropy and the copies before it by one operator on the logits as the model returns them. */
-function overLogits(main: GraphFunction, chunks: number): GraphFunction {
-  const end = main.body.findIndex(
-    (instruction) => "op" in instruction && base(instruction.op) === "cross_entropy_loss",
-  );
-  const loss = main.body[end] as OpInstruction | undefined;
-  if (loss === undefined) return main;
-  const removed = new Set<number>();
-  let logits = loss.in[0]!;
-  for (let k = end - 1; k >= 0; k--) {
-    const instruction = main.body[k]!;
-    if (!("op" in instruction) || !writes(instruction).includes(valuesOf(logits)[0]!)) continue;
-    if (!REWRITES.has(base(instruction.op))) break;
-    removed.add(k);
-    logits = instruction.in[0]!;
-  }
-  const operator: Instruction = { op: "cross_entropy_of_pieces", in: [logits, loss.in[1]!, chunks], out: loss.out };
-  return rebuild(main, removed, new Map([[end, operator]]));
-}
-
-/** The graph with a loss over pieces of every sequence in place of its own. */
-export function withChunkedLoss(
-  graph: ArchitectureGraph,
-  head: string | null,
-  { chunks, compiled, keepsLogits, whole }: ChunkedLossSpec,
-): ArchitectureGraph {
-  if (head === null || graph.task !== "causal-lm") return graph;
-  if (whole === true) return { ...graph, main: overLogits(graph.main, chunks) };
-  const operator = { op: "chunked_cross_entropy", more: (labels: Operand) => [labels, chunks, compiled, keepsLogits] };
-  return { ...graph, main: fuseLoss(graph.main, head, operator) };
-}
 
 /** The graph as it runs with Liger's kernels. */
 export function withLiger(graph: ArchitectureGraph, head: string | null, kernels: LigerKernels): ArchitectureGraph {

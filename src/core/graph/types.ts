@@ -223,7 +223,8 @@ export interface TrainerGraph {
 
 export interface FamilyGraphs {
   readonly family: string;
-  readonly captured: { readonly transformers: string; readonly torch: string; readonly license: string };
+  /** Versions of what was captured: of transformers, or of the library whose own code it is. */
+  readonly captured: Readonly<Record<string, string>>;
   /** Config keys the library fills in when `config.json` lacks them: constants. */
   readonly defaults: Readonly<Record<string, unknown>>;
   /** Config keys the library computes from others when they are absent or null, in evaluation order. */

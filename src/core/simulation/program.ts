@@ -2,6 +2,7 @@
 
 import { type Message, say } from "../../words/message";
 import type { DType } from "../engine/dtype";
+import { withChunkedLoss } from "../graph/chunked-loss";
 import {
   type ConfigView,
   configView,
@@ -13,7 +14,7 @@ import {
 } from "../graph/config";
 import type { Expressions, Scope } from "../graph/expression";
 import { buildsNoMask, withFlash } from "../graph/flash";
-import { ligerPatches, withChunkedLoss, withLiger } from "../graph/liger";
+import { ligerPatches, withLiger } from "../graph/liger";
 import type { LigerKernel } from "../graph/liger-families";
 import type { ArchitectureGraph, FamilyGraphs } from "../graph/types";
 import { standsApart } from "../training/adapters/prefix";
@@ -54,7 +55,9 @@ export function programOf(run: TrainingRun, family: FamilyGraphs, sizes: RunSize
   const gated = GATED.has(String(view.scope("hidden_act") ?? view.scope("hidden_activation")));
   const layers = run.fusedLayers ?? run.fusedLoss;
   const own =
-    run.chunkedLoss && !fusedLoss && run.trainer == null ? withChunkedLoss(captured, head, run.chunkedLoss) : captured;
+    run.chunkedLoss && !fusedLoss && run.trainer == null
+      ? withChunkedLoss(captured, head, run.chunkedLoss, { samples: sizes.B, tokens: sizes.S + before })
+      : captured;
   const patched = (kind: "norms" | "gates", ...kernels: readonly LigerKernel[]): boolean =>
     (layers === true || layers === kind) && kernels.some((kernel) => ligerPatches(run.model.family, kernel));
   const kernels = {

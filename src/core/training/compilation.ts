@@ -13,8 +13,8 @@ const MASKED: ReadonlySet<string> = new Set([
 ]);
 
 /** Whether the library's code builds a mask where it is traced: collators of text always say where padding is. */
-function tracesMasks({ task, attention, standsFor }: TrainingRun): boolean {
-  return standsFor === undefined && attention === "sdpa" && MASKED.has(task);
+function tracesMasks({ task, attention, ownCode }: TrainingRun): boolean {
+  return ownCode === undefined && attention === "sdpa" && MASKED.has(task);
 }
 
 /**

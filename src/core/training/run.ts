@@ -115,10 +115,12 @@ export interface TrainingRun {
   readonly parallel: ParallelSpec;
   readonly libraries: LibraryVersions;
   /**
-   * The framework whose own model code is trained: the captured code of the same dimensions stands in for it. Weights,
-   * gradients and states are the same; what the layers keep may differ, which widens the band.
+   * The framework whose own model code is trained and was not captured: other code of the same dimensions stands in for it.
+   * Weights, gradients and states are the same; what the layers keep may differ, which widens the band.
    */
   readonly standsFor?: string;
+  /** The framework's own model code runs, whether it was captured or another stands in. */
+  readonly ownCode?: true;
   /**
    * `torch.compile` around the whole model, around each of its layers, or around these and the loss; what is outside runs
    * eagerly. Absent: all does.

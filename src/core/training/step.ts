@@ -303,10 +303,14 @@ function microBatch(
   const offload = options.offloads === null ? null : new OffloadHooks(torch, options.offloads);
   if (offload !== null) torch.hooks.push(offload);
   const converts = !options.plainLoop && options.loop?.keepsDtype !== true;
+  torch.rebinds = () => {
+    for (const tensor of last.results) tensor.release();
+    torch.rebinds = null;
+  };
   const [loss, ...outputs] = forward(torch, pass, batch, options.autocast, step, converts);
   const rest = [...outputs, ...(pass.keptCache?.() ?? [])];
   if (offload !== null) torch.hooks.pop();
-  for (const tensor of last.results) tensor.release();
+  torch.rebinds?.();
   torch.tape?.returns([loss!, ...rest]);
   const locals = [...rest, ...batch];
   const named = options.plainLoop || options.loop?.holds === "outputs";

@@ -3,6 +3,7 @@ import { type Message, say } from "../../words/message";
 import type { Estimate } from "../report/estimate";
 import { unmetConditions } from "../simulation/program";
 import { simulateFullest } from "../stages";
+import { isOwnCode } from "../stand-in";
 import { splitsModel } from "../training/parallel/local";
 import type { BandRule } from "./types";
 
@@ -76,7 +77,7 @@ const RELATIVE: BandRule = {
   id: "relative",
   source: STANDS_IN,
   widened: (estimate, { run, graphs }) =>
-    graphs.family === run.model.family
+    isOwnCode(run, graphs)
       ? null
       : widened(estimate, say("engine.relative", { family: run.model.family, relative: graphs.family })),
 };

@@ -10,5 +10,7 @@ export const COVERAGE: Readonly<Record<RunKind, number>> = { "own-code": 0.95, "
 
 export function kindOf({ parallel, standsFor, trainer, model }: TrainingRun, { family }: FamilyGraphs): RunKind {
   if (parallel.worldSize > 1) return "ranks";
-  return standsFor !== undefined || trainer?.standIn === true || family !== model.family ? "stands-in" : "own-code";
+  return standsFor !== undefined || trainer?.standIn === true || family !== (model.code ?? model.family)
+    ? "stands-in"
+    : "own-code";
 }

@@ -7,7 +7,7 @@ import { count, derived, lookUp, schemaFormat, type View } from "../schema";
 import type { LocatedSetting } from "../types";
 import { ACCEPTED } from "./accepted";
 import { LIGHTNING_GROUP_KEYS, LIGHTNING_KEYS, LITGPT_KEYS, STRATEGIES } from "./keys";
-import { publishedModel, targetsOf } from "./litgpt";
+import { mergedParts, publishedModel, targetsOf } from "./litgpt";
 
 function hasClassPath({ map }: View): boolean {
   for (const { path } of flatten(map)) if (/(?:^|\.)(?:class_path|init_args)$/.test(path)) return true;
@@ -46,7 +46,7 @@ function deriveLitgpt(settings: readonly LocatedSetting[]): readonly LocatedSett
   const find = (name: string) => settings.findLast((setting) => setting.name === name);
   const model = find("model");
   if (typeof model?.value === "string") result.push(derived(model, "model", publishedModel(model.value)));
-  if (model?.key === "checkpoint_dir") result.push(derived(model, "loop_holds", "outputs"));
+  if (model !== undefined) result.push(derived(model, "model_code", "litgpt"), derived(model, "loop_holds", "outputs"));
   const quantized = find("quantization");
   const isQuantized = typeof quantized?.value === "string" && quantized.value !== "none";
   if (isQuantized && quantized?.node.kind === "scalar")
@@ -65,6 +65,8 @@ function deriveLitgpt(settings: readonly LocatedSetting[]): readonly LocatedSett
     };
     // Adapters are made in the model's dtype (litgpt/lora.py).
     result.push(derived(rank, "lora_target_modules", targetsOf(on)), derived(rank, "autocast_adapter_dtype", false));
+    // Its finetuning multiplies by the head 128 tokens at a time (litgpt/finetune/lora.py, fit).
+    result.push(derived(rank, "lora_merged_parts", mergedParts(on).join(",")), derived(rank, "loss_rows", 128));
   }
   const global = number("global_batch_size");
   const micro = number("micro_batch_size");

@@ -11,7 +11,7 @@ import { problem } from "../table";
 import type { FormatProblem, LocatedSetting } from "../types";
 import { ACCEPTED } from "./accepted";
 import { TORCHTUNE_KEYS } from "./keys";
-import { builderOf, publishedModel } from "./models";
+import { builderOf, componentOf, publishedModel } from "./models";
 
 function components({ map }: View): number {
   let found = 0;
@@ -22,14 +22,14 @@ function components({ map }: View): number {
   return found;
 }
 
-/** Linear layers of an attention block as torchtune names them, by the same layers in transformers. */
+/** Linear layers of an attention block as torchtune names them, with the same layers in transformers. */
 const ATTENTION: Readonly<Record<string, readonly string[]>> = table({
   q_proj: ["q_proj", "qkv_proj"],
   k_proj: ["k_proj", "qkv_proj"],
   v_proj: ["v_proj", "qkv_proj"],
-  output_proj: ["o_proj"],
+  output_proj: ["output_proj", "o_proj"],
 });
-const MLP = ["gate_proj", "up_proj", "down_proj", "gate_up_proj"];
+const MLP = ["mlp\\.w1", "mlp\\.w2", "mlp\\.w3", "gate_proj", "up_proj", "down_proj", "gate_up_proj"];
 
 /** Target modules as a regular expression, the way peft takes one. */
 function targets(find: (name: string) => LocatedSetting | undefined): string | undefined {
@@ -39,7 +39,7 @@ function targets(find: (name: string) => LocatedSetting | undefined): string | u
     attention.flatMap((item) => (item.kind === "scalar" ? (ATTENTION[String(item.value)] ?? []) : [])),
   );
   if (find("lora_on_mlp")?.value === true) for (const module of MLP) modules.add(module);
-  if (find("lora_on_output")?.value === true) modules.add("lm_head");
+  if (find("lora_on_output")?.value === true) for (const head of ["lm_head", "output"]) modules.add(head);
   return modules.size === 0 ? undefined : `(?:.*\\.)?(?:${[...modules].join("|")})`;
 }
 
@@ -49,6 +49,11 @@ function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] 
   const builder = find("model_component");
   if (typeof builder?.value === "string") {
     const { adapter } = builderOf(builder.value);
+    const component = componentOf(builder.value);
+    if (component !== undefined && find("hidden_size") !== undefined) {
+      result.push(derived(builder, "model_type", component.type));
+      if (find("tied_embeddings") === undefined) result.push(derived(builder, "tied_embeddings", component.tied));
+    }
     result.push(derived(builder, "model", publishedModel(builder.value)), derived(builder, "adapter", adapter));
     if (adapter === "qlora") {
       // NF4Tensor quantizes its scales, too (torchao/dtypes/nf4tensor.py).

@@ -55,6 +55,70 @@ export function builderOf(component: string): { readonly adapter: "qlora" | "lor
   return { adapter, base: name.replace(/^q?lora_/, "") };
 }
 
+/** Component builders that take dimensions (`_component_builders.py`), by the `model_type` of the same decoder. */
+const COMPONENTS: Readonly<Record<string, string>> = table({
+  llama2: "llama",
+  llama3: "llama",
+  llama3_1: "llama",
+  llama3_2: "llama",
+  mistral: "mistral",
+  qwen2: "qwen2",
+  qwen3: "qwen3",
+  phi3: "phi3",
+  gemma: "gemma",
+  gemma2: "gemma2",
+});
+
+/** Components whose head is always their embedding. */
+const TIED: ReadonlySet<string> = new Set(["llama3_2", "gemma", "gemma2"]);
+
+/** The kind of decoder that a component builder makes from dimensions, and whether its head is tied unless a key says it. */
+export function componentOf(component: string): { readonly type: string; readonly tied: boolean } | undefined {
+  const { base } = builderOf(component);
+  const type = COMPONENTS[base];
+  return type === undefined ? undefined : { type, tied: TIED.has(base) };
+}
+
+/** Its decoders by the `model_type` of the published model (`models/graphs/torchtune.*.json`). */
+const CODE: Readonly<Record<string, string>> = table({
+  llama: "torchtune.llama",
+  mistral: "torchtune.llama",
+  qwen2: "torchtune.qwen2",
+  qwen3: "torchtune.qwen3",
+  phi3: "torchtune.phi3",
+  gemma: "torchtune.gemma",
+  gemma2: "torchtune.gemma2",
+});
+
+/** Positions of the rotary tables where a builder has others than the published config (`max_seq_len` of `_model_builders.py`). */
+const POSITIONS: readonly (readonly [RegExp, number])[] = [
+  [/^qwen2_5_.{1,20}_base$/, 131072],
+  [/^qwen2_/, 32768],
+  [/^qwen3_.{1,20}_base$/, 32768],
+  [/^qwen3_/, 40960],
+];
+
+/** torchtune's own code for a model, and its config as the builder makes it. */
+export function torchtuneCode(
+  config: Readonly<Record<string, unknown>>,
+  component: string,
+): { readonly code: string; readonly config: Readonly<Record<string, unknown>> } | undefined {
+  const code = CODE[String(config["model_type"])];
+  if (code === undefined) return undefined;
+  const { adapter, base } = builderOf(component);
+  const positions = POSITIONS.find(([name]) => name.test(base))?.[1];
+  return {
+    code,
+    config: {
+      ...config,
+      ...(positions === undefined ? {} : { max_position_embeddings: positions }),
+      // `lora_<model>_self_attention` makes a rotary table for each layer, but for Llama 3.1 and later, whose layers are given one
+      // (`pos_embeddings` of `lora_llama3_1_self_attention`, torchtune/models/*/_component_builders.py).
+      rope_in_layers: adapter !== "none" && !/^llama3_[123]/.test(base),
+    },
+  };
+}
+
 /** The published model that a builder makes, or the component itself when none is known. */
 export function publishedModel(component: string): string {
   const { base } = builderOf(component);

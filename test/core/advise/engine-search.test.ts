@@ -49,7 +49,12 @@ const HOPPER: TrainingRun = {
   device: { ...DEVICE, architecture: "hopper" },
   model: { ...BASE.model, config: { ...BASE.model.config, hidden_size: 512, intermediate_size: 1536 } },
 };
-const SPLIT: TrainingRun = { ...LARGE, parallel: { ...LARGE.parallel, worldSize: 4 }, standsFor: "Megatron-LM" };
+const SPLIT: TrainingRun = {
+  ...LARGE,
+  parallel: { ...LARGE.parallel, worldSize: 4 },
+  standsFor: "Megatron-LM",
+  ownCode: true,
+};
 const EXPERTS: TrainingRun = {
   ...SPLIT,
   model: {

@@ -58,6 +58,7 @@ const SPLIT: TrainingRun = {
   model: { ...RUN.model, config: { num_hidden_layers: 16, num_local_experts: 8 } },
   gradientAccumulationSteps: 4,
   standsFor: "Megatron-LM",
+  ownCode: true,
 };
 
 /** Levers that came later, each with a run that they apply to and some that they compete with. */

@@ -126,7 +126,7 @@ function sizeOf({ model }: TrainingRun, names: readonly string[]): number {
  * choice.
  */
 function splitting(id: LeverId, options: Lever["options"]): Lever[] {
-  const own = (run: TrainingRun): boolean => run.standsFor !== undefined;
+  const own = (run: TrainingRun): boolean => run.ownCode === true;
   return [
     lever(id, "nothing", (run) => (own(run) ? options(run) : []), { uneven: true }),
     lever(id, "nothing", (run) => (own(run) ? [] : options(run)), { uneven: true, rare: true }),

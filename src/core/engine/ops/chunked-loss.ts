@@ -1,28 +1,18 @@
 /**
- * Cross-entropy over pieces of every sequence, each with its own product by the head. The pieces' products need the head's
- * weight one after the other, so backward adds up as many gradients of it.
+ * Cross-entropy over pieces of every sequence (`graph/chunked-loss.ts` cuts them).
  * Sources: torchtune/modules/loss/{ce_chunked_output_loss,cross_entropy_loss}.py, torchtune/modules/transformer.py
  * (chunked_output), torch/_functorch/partitioners.py (the logits are a matrix product's result, which is not recomputed).
  */
-import type { ChunkedLossSpec } from "../../training/run";
-import { piecesOf, repeated } from "../pieces";
+import { piecesOf } from "../pieces";
 import { numel } from "../shape";
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
-import { add } from "./arithmetic";
-import { reshape, split, view } from "./layout";
-import { linear } from "./linear";
+import { add, sum } from "./arithmetic";
+import { cat, reshape, split } from "./layout";
 import { crossEntropy } from "./losses";
 
-/** `tensor_split`: the first pieces are one longer where the length does not divide. */
-function lengths(torch: Torch, length: number, chunks: number): number[] {
-  const count = Math.min(chunks, length);
-  const short = Math.floor(length / count);
-  return repeated(torch, count, (k) => short + (k < length % count ? 1 : 0));
-}
-
 /** Loss of one piece: eager code raises the logits to float32 and keeps their log-softmax. */
-function pieceLoss(
+export function pieceLoss(
   torch: Torch,
   logits: Tensor,
   labels: Tensor,
@@ -32,7 +22,7 @@ function pieceLoss(
   const rows = numel(logits.sizes) / logits.size(-1);
   if (!compiled) {
     const raised = logits.dtype === "float32" ? logits.retain() : torch.toCopy(logits, "float32");
-    const flat = view(torch, raised, [rows, logits.size(-1)]);
+    const flat = reshape(torch, raised, [rows, logits.size(-1)]);
     raised.release();
     // Labels of a piece of several sequences do not lie together.
     const spread = logits.rank > 2 && logits.size(0) > 1;
@@ -79,32 +69,15 @@ export function crossEntropyOfPieces(torch: Torch, logits: Tensor, labels: Tenso
   return total ?? torch.empty("zeros", [], "float32");
 }
 
-/** The head's products and the loss, piece by piece. */
-export function chunkedCrossEntropy(
-  torch: Torch,
-  hidden: Tensor,
-  weight: Tensor,
-  labels: Tensor,
-  { chunks, compiled, keepsLogits }: ChunkedLossSpec,
-): Tensor {
-  const { logits: outer } = torch;
-  torch.logits = true;
-  const dim = Math.max(0, hidden.rank - 2);
-  const pieces = split(torch, hidden, lengths(torch, hidden.size(dim), Math.max(1, chunks)), dim);
-  const waiting: Tensor[] = [];
-  if (keepsLogits) for (const piece of pieces) waiting.push(linear(torch, piece, weight, null));
-  let total: Tensor | null = null;
-  pieces.forEach((piece, k) => {
-    const logits = waiting[k] ?? linear(torch, piece, weight, null);
-    const loss = pieceLoss(torch, logits, labels, compiled);
-    if (!keepsLogits) logits.release();
-    const sum: Tensor = total === null ? loss.retain() : add(torch, total, loss);
-    total?.release();
-    loss.release();
-    total = sum;
-  });
-  for (const tensor of [...waiting, ...pieces]) tensor.release();
-  const loss = total ?? torch.empty("zeros", [], "float32");
-  torch.logits = outer;
-  return loss;
+/** The loss of so many rows of logits at a time, one number a row; litgpt/utils.py (chunked_cross_entropy). */
+export function crossEntropyByRows(torch: Torch, logits: Tensor, labels: Tensor, rows: number): Tensor {
+  const length = logits.size(0);
+  const sizes = piecesOf(torch, length, rows);
+  const pieces = split(torch, logits, sizes, 0);
+  const targets = split(torch, labels, sizes, 0);
+  const losses = pieces.map((piece, k) => crossEntropy(torch, piece, targets[k]!, "none", 0));
+  const all = cat(torch, losses, 0);
+  const total = sum(torch, all, [0]);
+  for (const tensor of [...losses, ...pieces, ...targets, all]) tensor.release();
+  return total;
 }

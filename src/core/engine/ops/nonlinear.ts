@@ -6,7 +6,7 @@ import type { DType } from "../dtype";
 import type { Node } from "../node";
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
-import { elementwise } from "./arithmetic";
+import { elementwise, mean, mul, pow, unary } from "./arithmetic";
 import { repeat, view } from "./layout";
 
 /** Statistics of half-precision normalisations are float32 (`acc_type`). */
@@ -104,8 +104,12 @@ export function layerNorm(
   return out;
 }
 
-/** `rms_norm` (fused): output and rstd. */
+/**
+ * `rms_norm`: fused, with output and rstd; a weight of another dtype than the input's has no fused kernel
+ * (aten/src/ATen/native/layer_norm.cpp, rms_norm_symint and rms_norm_composite).
+ */
 export function rmsNorm(torch: Torch, input: Tensor, normalized: readonly number[], weight: Tensor | null): Tensor {
+  if (weight !== null && weight.dtype !== input.dtype) return rmsNormInSteps(torch, input, normalized, weight);
   const node = torch.record("FusedRmsNormBackward0", [input, weight], (torch, [gradient], [self], node) => {
     if (!gradient) return [null, null];
     return [
@@ -119,6 +123,27 @@ export function rmsNorm(torch: Torch, input: Tensor, normalized: readonly number
   const rstd = torch.empty("_fused_rms_norm", [...outer, ...normalized.map(() => 1)], accumulate(input.dtype));
   if (node !== null) torch.saveOutput(node, rstd);
   rstd.release();
+  return out;
+}
+
+/** The operators of a norm that has no fused kernel, in float32. */
+function rmsNormInSteps(torch: Torch, input: Tensor, normalized: readonly number[], weight: Tensor): Tensor {
+  const wide = accumulate(input.dtype);
+  const raised = input.dtype === wide ? input.retain() : torch.toCopy(input, wide);
+  const dims = normalized.map((_, k) => input.rank - normalized.length + k);
+  const squares = pow(torch, raised, 2);
+  const means = mean(torch, squares, dims, true, null);
+  squares.release();
+  const rates = unary(torch, "rsqrt", means);
+  means.release();
+  const scaled = mul(torch, raised, rates);
+  rates.release();
+  raised.release();
+  const weighted = mul(torch, scaled, weight);
+  scaled.release();
+  if (weighted.dtype === input.dtype) return weighted;
+  const out = torch.toCopy(weighted, input.dtype);
+  weighted.release();
   return out;
 }
 

@@ -13,6 +13,7 @@ import { sameView, type Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { AdapterSpec } from "../run";
 import { type AdapterLayer, adapterDtype, type BaseLayer, castInput, done, inModule, parameter } from "./layer";
+import { mergedLora } from "./merged-queries";
 import { rankOf } from "./targets";
 
 interface Lora {
@@ -29,6 +30,8 @@ function trainsBoth({ initialization }: AdapterSpec): boolean {
 
 /** LoRA or DoRA on a linear layer. */
 export function lora(torch: Torch, adapter: AdapterSpec, base: BaseLayer): AdapterLayer {
+  const parts = adapter.mergedParts;
+  if (parts !== undefined && base.path.endsWith(`.${parts.module}`)) return mergedLora(torch, adapter, base, parts);
   const { path, dtype } = base;
   const rank = rankOf(adapter, path);
   const a = parameter(torch, `${path}.lora_A`, [rank, base.inputs], dtype);

@@ -104,7 +104,7 @@ function byTensor(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonly
   const width = computeBytes(run);
   const states = run.adapter === null ? 2 * width + 8 : width;
   // The plans of transformers leave the embedding whole (`base_model_tp_plan`), those of the frameworks split it.
-  const whole = run.standsFor === undefined ? hidden * Number(view.scope("vocab_size") ?? 0) * (1 - 1 / degree) : 0;
+  const whole = run.ownCode === undefined ? hidden * Number(view.scope("vocab_size") ?? 0) * (1 - 1 / degree) : 0;
   return {
     run,
     uncertain: [

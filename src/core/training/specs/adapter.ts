@@ -32,11 +32,22 @@ export interface InitializationSpec {
   readonly onDevice: boolean;
 }
 
+/** A layer that makes several things at once (queries, keys, values), of which adapters are put on some. */
+export interface MergedParts {
+  /** The layers' last name. */
+  readonly module: string;
+  /** Outputs of each part. */
+  readonly sizes: readonly number[];
+  readonly adapted: readonly boolean[];
+}
+
 /** An adapter of peft, as its config class describes it; fields that a type does not have are left out. */
 export interface AdapterSpec {
   /** Dtype that a layer reads of its factors, where they are gathered in another one once they are called. */
   readonly seenAs?: DType;
   readonly type: AdapterType;
+  /** Layers whose parts have factors of their own (litgpt). */
+  readonly mergedParts?: MergedParts;
   readonly rank: number;
   readonly alpha: number;
   readonly dropout: number;

@@ -12,6 +12,8 @@ export interface ModelSpec {
   readonly name: string;
   /** `model_type` of the config, which names the captured graph family. */
   readonly family: string;
+  /** The graphs of a framework's own code for such models (`models/graphs/<code>.json`); absent: transformers' code runs. */
+  readonly code?: string;
   readonly config: ModelConfig;
   readonly source: ModelSource;
 }

@@ -40,6 +40,12 @@ export interface ChunkedLossSpec {
   readonly compiled: boolean;
   /** All pieces' logits are made before the first one's loss. */
   readonly keepsLogits: boolean;
+  /** Tokens of each piece, where their length is stated and not their number. */
+  readonly rows?: number;
+  /** All pieces' logits are raised to float32 before the first one's loss, and the last token's are left out. */
+  readonly raisedFirst?: true;
+  /** Pieces are as long as the first, but for the last (`torch.chunk`); absent: as `tensor_split` cuts them. */
+  readonly rounds?: true;
   /** The pieces are cut from the logits of the whole batch: the head has one product, not one for each piece. */
   readonly whole?: true;
 }

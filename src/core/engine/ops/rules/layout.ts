@@ -121,6 +121,8 @@ export const LAYOUT: Readonly<Record<string, Rule>> = table({
   cat: concatenated,
   concatenate: concatenated,
   concat: (t, a) => layout.cat(t, a.tensors(0), a.number(1, 0, "dim")),
+  // Along the second dimension, or the only one (aten/src/ATen/native/TensorShape.cpp, hstack).
+  hstack: (t, a) => layout.cat(t, a.tensors(0), a.tensors(0)[0]!.sizes.length > 1 ? 1 : 0),
   stack: (t, a) => layout.stack(t, a.tensors(0), a.number(1, 0, "dim")),
   pad: (t, a) => layout.pad(t, a.tensor(0), a.numbers(1)),
   constant_pad_nd: (t, a) => layout.pad(t, a.tensor(0), a.numbers(1)),

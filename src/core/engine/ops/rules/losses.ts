@@ -4,7 +4,7 @@ import { table } from "../../../../terms/table";
 import type { Tensor } from "../../tensor";
 import type { Torch } from "../../torch";
 import type { Arguments, Rule } from "../arguments";
-import { chunkedCrossEntropy, crossEntropyOfPieces } from "../chunked-loss";
+import { crossEntropyByRows, crossEntropyOfPieces, pieceLoss } from "../chunked-loss";
 import * as liger from "../liger";
 import { entropyFromLogits, klDivergence, logSumExp, selectiveLogSoftmax } from "../log-probs";
 import * as losses from "../losses";
@@ -21,12 +21,13 @@ function crossEntropy(torch: Torch, args: Arguments): Tensor {
 export const LOSSES: Readonly<Record<string, Rule>> = table({
   liger_fused_linear_cross_entropy: (t, a) =>
     liger.fusedLinearCrossEntropy(t, a.tensor(0), a.tensor(1), a.number(3, 0) || undefined),
-  chunked_cross_entropy: (t, a) =>
-    chunkedCrossEntropy(t, a.tensor(0), a.tensor(1), a.tensor(2), {
-      chunks: a.number(3, 1),
-      compiled: a.flag(4),
-      keepsLogits: a.flag(5),
-    }),
+  piece_cross_entropy: (t, a) => pieceLoss(t, a.tensor(0), a.tensor(1), a.flag(2)),
+  // The loop's name of the logits is bound before it takes the loss of them.
+  loop_binds: (t) => {
+    t.rebinds?.();
+    return [];
+  },
+  cross_entropy_by_rows: (t, a) => crossEntropyByRows(t, a.tensor(0), a.tensor(1), a.number(2, 128)),
   cross_entropy_of_pieces: (t, a) => crossEntropyOfPieces(t, a.tensor(0), a.tensor(1), a.number(2, 8)),
   trl_chunked_log_probs: (t, a) =>
     trl.chunkedLogProbs(

@@ -21,7 +21,7 @@ function isPlain({ parallel, ...run }: TrainingRun): boolean {
     parallel;
   const isPlainLoss = !run.fusedLoss && run.task === "causal-lm" && (run.trainer == null || run.trainer.kind === "sft");
   return (
-    run.standsFor === undefined &&
+    run.ownCode === undefined &&
     isPlainLoss &&
     Math.max(pipelineParallel, contextParallel, expertParallel) <= 1 &&
     [deepspeed, fsdp, run.adapter, run.quantization, run.float8].every((one) => one == null) &&

@@ -1,0 +1,31 @@
+"""What a framework's model code needs to be captured: dimensions in, a model and its loss out.
+
+Configs are spelled with transformers' keys, as frameworks' configs name published models: `build` says what the framework's own
+builder makes of the same dimensions.
+"""
+
+from dataclasses import dataclass
+from typing import Callable
+
+from ..families.family import Family
+
+
+@dataclass(frozen=True)
+class Code:
+    """One line of a framework's models, in a file of its own."""
+
+    name: str
+    """Its file, `<framework>.<line>`."""
+    like: str
+    """The family of transformers whose defaults of config keys hold, too."""
+    family: Family
+    """How dimensions are drawn, and the branches."""
+    build: Callable
+    """A model on the default device, in the default dtype, from a config and the sizes of the batch."""
+    loss: Callable
+    """The framework's loss of `(model, batch, recorder)`: a dict that holds `loss` first, then what its loop still names; `recorder()` gives
+    the recorder, for what is one operator."""
+    layer: str
+    """Class of a layer that its checkpointing wraps."""
+    captured: Callable
+    """Version and licence of the package."""

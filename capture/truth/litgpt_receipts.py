@@ -1,0 +1,163 @@
+"""Makes receipts of litgpt's finetuning and pretraining: configs drawn at random, each with the peak of its own model and loop.
+
+usage: LD_PRELOAD=fakecuda.so python -m capture.truth.litgpt_receipts --oracle ORACLE.py [--count 60] [--seed N] [--out FILE]
+
+The model is litgpt's (with its LoRA where a rank says so) in Lightning Fabric's wrapper and precision plugin, the loop `fit` of
+finetune/full.py, finetune/lora.py and pretrain.py, on fake CUDA tensors whose storages the oracle follows.
+"""
+
+import argparse
+import gc
+import json
+import pathlib
+import random
+import types
+
+from .receipts import load
+
+FILE = pathlib.Path(__file__).resolve().parent.parent.parent / "test" / "analysis" / "litgpt.jsonl"
+
+MODELS = (
+    "EleutherAI/pythia-70m",
+    "EleutherAI/pythia-160m",
+    "EleutherAI/pythia-410m",
+    "meta-llama/Llama-3.2-1B",
+    "TinyLlama/TinyLlama-1.1B-Chat-v1.0",
+    "HuggingFaceTB/SmolLM2-135M",
+    "HuggingFaceTB/SmolLM2-360M",
+    "Qwen/Qwen2.5-0.5B",
+    "Qwen/Qwen2.5-1.5B",
+    "Qwen/Qwen3-0.6B",
+    "microsoft/phi-1_5",
+    "microsoft/phi-2",
+    "microsoft/Phi-3-mini-4k-instruct",
+    "google/gemma-2b",
+    "google/gemma-2-2b",
+    "stabilityai/stablelm-3b-4e1t",
+    "tiiuae/falcon-7b",
+    "mistralai/Mistral-7B-v0.1",
+)
+PARTS = ("query", "key", "value", "projection", "mlp", "head")
+
+HEAD = """checkpoint_dir: checkpoints/{model}
+out_dir: out/finetune
+precision: {precision}
+devices: 1
+data:
+  class_path: litgpt.data.Alpaca
+train:
+  global_batch_size: {total}
+  micro_batch_size: {batch}
+  max_seq_length: {seq}
+  epochs: 1
+eval:
+  interval: 100
+optimizer:
+  class_path: torch.optim.AdamW
+  init_args:
+    lr: 0.0002
+"""
+
+
+def draw(r):
+    """What a run is, and its config as text."""
+    c = {
+        "model": r.choice(MODELS),
+        "precision": r.choice(("bf16-true", "bf16-true", "bf16-true", "bf16-mixed", "32-true")),
+        "batch": r.choice((1, 1, 2, 4)),
+        "accumulation": r.choice((1, 2, 4)),
+        "seq": r.choice((256, 300, 512, 777, 1024)),
+        "lora": r.random() < 0.5,
+    }
+    text = HEAD.format(**c, total=c["batch"] * c["accumulation"])
+    if c["lora"]:
+        on = r.choice((("query", "value"), ("query", "value"), ("query", "key", "value"), ("query", "value", "projection", "mlp"), PARTS))
+        c |= {"on": on, "rank": r.choice((4, 8, 32)), "dropout": r.choice((0.0, 0.05))}
+        text += f"lora_r: {c['rank']}\nlora_alpha: 16\nlora_dropout: {c['dropout']}\n"
+        text += "".join(f"lora_{part}: {'true' if part in on else 'false'}\n" for part in PARTS)
+    return c, text
+
+
+def peak(oracle, c):
+    """Most bytes allocated in two steps of the loop."""
+    import litgpt.lora
+    import litgpt.model
+    from lightning.fabric.plugins.precision import HalfPrecision, MixedPrecision, Precision
+    from lightning.fabric.wrappers import _FabricModule
+    from litgpt.utils import chunked_cross_entropy
+
+    torch = oracle.torch
+    _FabricModule._register_backward_hook = lambda _, tensor: tensor  # asks for `fabric.backward`, which scales nothing here
+    litgpt.model.range = lambda *a: range(*a) if len(a) != 1 or a[0] < 200 else ()  # rows of a window's mask, filled in place
+    precision = {"bf16-true": lambda: HalfPrecision("bf16-true"), "bf16-mixed": lambda: MixedPrecision("bf16-mixed", "cuda")}
+    plugin = precision.get(c["precision"], Precision)()
+    strategy = types.SimpleNamespace(precision=plugin, reduce=lambda x, *_, **__: x, _backward_sync_control=None)
+    mode, ledger = oracle.FakeTensorMode(allow_non_fake_inputs=True), oracle.Ledger()
+    with mode, ledger:
+        code = litgpt.lora if c["lora"] else litgpt.model
+        more = (
+            {f"lora_{part}": True for part in c["on"]} | {"lora_r": c["rank"], "lora_alpha": 16, "lora_dropout": c["dropout"]}
+            if c["lora"]
+            else {}
+        )
+        config = code.Config.from_name(c["model"].split("/")[1], **more)
+        with torch.device("cuda"), plugin.module_init_context():
+            model = code.GPT(config)
+        if c["lora"]:
+            litgpt.lora.mark_only_lora_as_trainable(model)
+        model = plugin.convert_module(model)
+        model.max_seq_length = c["seq"]
+        model.train()
+        fabric = _FabricModule(model, strategy, original_module=model)
+        gc.collect()
+        ledger.phase = "optimizer-init"
+        optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-4, foreach=True)
+        size, length = c["batch"], c["seq"]
+        for step in (1, 2):
+            for _ in range(c["accumulation"]):
+                ledger.phase = f"forward{step}"
+                input_ids, targets = (torch.zeros(size, length, dtype=torch.long, device="cuda") for _ in range(2))
+                if c["lora"]:
+                    logits = fabric(input_ids, lm_head_chunk_size=128)
+                    logits[-1] = logits[-1][..., :-1, :]
+                    loss = chunked_cross_entropy(logits, targets[..., 1:])
+                else:
+                    logits = fabric(input_ids)
+                    loss = chunked_cross_entropy(logits[..., :-1, :], targets[..., 1:])
+                ledger.phase = f"backward{step}"
+                (loss / c["accumulation"]).backward()
+            ledger.phase = f"step{step}"
+            optimizer.step()
+            optimizer.zero_grad()
+    return oracle.summarize(list(ledger.events), ledger.size, {})
+
+
+def main():
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("--oracle", required=True)
+    arguments.add_argument("--count", type=int, default=60)
+    arguments.add_argument("--seed", default="receipts")
+    arguments.add_argument("--out", type=pathlib.Path, default=FILE)
+    args = arguments.parse_args()
+    oracle = load(args.oracle)
+    rows = [json.loads(line) for line in args.out.read_text().splitlines()] if args.out.exists() else []
+    known = {row["id"] for row in rows}
+    for k in range(args.count):
+        identity = f"{args.seed} {k}"
+        if identity in known:
+            continue
+        case, text = draw(random.Random(identity))
+        try:
+            found = peak(oracle, case)
+        except Exception as error:
+            print(f"{identity}: {type(error).__name__}: {str(error)[:300]}", flush=True)
+            continue
+        finally:
+            gc.collect()
+        rows.append({"id": identity, "config": text, "allocated": found["peak_allocated"]})
+        print(identity, found["peak_allocated"], found["peak_phase"], flush=True)
+        args.out.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+/**
+ * Runs of frameworks with model code of their own, which was captured from them: each config was run by the framework's own
+ * modules and loop on fake CUDA tensors whose storages were followed (`capture/truth/<framework>_receipts.py`).
+ */
+import { strict as assert } from "node:assert";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createAnalyzer } from "../../src/analysis";
+import { memoryRuntime, uri } from "./memory-runtime";
+
+interface Row {
+  readonly id: string;
+  readonly config: string;
+  /** `torch.cuda.max_memory_allocated` in bytes. */
+  readonly allocated: number;
+}
+
+const rowsOf = (name: string): Row[] =>
+  readFileSync(join(__dirname, `${name}.jsonl`), "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Row);
+
+async function runOf(config: string) {
+  const [run] = (await createAnalyzer(memoryRuntime({ "config.yaml": config })).analyse(uri("config.yaml"), {})).runs;
+  assert.ok(run);
+  return run;
+}
+
+/** Share of runs that are told to a hundredth, and the furthest any is off. */
+const SHARE = 0.95;
+const CLOSE = 0.01;
+const FURTHEST = 0.02;
+
+describe("analysis: frameworks' own code", () => {
+  for (const framework of ["torchtune", "litgpt"])
+    it(`${framework} allocates what its own loop does`, async () => {
+      const rows = rowsOf(framework);
+      const errors = await Promise.all(
+        rows.map(async ({ id, config, allocated }) => {
+          const run = await runOf(config);
+          assert.ok(run.perDevice, id);
+          assert.ok(!run.assumptions.some(({ id }) => id === "assume.own-code"), `${id}: stood in for`);
+          const error = Math.abs(run.perDevice.allocatedPeakBytes / allocated - 1);
+          assert.ok(error < FURTHEST, `${id}: ${(100 * error).toFixed(2)} %`);
+          return error;
+        }),
+      );
+      const close = errors.filter((error) => error <= CLOSE).length;
+      assert.ok(close >= SHARE * rows.length, `${close} of ${rows.length} within ${100 * CLOSE} %`);
+    });
+});
