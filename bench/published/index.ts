@@ -64,11 +64,13 @@ export const SOURCES: Readonly<Record<string, Source>> = {
     miss: "axolotl-round",
   },
   "litgpt-tables": {
+    miss: "older-code",
     title: "litgpt, resource tables (October 2023)",
     url: `${LITGPT_AT}/tutorials/resource-tables.md`,
     measured: "`torch.cuda.max_memory_allocated` on an A100 of 40 GB; torch 2.1, bitsandbytes 0.41.1",
   },
   "litgpt-hub": {
+    miss: "older-code",
     title: "litgpt, config hub (2024)",
     url: `${LITGPT_AT}/config_hub/finetune/README.md`,
     measured: "`torch.cuda.max_memory_allocated` on an A10G",
@@ -100,6 +102,8 @@ export const ASSUMPTIONS: Readonly<Record<string, string>> = {
 
 /** Why an estimate and a figure differ. */
 export const MECHANISMS: Readonly<Record<string, string>> = {
+  "older-code":
+    "Measured with an earlier release of the framework; the code that was captured is that of its newest one.",
   lengths:
     "Batches of every length fragment the pool: what one step's sizes left behind does not fit the next one's. The estimate replays equal steps of the longest.",
   "sharded-4bit":

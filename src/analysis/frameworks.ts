@@ -306,7 +306,11 @@ const ROWS: Readonly<Record<SchemaId, Framework>> = {
   lightning: {
     name: "Lightning",
     ownCode: true,
-    codeOf: (config, settings) => (settings.string("model_code") === "litgpt" ? litgptCode(config) : undefined),
+    // Its layers over packed weights were not captured.
+    codeOf: (config, settings) =>
+      settings.string("model_code") === "litgpt" && (settings.string("quantization") ?? "none") === "none"
+        ? litgptCode(config)
+        : undefined,
     // lightning/fabric/strategies/fsdp.py
     fsdp: { version: 1 },
     hydra: true,

@@ -29,7 +29,7 @@ function near(actual: number, expected: number, share = 0.03): void {
 
 const one = of(base);
 /** A framework with layers of its own, which split the vocabulary, too. */
-const frameworks = { ...base, standsFor: "Megatron-LM" };
+const frameworks = { ...base, standsFor: "Megatron-LM", ownCode: true as const };
 
 describe("model parallelism", () => {
   it("tensor parallelism is the same model with its heads, its width inside and its vocabulary divided", () => {

@@ -12,8 +12,7 @@ import type { ArchitectureGraph, CallInstruction, GraphFunction, Instruction, Op
 
 /** Sizes of a run that decide how many pieces there are. */
 export interface Pieced {
-  /** Samples, and tokens of each. */
-  readonly samples: number;
+  /** Tokens of each sample. */
   readonly tokens: number;
 }
 
@@ -141,7 +140,7 @@ function raisedHeads(head: Head, count: number): Instruction[] {
 }
 
 /** Replaces the head's call and the loss by their pieces, which are cut from the head's input. */
-function pieced(main: GraphFunction, head: string, spec: ChunkedLossSpec, { samples, tokens }: Pieced): GraphFunction {
+function pieced(main: GraphFunction, head: string, spec: ChunkedLossSpec, { tokens }: Pieced): GraphFunction {
   const start = main.body.findIndex((instruction) => "call" in instruction && instruction.path === head);
   const end = main.body.findIndex((instruction) => "op" in instruction && LOSSES.has(base(instruction.op)));
   const call = main.body[start];
@@ -162,7 +161,7 @@ function pieced(main: GraphFunction, head: string, spec: ChunkedLossSpec, { samp
   }
   const calls: Head = { call, after, before };
   const hidden = call.in[0]!;
-  const lengths = pieceLengths(spec.keepsLogits ? tokens : samples * tokens, spec);
+  const lengths = pieceLengths(tokens, spec);
   const all = <T>(of: (k: number) => T): T[] => lengths.map((_, k) => of(k));
   const replaced = new Map<number, readonly Instruction[]>();
   // What the loop names of the logits is the list of their pieces.
@@ -174,17 +173,8 @@ function pieced(main: GraphFunction, head: string, spec: ChunkedLossSpec, { samp
     const losses = summed(lengths.length, loss.in[1]!, spec, () => [], loss.out);
     replaced.set(end, held ? losses : [...losses, { drop: all(logitsOf) }]);
   } else {
-    // Tokens that count are picked before they are cut, and which they are is known from the labels.
-    const picking: Instruction[] = [
-      { op: "reshape", in: [hidden, [samples * tokens, -1]], out: ["rows"] },
-      { op: "empty", in: [[samples * tokens]], kw: { dtype: "$int64" }, out: ["counted"] },
-      { op: "index_select", in: ["%rows", 0, "%counted"], out: ["picked"] },
-      { drop: ["rows", "counted"] },
-      cut("%picked", lengths, 0),
-      { drop: ["picked"] },
-    ];
     const losses = summed(lengths.length, loss.in[1]!, spec, (k) => headOf(calls, k, logitsOf), loss.out);
-    replaced.set(end, [...picking, ...losses, { drop: all(piece) }]);
+    replaced.set(end, [cut(hidden, lengths, 1), ...losses, { drop: all(piece) }]);
   }
   const fn = rebuild(main, removed, replaced);
   const kept = main.outputs.filter((name) => !gone.has(bareName(name)));

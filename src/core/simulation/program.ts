@@ -56,7 +56,7 @@ export function programOf(run: TrainingRun, family: FamilyGraphs, sizes: RunSize
   const layers = run.fusedLayers ?? run.fusedLoss;
   const own =
     run.chunkedLoss && !fusedLoss && run.trainer == null
-      ? withChunkedLoss(captured, head, run.chunkedLoss, { samples: sizes.B, tokens: sizes.S + before })
+      ? withChunkedLoss(captured, head, run.chunkedLoss, { tokens: sizes.S + before })
       : captured;
   const patched = (kind: "norms" | "gates", ...kernels: readonly LigerKernel[]): boolean =>
     (layers === true || layers === kind) && kernels.some((kernel) => ligerPatches(run.model.family, kernel));
