@@ -66,7 +66,11 @@ export function estimate(
     if (!countable(whole)) return refused(run, graphs, { reason: say("engine.sizes") });
     return { ok: true, estimate: whole };
   } catch (error) {
-    if (error instanceof NotModelled) return { ok: false, code: "not-modelled", reason: error.reason };
+    // Sizes that are no numbers are the config's fault wherever they were met.
+    if (error instanceof NotModelled)
+      return error.reason.id === "engine.sizes"
+        ? refused(run, graphs, { reason: error.reason })
+        : { ok: false, code: "not-modelled", reason: error.reason };
     // What the language says of its own mistakes is nothing a reader can act on.
     const own = error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError;
     const failure = error instanceof Error ? error.message : String(error);
