@@ -26,7 +26,7 @@ def parser():
         ".vramlens/graphs/NAME.json. The file is imported, which runs its top level.",
     )
     trace.add_argument("entry", metavar="FILE[:MODEL]", help="a class, a function that makes the model, or a call: model.py:'GPT(Config())'; "
-                       "a folder with a config.json whose `auto_map` names its code; a script, which is stopped at its first backward")  # fmt: skip
+                       "a folder with a config.json whose `auto_map` names its code")  # fmt: skip
     trace.add_argument(
         "--inputs", default="", metavar="TEXT", help="example inputs, as in 'idx=int64[B,S] targets=int64[B,S]'; guessed where left out"
     )
@@ -44,7 +44,6 @@ def parser():
     )
     check.add_argument("--steps", type=int, default=2, metavar="N", help="optimizer steps (default 2)")
     check.add_argument("--card", default="80GB", metavar="SIZE", help="memory of the card that is pretended (default 80GB)")
-    check.add_argument("--world", type=int, default=1, metavar="N", help="ranks of a process group of which this is the first (default 1)")
     check.add_argument("--events", default="", metavar="FILE", help="write every allocation there")
     check.add_argument("script", help="the script to run")
     check.add_argument("arguments", nargs=argparse.REMAINDER, help="its own arguments")

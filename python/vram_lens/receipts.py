@@ -7,6 +7,7 @@ counters are read where phases change: a few reads a step, no synchronisation, n
 import atexit
 import contextlib
 import hashlib
+import importlib
 import json
 import os
 import platform
@@ -128,7 +129,7 @@ class Watch:
             modules.register_module_forward_pre_hook(self._forward),
             modules.register_module_forward_hook(self._forwarded, always_call=True),
         ]
-        optimizers = torch.optim.optimizer
+        optimizers = importlib.import_module("torch.optim.optimizer")  # torch.optim takes the name away
         self.hooks += [
             optimizers.register_optimizer_step_pre_hook(lambda *a: self.enter("optimizer")),
             optimizers.register_optimizer_step_post_hook(lambda *a: self._stepped()),

@@ -178,10 +178,6 @@ def checked(arguments, speech):
     os.environ.update(
         WANDB_MODE="disabled", WANDB_DISABLED="true", HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false", CUDA_LAUNCH_BLOCKING="0"
     )
-    if arguments.world > 1:
-        from . import ranks
-
-        ranks.install(arguments.world)
     sys.argv = [arguments.script, *arguments.arguments]
     sys.path.insert(0, os.path.dirname(path))
     began, ended = time.time(), "the script ended"
