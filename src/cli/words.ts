@@ -1,5 +1,6 @@
 /** What the text reports say around the analysis' own messages, in both languages. Holes are `{name}`. */
 import { type Locale, messageId, t } from "../analysis/messages";
+import { fill } from "../words/message";
 
 const EN = {
   "verdict.fits": "fits",
@@ -14,7 +15,7 @@ const EN = {
   tokens: "{batch} × {length} tokens",
   "no-device": "no GPU chosen",
   devices: "{count} × {device}",
-  "not-counted": "not counted: {count} keys (↑ {more}, ↓ {less})",
+  "not-counted": "not counted: {count} {count|key|keys} (↑ {more}, ↓ {less})",
   step: "step {low}–{high} s, bound by {bound}",
   generation: "generation {low}–{high} s of it",
   "bound.compute": "compute",
@@ -52,7 +53,7 @@ const EN = {
   "severity.information": "information",
   "severity.hint": "hint",
   skipped: "skipped",
-  summary: "{runs} runs: {parts}",
+  summary: "{runs} {runs|run|runs}: {parts}",
   "summary.fits": "{count} fit",
   "summary.tight": "{count} tight",
   "summary.does-not-fit": "{count} do not fit",
@@ -130,7 +131,8 @@ export type Say = (id: WordId, values?: Readonly<Record<string, string | number>
 
 /** The words of one language. */
 export function words(locale: Locale): Say {
-  return (id, values = {}) => WORDS[locale][id].replace(/\{(\w+)\}/g, (hole, name) => String(values[name] ?? hole));
+  // Values are made printable where they are shown; what is painted stays so.
+  return (id, values = {}) => fill(WORDS[locale][id], values, String, (value) => value);
 }
 
 /** Name of a component kind or a phase, as the hovers call it. */
