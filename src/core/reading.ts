@@ -37,16 +37,7 @@ export function breakdown(ledger: Ledger): { components: Component[]; modules: M
     }
     return share;
   };
-  const { bytes, labelIndices } = ledger;
-  // Blocks that repeat one another have one label.
-  const byLabel = new Float64Array(ledger.labelCount);
-  const first: number[] = [];
-  for (const id of ledger.aliveAt(ledger.peakEvent)) {
-    const label = labelIndices[id]!;
-    if (byLabel[label] === 0) first.push(id);
-    byLabel[label]! += bytes[id]!;
-  }
-  for (const id of first) shareOf(ledger.labelOf(id)).bytes += byLabel[labelIndices[id]!]!;
+  for (const { label, bytes } of ledger.aliveByLabel(ledger.peakEvent)) shareOf(label).bytes += bytes;
   const modules = [...byModule.values()];
   const components = COMPONENT_KINDS.flatMap((kind) => {
     const shares = modules.filter((share) => share.kind === kind);

@@ -258,9 +258,10 @@ describe("trainers of TRL", () => {
     const stage3 = { ...ZERO_2, zeroStage: 3 as const };
     const [two, three, apart] = [ppoOver(ZERO_2), ppoOver(stage3), ppoOver(stage3, false)];
     const loaded = ({ ledger, loadedEvents }: typeof two): number =>
-      [...ledger.aliveAt(loadedEvents - 1)]
-        .filter((id) => ledger.kindOf(id) === "weights")
-        .reduce((sum, id) => sum + ledger.sizeOf(id), 0);
+      ledger
+        .aliveByLabel(loadedEvents - 1)
+        .filter(({ label }) => label.kind === "weights")
+        .reduce((sum, { bytes }) => sum + bytes, 0);
     // Weights of four models of two bytes, a quarter of which stays.
     assert.ok(Math.abs(loaded(two) - loaded(three) - 4 * 2 * two.parameters * 0.75) < 0.05 * loaded(two));
     // Both are gathered as one module (unwrap_model_for_generation of the wrapper).

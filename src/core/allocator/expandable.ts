@@ -4,16 +4,14 @@
  * c10/cuda/CUDACachingAllocator.cpp (ExpandableSegment, get_free_block, find_expandable_block,
  * try_allocate_expandable_block, map_block, unmap_block).
  */
-import { Blocks, GRANULE, NONE, Pool } from "./pool";
+import { Blocks, FREE, GRANULE, granulesOf, MIN_BLOCK, NONE, UNMAPPED, USED } from "./blocks";
+import { Pool } from "./pool";
 import type { EventStream } from "./replay";
 
 const MIB = (1 << 20) / GRANULE;
 /** Pages mapped at a time: 2 MiB for small blocks, 20 MiB for large ones. */
 const SMALL_PAGE = 2 * MIB;
 const LARGE_PAGE = 20 * MIB;
-const MIN_BLOCK = 1;
-/** What `Blocks.free` says of a stretch of addresses without memory behind it: neither free nor in use. */
-const UNMAPPED = 2;
 
 /** One segment: mapped blocks and unmapped stretches by address, the last of them without an end. */
 class Segment {
@@ -26,7 +24,7 @@ class Segment {
 
   constructor(private readonly page: number) {
     const all = this.blocks.make(Number.POSITIVE_INFINITY, 0, NONE, NONE);
-    this.blocks.free[all] = UNMAPPED;
+    this.blocks.become(all, UNMAPPED);
     this.holes.push(all);
   }
 
@@ -34,8 +32,8 @@ class Segment {
     const { blocks, pool } = this;
     const block = this.best(size) ?? this.expanded(size);
     pool.remove(block);
-    blocks.free[block] = 0;
-    if (blocks.sizes[block]! - size >= MIN_BLOCK) pool.insert(blocks.split(block, size));
+    blocks.become(block, USED);
+    if (blocks.sizeOf(block) - size >= MIN_BLOCK) pool.insert(blocks.split(block, size));
     return block;
   }
 
@@ -49,15 +47,15 @@ class Segment {
     const free: number[] = [];
     for (let block = pool.first(0); block !== NONE; block = pool.following(block)) free.push(block);
     for (const block of free) {
-      const start = blocks.addresses[block]!;
+      const start = blocks.addressOf(block);
       const first = Math.ceil(start / page) * page;
-      const end = Math.floor((start + blocks.sizes[block]!) / page) * page;
+      const end = Math.floor((start + blocks.sizeOf(block)) / page) * page;
       if (end <= first) continue;
       pool.remove(block);
       const from = first > start ? blocks.split(block, first - start) : block;
       if (from !== block) pool.insert(block);
-      if (blocks.sizes[from]! > end - first) pool.insert(blocks.split(from, end - first));
-      blocks.free[from] = UNMAPPED;
+      if (blocks.sizeOf(from) > end - first) pool.insert(blocks.split(from, end - first));
+      blocks.become(from, UNMAPPED);
       this.mapped -= end - first;
       this.addHole(from);
     }
@@ -76,9 +74,9 @@ class Segment {
   }
 
   private growable(block: number): number {
-    const { sizes, next, free } = this.blocks;
-    const after = next[block]!;
-    return sizes[block]! + (after !== NONE && free[after] === UNMAPPED ? sizes[after]! : 0);
+    const { blocks } = this;
+    const after = blocks.nextOf(block);
+    return blocks.sizeOf(block) + (after !== NONE && blocks.is(after, UNMAPPED) ? blocks.sizeOf(after) : 0);
   }
 
   /** A free block of at least `size`, with pages mapped in the lowest stretch of free and unmapped addresses that has room. */
@@ -86,23 +84,23 @@ class Segment {
     const { blocks } = this;
     let block = this.holes[0]!;
     for (const hole of this.holes) {
-      const before = blocks.previous[hole]!;
-      block = before !== NONE && blocks.free[before] === 1 ? before : hole;
+      const before = blocks.previousOf(hole);
+      block = before !== NONE && blocks.is(before, FREE) ? before : hole;
       if (this.hasRoom(block, size)) break;
     }
-    if (blocks.free[block] === UNMAPPED) block = this.map(block, Math.min(blocks.sizes[block]!, size));
-    while (blocks.sizes[block]! < size) {
-      const hole = blocks.next[block]!;
-      block = this.map(hole, Math.min(size - blocks.sizes[block]!, blocks.sizes[hole]!));
+    if (blocks.is(block, UNMAPPED)) block = this.map(block, Math.min(blocks.sizeOf(block), size));
+    while (blocks.sizeOf(block) < size) {
+      const hole = blocks.nextOf(block);
+      block = this.map(hole, Math.min(size - blocks.sizeOf(block), blocks.sizeOf(hole)));
     }
     return block;
   }
 
   private hasRoom(start: number, size: number): boolean {
-    const { sizes, next, free } = this.blocks;
+    const { blocks } = this;
     let room = 0;
-    for (let block = start; block !== NONE && free[block] !== 0 && room < size; block = next[block]!)
-      room += sizes[block]!;
+    for (let block = start; block !== NONE && !blocks.is(block, USED) && room < size; block = blocks.nextOf(block))
+      room += blocks.sizeOf(block);
     return room >= size;
   }
 
@@ -111,9 +109,9 @@ class Segment {
     const { blocks, holes, page, pool } = this;
     const added = Math.ceil(size / page) * page;
     const at = holes.indexOf(hole);
-    if (added < blocks.sizes[hole]!) {
+    if (added < blocks.sizeOf(hole)) {
       const rest = blocks.split(hole, added);
-      blocks.free[rest] = UNMAPPED;
+      blocks.become(rest, UNMAPPED);
       holes[at] = rest;
     } else holes.splice(at, 1);
     this.mapped += added;
@@ -125,27 +123,27 @@ class Segment {
   /** Takes a stretch among the unmapped ones, joined with those it touches. */
   private addHole(made: number): void {
     const { blocks, holes } = this;
-    const { previous, next, free, addresses } = blocks;
     let hole = made;
-    const after = next[hole]!;
-    if (after !== NONE && free[after] === UNMAPPED) {
+    const after = blocks.nextOf(hole);
+    if (after !== NONE && blocks.is(after, UNMAPPED)) {
       holes.splice(holes.indexOf(after), 1);
       blocks.join(hole, after);
     }
-    const before = previous[hole]!;
-    if (before !== NONE && free[before] === UNMAPPED) {
+    const before = blocks.previousOf(hole);
+    if (before !== NONE && blocks.is(before, UNMAPPED)) {
       holes.splice(holes.indexOf(before), 1);
       blocks.join(before, hole);
       hole = before;
     }
-    const at = holes.findIndex((other) => addresses[other]! > addresses[hole]!);
+    const at = holes.findIndex((other) => blocks.addressOf(other) > blocks.addressOf(hole));
     holes.splice(at < 0 ? holes.length : at, 0, hole);
   }
 }
 
 /** Peak of reserved bytes with expandable segments; `loaded` as in `reservedPeak`. */
 export function expandablePeak(stream: EventStream, loaded = 0): number {
-  const { events, bytes, emptied = [], apart } = stream;
+  const { events, bytes, emptied = [] } = stream;
+  const apart = stream.apart?.size === 0 ? undefined : stream.apart;
   const small = new Segment(SMALL_PAGE);
   const large = new Segment(LARGE_PAGE);
   const placed = new Int32Array(bytes.length).fill(NONE);
@@ -171,7 +169,7 @@ export function expandablePeak(stream: EventStream, loaded = 0): number {
       continue;
     }
     const segment = bytes[id]! <= MIB * GRANULE ? small : large;
-    if (event >= 0) placed[id] = segment.allocate(Math.max(MIN_BLOCK, bytes[id]! / GRANULE));
+    if (event >= 0) placed[id] = segment.allocate(granulesOf(bytes[id]!));
     else {
       const block = placed[id]!;
       placed[id] = NONE;

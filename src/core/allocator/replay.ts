@@ -4,7 +4,8 @@
  * `max_split_size` or more is neither split nor given to a smaller request). `garbage_collection_threshold` has no effect
  * there unless the process limits its own share (`set_per_process_memory_fraction`), which trainers do not.
  */
-import { Blocks, GRANULE, NONE, Pool } from "./pool";
+import { Blocks, GRANULE, granulesOf, MIN_BLOCK, NONE } from "./blocks";
+import { Pool } from "./pool";
 import {
   LARGE_LIMIT_BYTES,
   LARGE_SEGMENT_BYTES,
@@ -18,7 +19,6 @@ const SMALL_SEGMENT = SMALL_SEGMENT_BYTES / GRANULE;
 const LARGE_SEGMENT = LARGE_SEGMENT_BYTES / GRANULE;
 const LARGE_LIMIT = LARGE_LIMIT_BYTES / GRANULE;
 const ROUND = SEGMENT_ROUND_BYTES / GRANULE;
-const MIN_BLOCK = 1;
 
 export interface EventStream {
   /** `id` for an allocation, `~id` for a free. */
@@ -77,7 +77,8 @@ interface Replayed extends PressedPool {
 }
 
 function replay(stream: EventStream, loaded: number, settings: PoolSettings, limit: number): Replayed {
-  const { events, bytes, emptied = [], apart } = stream;
+  const { events, bytes, emptied = [] } = stream;
+  const apart = stream.apart?.size === 0 ? undefined : stream.apart;
   const maxSplit = (settings.maxSplitBytes ?? Number.POSITIVE_INFINITY) / GRANULE;
   const blocks = new Blocks();
   const smallPool = new Pool(blocks);
@@ -97,21 +98,22 @@ function replay(stream: EventStream, loaded: number, settings: PoolSettings, lim
     const event = events[k]!;
     const id = event >= 0 ? event : ~event;
     if (k < loaded && skipped[id] === 1) continue;
-    const size = Math.max(MIN_BLOCK, bytes[id]! / GRANULE);
+    const isSmall = bytes[id]! <= SMALL_LIMIT_BYTES;
     if (apart?.has(id)) {
+      const size = granulesOf(bytes[id]!);
       if (event >= 0) reserved += size - smallPool.release() - largePool.release();
       else reserved -= size;
       if (reserved > limit) return { peak, releases, served: false };
       if (reserved > peak) peak = reserved;
       continue;
     }
-    const small = size <= SMALL_LIMIT;
-    const pool = small ? smallPool : largePool;
+    const pool = isSmall ? smallPool : largePool;
     if (event >= 0) {
+      const size = granulesOf(bytes[id]!);
       // A block of `max_split_size` or more is for requests of that size only, and not for far smaller ones.
       let block = pool.take(size, size < maxSplit ? maxSplit : size + LARGE_SEGMENT);
       if (block === NONE) {
-        const length = small ? SMALL_SEGMENT : size < LARGE_LIMIT ? LARGE_SEGMENT : Math.ceil(size / ROUND) * ROUND;
+        const length = isSmall ? SMALL_SEGMENT : size < LARGE_LIMIT ? LARGE_SEGMENT : Math.ceil(size / ROUND) * ROUND;
         if (reserved + length > limit) {
           releases++;
           reserved -= smallPool.release() + largePool.release();
@@ -122,8 +124,8 @@ function replay(stream: EventStream, loaded: number, settings: PoolSettings, lim
         reserved += length;
         if (reserved > peak) peak = reserved;
       }
-      const rest = blocks.sizes[block]! - size;
-      if (small ? rest >= MIN_BLOCK : rest > SMALL_LIMIT && size < maxSplit) pool.insert(blocks.split(block, size));
+      const rest = blocks.sizeOf(block) - size;
+      if (isSmall ? rest >= MIN_BLOCK : rest > SMALL_LIMIT && size < maxSplit) pool.insert(blocks.split(block, size));
       placed[id] = block;
       continue;
     }

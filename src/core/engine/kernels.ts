@@ -20,10 +20,10 @@ function inside(query: number, key: number, value: number): number {
 const CONVOLUTIONS = ["convolution", "convolution_backward"] as const;
 export type Convolution = (typeof CONVOLUTIONS)[number];
 
-/** Bytes that cuDNN may take while it writes a block, for those that it writes. */
+/** Bytes that cuDNN may take while it writes blocks, by their labels; 0: none. */
 export interface Workspaces {
-  readonly bytes: ReadonlyMap<number, number>;
-  /** Which of the blocks results or gradients are. */
+  readonly bytes: Float64Array;
+  /** Which of the labels results or gradients are. */
   readonly kinds: ReadonlyMap<number, Convolution>;
   readonly largest: number;
 }
@@ -35,24 +35,26 @@ export interface Workspaces {
  * Source: cuDNN's developer guide ("Tensor Core Operations"); aten/src/ATen/native/Convolution.cpp, use_cudnn_depthwise.
  */
 export function convolutionWorkspaces(ledger: Ledger): Workspaces | null {
-  const bytes = new Map<number, number>();
+  const bytes = new Float64Array(ledger.labelCount);
   const kinds = new Map<number, Convolution>();
   let largest = 0;
-  for (const kind of CONVOLUTIONS) {
-    const makes = ledger.labelsOf(kind);
-    if (makes === null) continue;
-    for (let id = 0; id < ledger.count; id++) {
-      const product = makes[ledger.labelIndices[id]!] === 1 ? ledger.workOf(id)?.product : undefined;
-      if (product?.convolution !== "channels-first") continue;
+  const operators = CONVOLUTIONS.map((kind) => ({ kind, makes: ledger.labelsOf(kind) }));
+  if (operators.every(({ makes }) => makes === null)) return null;
+  const used = ledger.labelsInUse();
+  for (const { kind, makes } of operators) {
+    for (let label = 0; label < used.length; label++) {
+      const kernel = used[label] === 1 && makes?.[label] === 1 ? ledger.labelAt(label).kernel : null;
+      const product = kernel?.product;
+      if (kernel == null || product?.convolution !== "channels-first") continue;
       const { count, columns, rows, dtype } = product;
       if (count > 1 && columns === 1 && dtype !== "float16") continue;
-      const size = ledger.readsOf(id) + count * rows * columns * ELEMENT_BYTES[dtype];
-      bytes.set(id, size);
-      kinds.set(id, kind);
+      const size = kernel.reads + count * rows * columns * ELEMENT_BYTES[dtype];
+      bytes[label] = size;
+      kinds.set(label, kind);
       largest = Math.max(largest, size);
     }
   }
-  return bytes.size === 0 ? null : { bytes, kinds, largest };
+  return kinds.size === 0 ? null : { bytes, kinds, largest };
 }
 
 /** How much higher the peak is with what kernels allocate inside themselves; 0 when it lies elsewhere. */

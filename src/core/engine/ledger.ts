@@ -41,6 +41,12 @@ export interface Script {
   readonly notes: readonly { readonly note: Note; readonly at: number }[];
 }
 
+/** What blocks of one label come to. */
+export interface LabelBytes {
+  readonly label: Label;
+  readonly bytes: number;
+}
+
 /** A position to come back to. */
 export interface LedgerState {
   readonly events: number;
@@ -123,6 +129,11 @@ export class Ledger {
 
   labelOf(id: number): Label {
     return this.labels.at(this.labelColumn[id]!);
+  }
+
+  /** What the label at a place says. */
+  labelAt(index: number): Label {
+    return this.labels.at(index);
   }
 
   kindOf(id: number): ComponentKind {
@@ -385,23 +396,30 @@ export class Ledger {
     this.eventCount = state.events + events.length;
   }
 
-  /** Ids alive right after the event at `index`, ascending. */
-  aliveAt(index: number): Int32Array {
-    const { eventColumn } = this;
+  /** Bytes alive right after the event at `index`, by the labels of their blocks, in the order of the first block of each. */
+  aliveByLabel(index: number): readonly LabelBytes[] {
+    const { eventColumn, byteColumn, labelColumn } = this;
     const alive = new Uint8Array(this.count);
-    let living = 0;
     for (let k = 0; k <= index; k++) {
       const event = eventColumn[k]!;
-      if (event >= 0) {
-        alive[event] = 1;
-        living++;
-      } else {
-        alive[~event] = 0;
-        living--;
-      }
+      if (event >= 0) alive[event] = 1;
+      else alive[~event] = 0;
     }
-    const ids = new Int32Array(living);
-    for (let id = 0, at = 0; id < alive.length; id++) if (alive[id] === 1) ids[at++] = id;
-    return ids;
+    const bytes = new Float64Array(this.labelCount);
+    const found: number[] = [];
+    for (let id = 0; id < alive.length; id++) {
+      if (alive[id] === 0) continue;
+      const label = labelColumn[id]!;
+      if (bytes[label] === 0) found.push(label);
+      bytes[label]! += byteColumn[id]!;
+    }
+    return found.map((label) => ({ label: this.labels.at(label), bytes: bytes[label]! }));
+  }
+
+  /** Labels that a block has (1). */
+  labelsInUse(): Uint8Array {
+    const used = new Uint8Array(this.labelCount);
+    for (let id = 0; id < this.count; id++) used[this.labelColumn[id]!] = 1;
+    return used;
   }
 }

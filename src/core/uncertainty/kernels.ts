@@ -20,10 +20,8 @@ const MISSING_KERNELS: EffectRule = {
     if (kernels === undefined) return [];
     const inside = new RegExp(`\\.${kernels.module}(\\.|$)`);
     let lessBytes = 0;
-    for (const id of ledger.aliveAt(ledger.peakEvent)) {
-      const { kind, scope } = ledger.labelOf(id);
-      if (ACTIVE.has(kind) && inside.test(scope)) lessBytes += ledger.bytes[id]!;
-    }
+    for (const { label, bytes } of ledger.aliveByLabel(ledger.peakEvent))
+      if (ACTIVE.has(label.kind) && inside.test(label.scope)) lessBytes += bytes;
     const what = say("engine.missing-kernels", { packages: kernels.packages.join(" + "), module: kernels.module });
     return lessBytes === 0 ? [] : [{ what, settleWith: "libraries", moreBytes: 0, lessBytes }];
   },
@@ -40,8 +38,8 @@ const ENGINE_COPIES: EffectRule = {
   effects: ({ run, ledger }) => {
     if (run.float8?.backend !== "transformer-engine") return [];
     let bytes = 0;
-    for (const id of ledger.aliveAt(ledger.peakEvent))
-      if (ledger.labelOf(id).operator === "quantize") bytes += ledger.bytes[id]!;
+    for (const { label, bytes: own } of ledger.aliveByLabel(ledger.peakEvent))
+      if (label.operator === "quantize") bytes += own;
     const half = bytes / 2;
     return [{ what: say("engine.transformer-engine"), settleWith: "fp8_recipe", moreBytes: half, lessBytes: half }];
   },
@@ -64,8 +62,10 @@ const WORKSPACES: EffectRule = {
     if (workspaces === null || workspaces.largest < SMALL_WORKSPACE) return [];
     const stream = streamOf(ledger, run);
     const reserved = (kinds: readonly Convolution[]): number => {
-      const sizeAfter = (id: number): number =>
-        kinds.some((kind) => kind === workspaces.kinds.get(id)) ? workspaces.bytes.get(id)! : 0;
+      const wanted = workspaces.bytes.map((bytes, label) =>
+        kinds.some((kind) => kind === workspaces.kinds.get(label)) ? bytes : 0,
+      );
+      const sizeAfter = (id: number): number => wanted[ledger.labelIndexOf(id)]!;
       return reservedPeak(withMoments(stream, sizeAfter), simulation.loadedEvents, run.allocator);
     };
     const pools = run.expandableSegments
