@@ -77,7 +77,7 @@ export interface Framework {
   /** DeepSpeed's engine carries every run out, whatever the ZeRO stage. */
   readonly deepspeed?: true;
   /** Half-precision parameters with a float32 copy and one gradient buffer; sharded from ZeRO stage 1 on. */
-  readonly mainParameters?: true;
+  readonly mainParameters?: (settings: Settings) => boolean;
 
   /** Its data are cut into sequences of full length. */
   readonly fillsSequences?: true;
@@ -238,7 +238,11 @@ const ROWS: Readonly<Record<SchemaId, Framework>> = {
     package: "ms-swift",
     pins: { trl: "0.29" },
     // The keys of `megatron sft` are Megatron's own, whose attention always takes the samples' lengths.
-    packs: (settings) => (settings.all("tensor_parallel").length > 0 ? "apart" : "by-kernel"),
+    packs: (settings) => (settings.all("tensor_parallel").length > 0 || isMegatron(settings) ? "apart" : "by-kernel"),
+    // `megatron sft` builds Megatron's layers, optimizer and pipeline (swift/megatron/trainers); `swift sft` is the Trainer.
+    ownCode: true,
+    trainsTransformers: (settings) => !isMegatron(settings),
+    mainParameters: isMegatron,
     float8: { backend: "transformer-engine", keeps: "head", cachesWeights: true },
     // swift/utils/torch_utils.py (get_default_device_map)
     loadsOnDevice: true,
@@ -282,7 +286,7 @@ const ROWS: Readonly<Record<SchemaId, Framework>> = {
   megatron: {
     name: "Megatron-LM",
     ownCode: true,
-    mainParameters: true,
+    mainParameters: () => true,
     fillsSequences: true,
     float8: { backend: "transformer-engine", keeps: "head", cachesWeights: true },
     recomputesByMethod: true,
@@ -302,7 +306,7 @@ const ROWS: Readonly<Record<SchemaId, Framework>> = {
     trainsTransformers: (settings) => settings.string("model_class") !== "mpt_causal_lm",
     float8: { backend: "transformer-engine", keeps: "none", cachesWeights: false },
   },
-  nanotron: { name: "nanotron", ownCode: true, mainParameters: true, fillsSequences: true },
+  nanotron: { name: "nanotron", ownCode: true, mainParameters: () => true, fillsSequences: true },
   lightning: {
     name: "Lightning",
     ownCode: true,
@@ -336,7 +340,7 @@ const ROWS: Readonly<Record<SchemaId, Framework>> = {
     name: "NeMo",
     ownCode: true,
     hydra: true,
-    mainParameters: true,
+    mainParameters: () => true,
     float8: { backend: "transformer-engine", keeps: "head", cachesWeights: true },
   },
   diffusers: { name: "diffusers", readOnly: UNFOLLOWED },
@@ -358,6 +362,11 @@ export function frameworkOf({ id }: Pick<Format, "id">): Framework {
 }
 
 /** Whether a run trains the framework's own model code, not transformers'. */
+/** The command runs Megatron's code in the place of transformers'. */
+function isMegatron(settings: Settings): boolean {
+  return settings.string("model_code") === "megatron";
+}
+
 export function runsOwnCode({ ownCode, trainsTransformers }: Framework, settings: Settings): boolean {
   return ownCode === true && trainsTransformers?.(settings) !== true;
 }

@@ -2,6 +2,7 @@
 import { strict as assert } from "node:assert";
 import { createAnalyzer } from "../../src/analysis";
 import { memoryRuntime, uri } from "./memory-runtime";
+import { resolveFiles } from "./resolve-run";
 
 async function runOf(files: Readonly<Record<string, string>>, path: string) {
   const [run] = (await createAnalyzer(memoryRuntime(files)).analyse(uri(path), {})).runs;
@@ -31,6 +32,29 @@ describe("analysis: names of frameworks' own", () => {
     assert.equal((await runOf({ "a.sh": command }, "a.sh")).value("adapter"), "none");
     assert.equal((await runOf({ "a.sh": `${command} --tuner_type lora` }, "a.sh")).value("adapter"), "lora");
     assert.equal((await runOf({ "a.sh": command.replace("megatron", "swift") }, "a.sh")).value("adapter"), "lora");
+  });
+
+  it("megatron sft of ms-swift keeps 18 bytes a parameter: bfloat16, float32 gradients, main copy and moments", async () => {
+    const command = "megatron sft --model Qwen/Qwen2.5-0.5B --dataset x --micro_batch_size 1 --max_length 512";
+    const main = async (text: string) => (await resolveFiles({ "a.sh": text }, "a.sh")).run?.parallel.mainParameters;
+    const spec = { dtype: "bfloat16", gradientDtype: "float32", sharded: true };
+    assert.deepEqual(await main(command), spec);
+    assert.deepEqual(await main(`${command} --use_distributed_optimizer false`), { ...spec, sharded: false });
+    assert.equal(await main(command.replace("megatron", "swift")), undefined);
+  });
+
+  it("a device_map of one process puts the layers on the GPUs it sees, a launcher's processes copy them", async () => {
+    const text =
+      "from transformers import AutoModelForCausalLM, Trainer, TrainingArguments\n" +
+      'model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-0.5B", device_map="auto")\n' +
+      'args = TrainingArguments(output_dir="o", per_device_train_batch_size=1)\nTrainer(model=model, args=args).train()\n';
+    const pin = "runs:\n  - match: a.py\n    device: { name: RTX 4090, count: 4 }\n";
+    const parallel = async (files: Record<string, string>) =>
+      (await resolveFiles({ "a.py": text, ...files }, "a.py")).run?.parallel;
+    const placed = await parallel({ ".vramlens.yaml": pin });
+    assert.deepEqual([placed?.worldSize, placed?.pipelineParallel, placed?.oneAtATime], [4, 4, true]);
+    const copied = await parallel({ "run.sh": "torchrun --nproc_per_node 4 a.py\n" });
+    assert.deepEqual([copied?.worldSize, copied?.pipelineParallel, copied?.oneAtATime], [4, 1, undefined]);
   });
 
   it("EasyR1's actor is verl's", async () => {

@@ -16,7 +16,7 @@ import type { SettingName } from "../../terms/settings";
 import { table } from "../../terms/table";
 import { say } from "../../words/message";
 import { defaultOf } from "../defaults";
-import type { Setting } from "../settings";
+import type { Setting, Settings } from "../settings";
 import { holds } from "../versions";
 import type { ResolveContext } from "./context";
 
@@ -41,16 +41,19 @@ export function parallelOf(c: ResolveContext, config: ModelConfig, compute: Comp
     return value;
   };
   const { framework } = c;
-  const owned = framework.mainParameters === true && c.inputs.deepspeed === undefined;
+  const owned = framework.mainParameters?.(settings) === true && c.inputs.deepspeed === undefined;
   const deepspeed = owned ? null : deepspeedSpec(c, config, compute);
   const fsdp = deepspeed === null ? fsdpSpec(c, worldSize) : null;
   const main = owned && fsdp === null ? mainParametersOf(c, compute) : undefined;
   const split = settings.boolean("sequence_parallelism") ?? framework.sequenceParallel;
+  const stages = degree("pipeline_parallel");
+  const placed = stages === 1 && deepspeed === null && fsdp === null && placesLayers(settings);
   const contextParallel = Math.max(degree("context_parallel"), settings.number("sequence_parallel") ?? 1);
   return {
     worldSize,
     tensorParallel: degree("tensor_parallel"),
-    pipelineParallel: degree("pipeline_parallel"),
+    pipelineParallel: placed ? worldSize : stages,
+    ...(placed && worldSize > 1 ? { oneAtATime: true } : {}),
     contextParallel,
     expertParallel: degree("expert_parallel"),
     deepspeed,
@@ -58,6 +61,18 @@ export function parallelOf(c: ResolveContext, config: ModelConfig, compute: Comp
     ...(split === true ? { sequenceParallel: true } : {}),
     ...(main === undefined ? {} : { mainParameters: main }),
   };
+}
+
+/** Ways to place layers over all GPUs that one process sees (accelerate/utils/modeling.py, `infer_auto_device_map`). */
+const PLACES_LAYERS = new Set<unknown>(["auto", "balanced", "balanced_low_0", "sequential"]);
+
+/**
+ * One process, which no launcher multiplies, puts layers on every GPU: the Trainer then wraps nothing
+ * (transformers/trainer.py, `is_model_parallel`).
+ */
+function placesLayers(settings: Settings): boolean {
+  const launched = settings.all("world_size").some(({ from }) => from !== "pin");
+  return !launched && PLACES_LAYERS.has(settings.find("device_map")?.value);
 }
 
 /** Megatron's and nanotron's optimizers; without half precision they step on the parameters themselves. */

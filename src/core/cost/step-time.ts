@@ -245,7 +245,8 @@ function spentAt(
   const copied = sent / (device.hostBandwidth * at(HOST_LINK, end));
   const late = Math.max(0, copied - (end === 1 ? 0.9 : 0.5) * (passes.compute + memory));
   // Stages of a pipeline wait while it fills and drains (arXiv 2104.04473, 2.2).
-  const bubble = 1 + (run.parallel.pipelineParallel - 1) / micro;
+  const others = run.parallel.pipelineParallel - 1;
+  const bubble = 1 + (run.parallel.oneAtATime ? others : others / micro);
   return {
     seconds: {
       compute: passes.compute * bubble,

@@ -3,7 +3,7 @@
 import { dataView, LAUNCHER_OPTIONS, shellViews } from "../carriers";
 import { hasKeys, hasWith, NOT_RECOGNISED, runs } from "../recognition";
 import { count, derived, schemaFormat, type View } from "../schema";
-import type { DocumentLink, LocatedSetting } from "../types";
+import type { DocumentLink, LocatedSetting, SettingName } from "../types";
 import { ACCEPTED } from "./accepted";
 import { MS_SWIFT_KEYS, SHIPPED_DEEPSPEED } from "./keys";
 
@@ -44,7 +44,6 @@ const OTHERS = [
   "dataset_name",
 ];
 
-/** Megatron-SWIFT trains every weight unless told otherwise (`tuner_type` of swift/megatron/arguments/megatron_base_args.py). */
 function runsMegatron(words: readonly string[]): boolean {
   const at = words.findIndex((word) => /(?:^|\/)megatron$/.test(word));
   return at >= 0 && /^(?:sft|pt|rlhf)$/.test(words[at + 1] ?? "");
@@ -64,8 +63,24 @@ function derive(settings: readonly LocatedSetting[], { map, words }: View): read
   if (type !== undefined && count(map, ["model", "model_id_or_path"]) === 0)
     result.push(derived(type, "model", type.value));
   const model = settings.findLast((setting) => setting.name === "model");
-  const tuned = settings.some((setting) => setting.name === "adapter");
-  if (model !== undefined && !tuned && runsMegatron(words)) result.push(derived(model, "adapter", "none"));
+  if (model !== undefined && runsMegatron(words)) result.push(...ofMegatron(model, settings));
+  return result;
+}
+
+/**
+ * What Megatron-SWIFT does unless it is told otherwise: every weight is trained, in the checkpoint's half precision, and the
+ * optimizer is spread over the data-parallel ranks (swift/megatron/arguments/megatron_args.py: `tuner_type`, `bf16` of
+ * `torch_dtype`, `use_distributed_optimizer`).
+ */
+function ofMegatron(model: LocatedSetting, settings: readonly LocatedSetting[]): LocatedSetting[] {
+  const stated = (...names: readonly SettingName[]): LocatedSetting | undefined =>
+    settings.findLast(({ name }) => name !== null && names.includes(name));
+  const result = [derived(model, "model_code", "megatron")];
+  if (stated("adapter") === undefined) result.push(derived(model, "adapter", "none"));
+  if (stated("compute_dtype", "bf16", "fp16", "load_dtype") === undefined)
+    result.push(derived(model, "compute_dtype", "bf16"));
+  if (stated("distributed_optimizer")?.value !== false)
+    result.push(derived(stated("distributed_optimizer") ?? model, "zero_stage", 1));
   return result;
 }
 

@@ -123,8 +123,10 @@ function byStages(run: TrainingRun): LocalRun | { readonly reason: Message } {
   const degree = run.parallel.pipelineParallel;
   if (degree <= 1) return { run, uncertain: [] };
   if (run.task === "seq2seq-lm") return { reason: say("engine.pipeline-decoder", { degree }) };
-  const what = say("engine.pipeline-parallel", { degree });
-  return { run, uncertain: [{ what, settleWith: "pipeline_parallel", moreBytes: 0, lessBytes: 0 }] };
+  const placed = run.parallel.oneAtATime === true;
+  const what = say(placed ? "engine.placed-layers" : "engine.pipeline-parallel", { degree });
+  const settleWith = placed ? "device_map" : "pipeline_parallel";
+  return { run, uncertain: [{ what, settleWith, moreBytes: 0, lessBytes: 0 }] };
 }
 
 /** Evaluation splits its tokens as training does. */

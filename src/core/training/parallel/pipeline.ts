@@ -26,7 +26,7 @@ export function stagesOf(run: TrainingRun, family: FamilyGraphs, layers: number)
     model: { ...run.model, config: { ...config, tie_word_embeddings: true } },
     parallel: { ...run.parallel, pipelineParallel: 1 },
   };
-  const waiting = Math.min(pipelineParallel, run.gradientAccumulationSteps) - 1;
+  const waiting = run.parallel.oneAtATime ? 0 : Math.min(pipelineParallel, run.gradientAccumulationSteps) - 1;
   return [
     { run: { ...stage, fusedLoss: true, fusedLayers: run.fusedLayers ?? run.fusedLoss }, waiting },
     { run: stage, waiting: 0 },

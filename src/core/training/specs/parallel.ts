@@ -81,6 +81,8 @@ export interface ParallelSpec {
   /** Tensor parallelism splits the residual stream along the sequence, too. */
   readonly sequenceParallel?: boolean;
   readonly mainParameters?: MainParametersSpec;
+  /** One process puts layers on every GPU and a micro-batch goes through them in turn (`device_map`), no other beside it. */
+  readonly oneAtATime?: true;
   /** How transformers' plan splits linear layers, in a run whose config has one GPU's sizes already (`localRun`). */
   readonly tensorPlan?: TensorPlanSpec;
 }
