@@ -170,11 +170,23 @@ function deepspeedSpec(c: ResolveContext, config: ModelConfig, compute: Compute)
     hpzPartitionSize: number("hpz_partition_size") || 1,
     roundRobinGradients: settings.boolean("round_robin_gradients") === true,
     reduceScatter: settings.boolean("reduce_scatter") !== false,
+    ...communicationOf(c),
+    quantizesWeights: settings.boolean("quantized_weights") === true,
+    quantizesFrozen: settings.boolean("quantized_frozen_weights") === true,
+    quantizesGradients: settings.boolean("quantized_gradients") === true,
+    gathersApart: settings.boolean("allgather_sequential") === true,
+    gathersBySum: settings.boolean("use_all_reduce_for_fetch_params") === true,
+    plainLinear: settings.boolean("memory_efficient_linear") === false,
     // DeepSpeed's own Adam is its fused one (engine.py, `_configure_basic_optimizer`); `torch_adam` asks for PyTorch's.
     fusedOptimizer: isFused(settings.string("deepspeed_optimizer"), settings.boolean("deepspeed_torch_adam")),
     ...(typeof ratio === "number" ? { offloadRatio: ratio } : {}),
     engineDtype: engineDtype(c, compute),
   };
+}
+
+function communicationOf({ settings }: ResolveContext): Pick<DeepSpeedSpec, "communicationDtype"> {
+  const dtype = GRAD_DTYPES[settings.string("communication_data_type") ?? ""];
+  return dtype === undefined ? {} : { communicationDtype: dtype };
 }
 
 function isFused(type: string | undefined, torchAdam: boolean | undefined): boolean {

@@ -173,7 +173,11 @@ export function optimizerOf(c: ResolveContext, config: ModelConfig): TrainingRun
     const type = String(block.value).toLowerCase();
     c.keep("optimizer", block);
     const name = DEEPSPEED_OPTIMIZERS[type];
-    return name === undefined ? asAdam(c, String(block.value), block.key) : { name, args: {} };
+    // It is given all parameters as one group (transformers/integrations/deepspeed.py, deepspeed_optim_sched).
+    const own = name === undefined ? asAdam(c, String(block.value), block.key) : { name, args: {} };
+    // What twin-flow leaves on the card is stepped by PyTorch's (deepspeed/runtime/zero/stage3.py, `backup_optimizer`).
+    const stays = (c.settings.number("offload_optimizer_ratio") ?? 1) < 1;
+    return { ...own, ...(stays ? { name: "adamw_torch" } : {}), oneGroup: true };
   }
   if (c.settings.boolean("adafactor") === true && holds("transformers<5", c.libraries)) {
     const setting = c.settings.find("adafactor");

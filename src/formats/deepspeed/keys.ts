@@ -119,12 +119,21 @@ const ZERO: readonly KeySpec[] = [
     default: 1,
     min: 1,
   }),
-  other(`${Z}zero_quantized_weights`, null, "boolean", "zero_quantized_weights", AUTO),
-  other(`${Z}zero_quantized_gradients`, null, "boolean", "zero_quantized_gradients", AUTO),
-  memory(`${Z}zero_quantized_nontrainable_weights`, null, "boolean", "zero_quantized_nontrainable_weights", {
+  memory(`${Z}zero_quantized_weights`, "quantized_weights", "boolean", "zero_quantized_weights", {
     ...AUTO,
     default: false,
   }),
+  memory(`${Z}zero_quantized_gradients`, "quantized_gradients", "boolean", "zero_quantized_gradients", {
+    ...AUTO,
+    default: false,
+  }),
+  memory(
+    `${Z}zero_quantized_nontrainable_weights`,
+    "quantized_frozen_weights",
+    "boolean",
+    "zero_quantized_nontrainable_weights",
+    { ...AUTO, default: false },
+  ),
   memory(`${Z}mics_shard_size`, "mics_shard_size", "integer", "mics_shard_size", {
     ...AUTO,
     default: -1,
@@ -238,14 +247,18 @@ const ZERO: readonly KeySpec[] = [
     "pipeline_loading_checkpoint",
     "override_module_apply",
     "ignore_unused_parameters",
-    "memory_efficient_linear",
     "log_trace_cache_warnings",
     "enable_sanity_checks",
   ].map((key) => other(`${Z}${key}`, null, "boolean", "allgather_partitions", AUTO)),
-  ...["stage3_allgather_sequential", "stage3_use_all_reduce_for_fetch_params"].map((key) =>
-    other(`${Z}${key}`, null, "boolean", "stage3_allgather_sequential", {
+  memory(`${Z}memory_efficient_linear`, "memory_efficient_linear", "boolean", "memory_efficient_linear", {
+    ...AUTO,
+    default: true,
+  }),
+  ...(["allgather_sequential", "use_all_reduce_for_fetch_params"] as const).map((key) =>
+    memory(`${Z}stage3_${key}`, key, "boolean", "stage3_allgather_sequential", {
       ...AUTO,
-      aliases: [`${Z}${key.slice("stage3_".length)}`],
+      default: false,
+      aliases: [`${Z}${key}`],
     }),
   ),
   memory(`${Z}stage3_module_granularity_threshold`, null, "integer", "stage3_module_granularity_threshold", {

@@ -233,8 +233,10 @@ export const EFFECTS = {
     "A parameter used again within this many elements is not released: small models stay gathered.",
   stage3_gather_16bit_weights_on_model_save: "Gathers the whole model on rank 0's host at every save.",
   zero_hpz_partition_size: "ZeRO++: a second copy sharded over this many GPUs.",
-  zero_quantized_weights: "Quantized all-gather: communication only.",
-  zero_quantized_gradients: "Quantized reduction: communication only.",
+  zero_quantized_weights: "Gathers weights in 8 bits: 1 byte per element more, then 2 while they are made whole.",
+  zero_quantized_gradients: "Reduces gradients in 4 bits across machines: buffers of half a byte per element.",
+  memory_efficient_linear:
+    "Frees a linear layer's gathered weight after forward; keeps its input even where it is frozen.",
   zero_quantized_nontrainable_weights: "Keeps frozen weights in int8.",
   mics_shard_size: "MiCS: shards over this many ranks instead of all.",
   mics_hierarchical_params_gather: "MiCS: gathers in two levels.",

@@ -25,6 +25,10 @@ export interface ZeroCase {
     readonly precision: "bf16" | "fp16" | "fp32";
     readonly config: Readonly<Record<string, unknown>>;
     readonly grad_accum_dtype?: "fp32" | "bf16" | "fp16";
+    /** What the document says beside its ZeRO block. */
+    readonly engine?: Readonly<Record<string, unknown>>;
+    /** Parameters whose names hold it are frozen. */
+    readonly frozen?: string;
   };
 }
 
@@ -36,7 +40,7 @@ const ENGINE: Readonly<Record<ZeroCase["zero"]["precision"], DeepSpeedSpec["engi
 const GRADIENTS: Readonly<Record<string, DType>> = { fp32: "float32", bf16: "bfloat16", fp16: "float16" };
 
 /** What DeepSpeed's JSON says of sizes, with its defaults (deepspeed/runtime/zero/config.py). */
-function specOf({ config, precision, grad_accum_dtype: accumulate }: ZeroCase["zero"]): DeepSpeedSpec {
+function specOf({ config, engine, precision, grad_accum_dtype: accumulate }: ZeroCase["zero"]): DeepSpeedSpec {
   const number = (key: string, standard: number): number =>
     typeof config[key] === "number" ? (config[key] as number) : standard;
   const stage = number("stage", 0) as 0 | 1 | 2 | 3;
@@ -62,8 +66,33 @@ function specOf({ config, precision, grad_accum_dtype: accumulate }: ZeroCase["z
     hpzPartitionSize: number("zero_hpz_partition_size", 1),
     roundRobinGradients: config["round_robin_gradients"] === true,
     reduceScatter: config["reduce_scatter"] !== false,
+    quantizesWeights: config["zero_quantized_weights"] === true,
+    quantizesFrozen: config["zero_quantized_nontrainable_weights"] === true,
+    quantizesGradients: config["zero_quantized_gradients"] === true,
+    gathersApart: config["stage3_allgather_sequential"] === true,
+    gathersBySum: config["stage3_use_all_reduce_for_fetch_params"] === true,
+    plainLinear: config["memory_efficient_linear"] === false,
+    ...ratioOf(config),
+    fusedOptimizer: engine?.["optimizer"] !== undefined,
+    ...(engine?.["communication_data_type"] === "fp32" ? { communicationDtype: "float32" } : {}),
     engineDtype: ENGINE[precision],
   };
+}
+
+function ratioOf(config: ZeroCase["zero"]["config"]): Pick<DeepSpeedSpec, "offloadRatio"> {
+  const ratio = (config["offload_optimizer"] as { ratio?: number } | undefined)?.ratio;
+  return ratio === undefined ? {} : { offloadRatio: ratio };
+}
+
+/** The optimizer that is handed in, or DeepSpeed's own: fused, and PyTorch's for what twin-flow leaves on the device. */
+function optimizerOf({ optim, zero }: ZeroCase): TrainingRun["optimizer"] {
+  if (zero.engine?.["optimizer"] !== undefined)
+    return {
+      name: zero.config["offload_optimizer"] === undefined ? "adamw_torch_fused" : "adamw_torch",
+      args: {},
+      oneGroup: true,
+    };
+  return optim === "sgd_momentum" ? { name: "sgd", args: { momentum: "0.9" } } : { name: optim, args: {} };
 }
 
 export function runOf(c: ZeroCase): TrainingRun {
@@ -77,8 +106,11 @@ export function runOf(c: ZeroCase): TrainingRun {
     autocast: null,
     attention: c.attn,
     checkpointing: c.gradient_checkpointing ? { useReentrant: c.use_reentrant ?? false } : null,
-    optimizer: c.optim === "sgd_momentum" ? { name: "sgd", args: { momentum: "0.9" } } : { name: c.optim, args: {} },
+    optimizer: optimizerOf(c),
     maxGradNorm: c.max_grad_norm,
+    ...(c.zero.frozen === undefined || c.peft !== undefined
+      ? {}
+      : { trained: { rules: [{ pattern: c.zero.frozen.replace(".", "\\."), trained: false }] } }),
     adapter:
       c.peft === undefined
         ? null

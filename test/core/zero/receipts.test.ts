@@ -14,7 +14,10 @@ interface Receipt {
 /** Scalars that no rule counts (norms, counters, the loss divided by the steps it is accumulated over), in bytes. */
 const SCALARS = 64 * 1024;
 
-const lines = readFileSync(path.join(__dirname, "receipts.jsonl"), "utf8").trim().split("\n");
+/** Stages with what a trainer sets; DeepSpeed's other options (`capture/truth/deepspeed_options.py`). */
+const lines = ["receipts.jsonl", "options.jsonl"].flatMap((name) =>
+  readFileSync(path.join(__dirname, name), "utf8").trim().split("\n"),
+);
 
 describe("ranks of DeepSpeed's own engine", () => {
   for (const { case: c, peak } of lines.map((line) => JSON.parse(line) as Receipt)) {

@@ -25,6 +25,20 @@ export interface DeepSpeedSpec {
   readonly roundRobinGradients?: boolean;
   /** Gradients are reduced to the rank they belong to; absent: yes. */
   readonly reduceScatter?: boolean;
+  /** Gradients are reduced in it (`communication_data_type`); absent: in the parameters' dtype. */
+  readonly communicationDtype?: DType;
+  /** ZeRO++: what is gathered goes in 8 bits (`zero_quantized_weights`). */
+  readonly quantizesWeights?: boolean;
+  /** Frozen parameters' parts are kept in 8 bits (`zero_quantized_nontrainable_weights`). */
+  readonly quantizesFrozen?: boolean;
+  /** ZeRO++: gradients are reduced in 4 bits across machines (`zero_quantized_gradients`). */
+  readonly quantizesGradients?: boolean;
+  /** Parameters are gathered one by one (`stage3_allgather_sequential`). */
+  readonly gathersApart?: boolean;
+  /** Several parameters are gathered by a sum of what each rank has of them (`stage3_use_all_reduce_for_fetch_params`). */
+  readonly gathersBySum?: boolean;
+  /** `torch.nn.functional.linear` is left as it is (`memory_efficient_linear: false`). */
+  readonly plainLinear?: boolean;
   /** Share of the sub-groups that `offload_optimizer` takes to the host (`ratio`); absent: all. */
   readonly offloadRatio?: number;
   /** The optimizer is DeepSpeed's own fused one, not one that is handed in; absent: handed in. */

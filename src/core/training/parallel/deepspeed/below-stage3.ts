@@ -6,7 +6,7 @@ import type { Torch } from "../../../engine/torch";
 import type { Optimizer } from "../../optimizers";
 import type { Strategy } from "../strategy";
 import { Bf16Optimizer } from "./bf16";
-import type { EngineOptions, MakeOptimizer, ZeroEngine } from "./engine";
+import { communicatedIn, type EngineOptions, type MakeOptimizer, type ZeroEngine } from "./engine";
 import { halfPrecision } from "./half-precision";
 import { hostOfOptimizer } from "./host";
 import { PlainEngine } from "./plain";
@@ -37,7 +37,7 @@ export class BelowStage3 implements Strategy {
   /** `_configure_optimizer`; null where DeepSpeed steps with the run's own. */
   optimizer(torch: Torch, groups: readonly (readonly Tensor[])[], make: MakeOptimizer): Optimizer | null {
     const engine = this.wrapped(torch, groups, make);
-    this.engine = engine ?? new PlainEngine(this.trained);
+    this.engine = engine ?? new PlainEngine(this.trained, communicatedIn(this.options.spec));
     this.watcher = engine ?? undefined;
     return engine;
   }

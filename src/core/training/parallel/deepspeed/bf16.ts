@@ -10,7 +10,7 @@ import type { Optimizer } from "../../optimizers";
 import { reserve } from "../strategy";
 import { allReduce } from "./all-reduce";
 import { dropGradient } from "./blocks";
-import type { EngineOptions, MakeOptimizer, ZeroEngine } from "./engine";
+import { communicatedIn, type EngineOptions, type MakeOptimizer, type ZeroEngine } from "./engine";
 import { flatGroup } from "./layout";
 import { flattenParameters } from "./parameters";
 
@@ -55,7 +55,7 @@ export class Bf16Optimizer implements ZeroEngine {
   end(torch: Torch): void {
     for (const { grad } of this.groups.flat())
       if (grad !== null) reserve(torch, "_to_copy", grad.elements, MASTER, "temporaries").release();
-    if (this.boundary) allReduce(torch, this.gradients, this.options.spec.engineDtype ?? MASTER);
+    if (this.boundary) allReduce(torch, this.gradients, communicatedIn(this.options.spec));
   }
 
   step(torch: Torch): void {

@@ -1,4 +1,5 @@
 /** What DeepSpeed's engine asks of the optimizer that it puts around the run's own. Source: deepspeed/runtime/engine.py. */
+import type { DType } from "../../../engine/dtype";
 import type { Tensor } from "../../../engine/tensor";
 import type { Torch } from "../../../engine/torch";
 import type { Optimizer } from "../../optimizers";
@@ -11,6 +12,11 @@ export interface EngineOptions {
   readonly spec: DeepSpeedSpec;
   /** Data-parallel ranks. */
   readonly ranks: number;
+}
+
+/** What gradients are reduced in (`communication_data_type` of the engine). */
+export function communicatedIn({ communicationDtype, engineDtype }: DeepSpeedSpec): DType {
+  return communicationDtype ?? engineDtype ?? "float32";
 }
 
 /** An optimizer of DeepSpeed's: its hooks on gradients, around micro-batches, and its step, which clips too. */

@@ -8,10 +8,11 @@ import type { DType } from "../../../engine/dtype";
 import type { Tensor } from "../../../engine/tensor";
 import type { Torch } from "../../../engine/torch";
 import type { Optimizer } from "../../optimizers";
+import type { DeepSpeedSpec } from "../../run";
 import { elements, reserve } from "../strategy";
 import { allReduce } from "./all-reduce";
 import { dropGradient, normOf } from "./blocks";
-import type { EngineOptions, MakeOptimizer, ZeroEngine } from "./engine";
+import { communicatedIn, type EngineOptions, type MakeOptimizer, type ZeroEngine } from "./engine";
 import { flattenParameters } from "./parameters";
 
 const MASTER: DType = "float32";
@@ -23,7 +24,7 @@ abstract class HalfPrecision implements ZeroEngine {
 
   constructor(
     protected readonly groups: readonly (readonly Tensor[])[],
-    private readonly dtype: DType,
+    private readonly communicated: DType,
   ) {}
 
   gradient(): void {}
@@ -35,7 +36,7 @@ abstract class HalfPrecision implements ZeroEngine {
   end(torch: Torch): void {
     if (!this.boundary) return;
     const gradients = this.groups.flat().flatMap(({ grad }) => grad ?? []);
-    allReduce(torch, gradients, this.dtype);
+    allReduce(torch, gradients, this.communicated);
   }
 
   abstract step(torch: Torch): void;
@@ -45,8 +46,8 @@ class Unfused extends HalfPrecision {
   protected readonly optimizer: Optimizer;
   private readonly masters: readonly (readonly Tensor[])[];
 
-  constructor(torch: Torch, groups: readonly (readonly Tensor[])[], dtype: DType, make: MakeOptimizer) {
-    super(groups, dtype);
+  constructor(torch: Torch, groups: readonly (readonly Tensor[])[], spec: DeepSpeedSpec, make: MakeOptimizer) {
+    super(groups, communicatedIn(spec));
     this.masters = groups.map((group) =>
       group.map((parameter) => {
         const master = masterLike(torch, parameter);
@@ -85,10 +86,10 @@ class Fused extends HalfPrecision {
   protected readonly optimizer: Optimizer;
   private readonly masters: readonly Tensor[];
 
-  constructor(torch: Torch, groups: readonly (readonly Tensor[])[], dtype: DType, make: MakeOptimizer) {
-    super(groups, dtype);
+  constructor(torch: Torch, groups: readonly (readonly Tensor[])[], spec: DeepSpeedSpec, make: MakeOptimizer) {
+    super(groups, communicatedIn(spec));
     this.masters = groups.map((group) => {
-      flattenParameters(torch, group, elements(group), dtype);
+      flattenParameters(torch, group, elements(group), spec.engineDtype ?? MASTER);
       const master = reserve(torch, "fp32_groups_flat", elements(group), MASTER, "optimizer");
       master.requiresGradFlag = true;
       return master;
@@ -137,6 +138,5 @@ export function halfPrecision(
   { spec }: EngineOptions,
   make: MakeOptimizer,
 ): ZeroEngine {
-  const dtype = spec.engineDtype ?? MASTER;
-  return spec.fusedOptimizer === true ? new Fused(torch, groups, dtype, make) : new Unfused(torch, groups, dtype, make);
+  return spec.fusedOptimizer === true ? new Fused(torch, groups, spec, make) : new Unfused(torch, groups, spec, make);
 }

@@ -9,7 +9,7 @@ import type { Torch } from "../../../engine/torch";
 import type { Optimizer } from "../../optimizers";
 import { elements, reserve, reserveWhole } from "../strategy";
 import { converted, dropGradient, flatten, moveGradient, normOf } from "./blocks";
-import type { EngineOptions, MakeOptimizer, ZeroEngine } from "./engine";
+import { communicatedIn, type EngineOptions, type MakeOptimizer, type ZeroEngine } from "./engine";
 import { type FlatGroup, flatGroup, type Placed, placesOf, slicesOf } from "./layout";
 import { flattenParameters } from "./parameters";
 
@@ -188,7 +188,7 @@ export class Stage12 implements ZeroEngine {
 
   /** `average_tensor` with `allreduce_and_scatter`: the slices of all ranks are put together, reduced and copied back. */
   private average(torch: Torch): void {
-    const communicated = this.dtype;
+    const communicated = communicatedIn(this.options.spec);
     const kept = this.accumulatesApart ? this.gradientDtype : this.dtype;
     if (this.compact) for (const group of this.groupsInBucket()) this.compactBuffer(torch, group);
     const { reduceScatter, reduceBucketSize } = this.options.spec;
@@ -220,6 +220,10 @@ export class Stage12 implements ZeroEngine {
     const gradients = this.bucket.flatMap(({ tensor }) => this.gradientOf(tensor) ?? []);
     if (gradients.length === 0) return;
     const flat = flatten(torch, gradients, "communication");
+    const { communicationDtype = flat.dtype } = this.options.spec;
+    // `allreduce_bucket`: what is sent lies beside it.
+    const sent = converted(torch, flat.retain(), communicationDtype, "communication");
+    sent.release();
     if (this.compact) for (const group of this.groupsInBucket()) this.compactBuffer(torch, group);
     flat.release();
   }

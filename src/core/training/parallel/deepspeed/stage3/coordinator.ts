@@ -40,10 +40,15 @@ export class Coordinator {
   private uses = new Map<ZeroParameter, number[]>();
   private before: number[] = [];
 
+  /** Over the group that keeps a second copy. */
+  private readonly within: GatherOptions;
+
   constructor(
     private readonly options: CoordinatorOptions,
     private readonly over: GatherOptions,
-  ) {}
+  ) {
+    this.within = { ...over, ranks: options.secondaryRanks ?? over.ranks };
+  }
 
   /** `reset_step`, as the model's forward begins. */
   reset(torch: Torch): void {
@@ -126,12 +131,13 @@ export class Coordinator {
   private gatherAll(torch: Torch, parameters: Iterable<ZeroParameter>): void {
     const away = [...parameters].filter(({ status }) => status === "away");
     for (const { elements } of away) this.available += elements;
-    const { secondaryRanks } = this.options;
-    const within = away.filter(({ secondary }) => secondary !== null);
-    for (const [group, over] of [
-      [within, { ...this.over, ranks: secondaryRanks ?? this.over.ranks }],
-      [away.filter(({ secondary }) => secondary === null), this.over],
-    ] as const) {
+    // Those in 8 bits by themselves, each kind within its group of ranks and over all.
+    const kinds = [away.filter(({ isPacked }) => isPacked), away.filter(({ isPacked }) => !isPacked)];
+    const groups = kinds.flatMap((kind) => [
+      [kind.filter(({ secondary }) => secondary !== null), this.within] as const,
+      [kind.filter(({ secondary }) => secondary === null), this.over] as const,
+    ]);
+    for (const [group, over] of groups) {
       if (group.length === 0) continue;
       const sorted = [...group].sort((a, b) => a.id - b.id);
       for (const handle of gather(torch, sorted, over))

@@ -6,10 +6,12 @@
 import { type DType, ELEMENT_BYTES } from "../../../../engine/dtype";
 import { alias, hostTensor, type Tensor } from "../../../../engine/tensor";
 import type { Torch } from "../../../../engine/torch";
+import { DEVICES_PER_MACHINE } from "../../../../hardware/devices";
 import type { Optimizer } from "../../../optimizers";
 import { reserve, reserveWhole } from "../../strategy";
 import { converted, dropGradient, flatten, moveGradient, normOf } from "../blocks";
-import type { EngineOptions, MakeOptimizer, ZeroEngine } from "../engine";
+import { communicatedIn, type EngineOptions, type MakeOptimizer, type ZeroEngine } from "../engine";
+import { reducedInFourBits } from "./four-bits";
 import type { ZeroParameter } from "./parameter";
 
 const MASTER: DType = "float32";
@@ -37,6 +39,8 @@ export class Stage3Optimizer implements ZeroEngine {
   private readonly groups: readonly SubGroup[];
   private readonly dtype: DType;
   private readonly gradientDtype: DType;
+  /** `communication_data_type`. */
+  private readonly communicated: DType;
   private readonly buffer: Tensor | null;
   private readonly partitions: Tensor;
   private bucket: ZeroParameter[] = [];
@@ -54,16 +58,19 @@ export class Stage3Optimizer implements ZeroEngine {
     const { spec } = options;
     this.dtype = spec.engineDtype ?? MASTER;
     this.gradientDtype = spec.gradAccumDtype ?? this.dtype;
+    this.communicated = communicatedIn(spec);
     const subGroups = groups.flatMap((group) => subGroupsOf(group, spec.subGroupSize));
     const onDevice = Math.floor((1 - (spec.offloadRatio ?? 1)) * subGroups.length);
     this.groups = subGroups.map((own, k) => {
       const count = shares(own);
       const here = !this.onHost || k < onDevice;
       const master = here ? this.masterOf(torch, count) : null;
+      // `initialize_optimizer_states`: what twin-flow leaves here keeps its float32 gradient for good.
+      if (master !== null && this.onHost) master.grad = reserve(torch, "zeros", count, MASTER, "gradients");
       return { parameters: own, elements: count, master, optimizer: master && make([[master]]) };
     });
     this.buffer = spec.contiguousGradients
-      ? reserveWhole(torch, "ipg_bucket", spec.reduceBucketSize, this.dtype, "communication")
+      ? reserveWhole(torch, "ipg_bucket", spec.reduceBucketSize, this.communicated, "communication")
       : null;
     const all = shares(groups.flat());
     this.partitions = this.onHost
@@ -128,7 +135,7 @@ export class Stage3Optimizer implements ZeroEngine {
 
   /** `__avg_scatter_contiguous_grads`: the whole bucket is scaled into a copy. */
   private allReduced(torch: Torch): Tensor[] {
-    const scaled = reserve(torch, "mul", this.bucketElements, this.dtype, "communication");
+    const scaled = reserve(torch, "mul", this.bucketElements, this.communicated, "communication");
     const made = [converted(torch, scaled, this.gradientDtype, "communication")];
     for (const { share, elements } of this.bucket)
       if (share !== Math.min(share, elements))
@@ -141,17 +148,36 @@ export class Stage3Optimizer implements ZeroEngine {
    * lies together, filled up to equal parts; one gradient that divides is reduced where it is.
    */
   private reduceScattered(torch: Torch, parameters: readonly ZeroParameter[]): Tensor[] {
+    const { ranks, spec } = this.options;
+    const sent = parameters.flatMap(({ tensor: { grad } }) =>
+      grad === null || grad.dtype === this.communicated
+        ? []
+        : [reserve(torch, "_to_copy", grad.elements, this.communicated, "communication")],
+    );
+    // Across machines only: within one the gradients are reduced as they are.
+    const made =
+      spec.quantizesGradients === true && ranks > DEVICES_PER_MACHINE
+        ? reducedInFourBits(torch, parameters, ranks, (one) => this.scattered(torch, [one]))
+        : this.scattered(torch, parameters);
+    const result =
+      this.gradientDtype === this.communicated
+        ? made
+        : parameters.map(({ share }) => reserve(torch, "_to_copy", share, this.gradientDtype, "gradients"));
+    if (result !== made) for (const block of made) block.release();
+    for (const block of sent) block.release();
+    return result;
+  }
+
+  /** `reduce_scatter_coalesced`. */
+  private scattered(torch: Torch, parameters: readonly ZeroParameter[]): Tensor[] {
     const { ranks } = this.options;
     const [only] = parameters;
-    const inPlace = parameters.length === 1 && only !== undefined && only.elements % ranks === 0;
-    const pads = inPlace ? 0 : paddingBytes(parameters, ranks, ELEMENT_BYTES[this.dtype]);
+    if (parameters.length === 1 && only !== undefined && only.elements % ranks === 0) return [];
+    const pads = paddingBytes(parameters, ranks, ELEMENT_BYTES[this.communicated]);
     const padding = reserveWhole(torch, "empty", pads, "uint8", "communication");
-    const flat = inPlace ? null : reserve(torch, "cat", shares(parameters) * ranks, this.dtype, "communication");
+    const flat = reserve(torch, "cat", shares(parameters) * ranks, this.communicated, "communication");
     padding.release();
-    if (this.gradientDtype === this.dtype) return flat === null ? [] : [flat];
-    const wide = parameters.map(({ share }) => reserve(torch, "_to_copy", share, this.gradientDtype, "gradients"));
-    flat?.release();
-    return wide;
+    return [flat];
   }
 
   /** `partition_grads` under offload: this rank's part, its norm and its float32 copy on their way. */
@@ -176,11 +202,10 @@ export class Stage3Optimizer implements ZeroEngine {
     if (!this.onHost) this.check(torch);
     for (const { parameters, master, optimizer } of this.groups) {
       if (master === null || optimizer === null) continue;
-      master.grad = this.onHost
-        ? hostTensor(torch.ledger, master.sizes, MASTER)
-        : converted(torch, this.flattened(torch, parameters), MASTER, "gradients");
+      if (!this.onHost) master.grad = converted(torch, this.flattened(torch, parameters), MASTER, "gradients");
       optimizer.step(torch);
-      dropGradient(master);
+      // `_release_sub_group`.
+      if (!this.onHost) dropGradient(master);
     }
     this.gathered.afterStep(torch);
   }

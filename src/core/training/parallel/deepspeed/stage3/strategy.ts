@@ -16,6 +16,7 @@ import { Coordinator } from "./coordinator";
 import { Modules } from "./modules";
 import { type Gathered, Stage3Optimizer } from "./optimizer";
 import { ZeroParameter } from "./parameter";
+import { packed } from "./quantized";
 
 const ROOT = "";
 
@@ -24,7 +25,7 @@ export class Stage3 implements Strategy, Watcher, Gathered {
   readonly keepsAutocast = false;
   readonly shardsParameters = true;
   readonly host = { pinned: 0, pageable: 0, nvme: 0 };
-  readonly linear = zero3Linear;
+  readonly linear: typeof zero3Linear | null;
   private readonly dtype: DType;
   private parameters = new Map<Tensor, ZeroParameter>();
   private modules = new Modules(new Map(), []);
@@ -44,8 +45,15 @@ export class Stage3 implements Strategy, Watcher, Gathered {
         maxLive: spec.stage3MaxLiveParameters,
         secondaryRanks: spec.hpzPartitionSize > 1 ? spec.hpzPartitionSize : null,
       },
-      { ranks, fromHost: spec.offloadParam !== "none" },
+      {
+        ranks,
+        fromHost: spec.offloadParam !== "none",
+        quantizes: spec.quantizesWeights === true,
+        apart: spec.gathersApart === true,
+        bySum: spec.gathersBySum === true,
+      },
     );
+    this.linear = spec.plainLinear === true ? null : zero3Linear;
   }
 
   get watcher(): Watcher {
@@ -62,7 +70,8 @@ export class Stage3 implements Strategy, Watcher, Gathered {
     }
     const all = parameters.map((tensor, id) => {
       const persists = tensor.elements <= spec.stage3ParamPersistenceThreshold;
-      return new ZeroParameter(tensor, id, persists, ranks);
+      const isPacked = spec.quantizesFrozen === true && !tensor.requiresGradFlag;
+      return new ZeroParameter(tensor, id, persists, ranks, isPacked);
     });
     this.parameters = new Map(all.map((parameter) => [parameter.tensor, parameter]));
     this.modules = new Modules(this.parameters, [
@@ -71,8 +80,7 @@ export class Stage3 implements Strategy, Watcher, Gathered {
     ]);
     const trained = all.filter(({ isTrained }) => isTrained);
     // Trained ones in one buffer (`defragment`), frozen ones each by itself.
-    for (const parameter of all)
-      if (!parameter.isTrained) this.keep(torch, parameter, parameter.share, parameter.persists);
+    for (const parameter of all) if (!parameter.isTrained) this.keep(torch, parameter);
     const shares = trained.reduce((sum, { share }) => sum + share, 0);
     if (spec.offloadParam === "none") reserve(torch, "ds_tensor", shares, this.dtype, "weights");
     else onHost(this.host, shares * ELEMENT_BYTES[this.dtype], spec.offloadParam, spec);
@@ -86,10 +94,12 @@ export class Stage3 implements Strategy, Watcher, Gathered {
   }
 
   /** A frozen parameter's part; small ones stay on the device under offload. */
-  private keep(torch: Torch, { dtype }: ZeroParameter, share: number, persists: boolean): void {
+  private keep(torch: Torch, { dtype, share, persists, isPacked }: ZeroParameter): void {
     const { spec } = this.options;
-    if (spec.offloadParam === "none" || persists) reserve(torch, "ds_tensor", share, dtype, "weights");
-    else onHost(this.host, share * ELEMENT_BYTES[dtype], spec.offloadParam, spec);
+    if (spec.offloadParam !== "none" && !persists)
+      onHost(this.host, share * ELEMENT_BYTES[isPacked ? "int8" : dtype], spec.offloadParam, spec);
+    else if (isPacked) packed(torch, share, "weights");
+    else reserve(torch, "ds_tensor", share, dtype, "weights");
   }
 
   /** An engine of the same config without an optimizer: its own shards, no buckets (trl/models/utils.py, prepare_deepspeed). */
