@@ -364,7 +364,7 @@ export function frameworkOf({ id }: Pick<Format, "id">): Framework {
 /** Whether a run trains the framework's own model code, not transformers'. */
 /** The command runs Megatron's code in the place of transformers'. */
 function isMegatron(settings: Settings): boolean {
-  return settings.string("model_code") === "megatron";
+  return settings.string("model_code") === "mcore";
 }
 
 export function runsOwnCode({ ownCode, trainsTransformers }: Framework, settings: Settings): boolean {

@@ -75,7 +75,7 @@ function derive(settings: readonly LocatedSetting[], { map, words }: View): read
 function ofMegatron(model: LocatedSetting, settings: readonly LocatedSetting[]): LocatedSetting[] {
   const stated = (...names: readonly SettingName[]): LocatedSetting | undefined =>
     settings.findLast(({ name }) => name !== null && names.includes(name));
-  const result = [derived(model, "model_code", "megatron")];
+  const result = [derived(model, "model_code", "mcore")];
   if (stated("adapter") === undefined) result.push(derived(model, "adapter", "none"));
   if (stated("compute_dtype", "bf16", "fp16", "load_dtype") === undefined)
     result.push(derived(model, "compute_dtype", "bf16"));
