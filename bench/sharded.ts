@@ -18,6 +18,7 @@ const KINDS = [
   ["blocks-offload", "`fully_shard` by layers, shards on the host"],
   ["fsdp1-offload", "FSDP1, shards on the host"],
   ["tensor", "tensor parallelism by transformers' plan"],
+  ["context", "torch's context parallelism, with FSDP2"],
 ] as const;
 
 interface Row {
@@ -61,7 +62,7 @@ function main(): void {
     "",
     "Drawn models of 25 families, small ones, on one of 2 to 1,024 ranks: bfloat16 mixed precision or none, accumulation,",
     "checkpointing of both kinds, adapters, hybrid sharding, `reshard_after_forward` and prefetching of all kinds, shards on the host,",
-    "tensor parallelism over 2 to 8 GPUs. The libraries run",
+    "tensor parallelism over 2 to 8 GPUs, sequences that 2 to 8 ranks share. The libraries run",
     "them on fake CUDA tensors under torch's fake process group (`python -m capture.truth.ranks`); errors are relative to their peaks.",
     "",
     "| kind | cases | equal | allocated, median | 95th percentile | worst | reserved, 95th percentile |",

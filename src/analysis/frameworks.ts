@@ -74,6 +74,8 @@ export interface Framework {
   readonly fsdp?: Partial<Pick<FsdpSpec, "version" | "groups" | "reduceDtype" | "reducesEach" | "flatOptimizer">>;
   /** Its tensor parallelism always splits the residual stream along the sequence. */
   readonly sequenceParallel?: true;
+  /** Context parallelism is torch's own; keys and values go around like this where nothing says how. */
+  readonly contextRotation?: "allgather";
   /** DeepSpeed's engine carries every run out, whatever the ZeRO stage. */
   readonly deepspeed?: true;
   /** Half-precision parameters with a float32 copy and one gradient buffer; sharded from ZeRO stage 1 on. */
@@ -159,6 +161,8 @@ const ROWS: Readonly<Record<SchemaId, Framework>> = {
   "hf-training-arguments": {
     name: "transformers",
     trainer: "plain",
+    // transformers/trainer.py (_prepare_context_parallel_inputs), accelerate/utils/dataclasses.py (TorchContextParallelConfig)
+    contextRotation: "allgather",
     packs: () => "by-kernel",
     // A sample's texts are embedded one after another as a pair's were scored until 0.24
     // (sentence_transformers/losses/MultipleNegativesRankingLoss.py, forward).
@@ -168,6 +172,7 @@ const ROWS: Readonly<Record<SchemaId, Framework>> = {
   trl: {
     name: "TRL",
     trainer: "trl",
+    contextRotation: "allgather",
     packs: () => "by-kernel",
     offloadsAll: "once",
     losses: "trl",
@@ -259,6 +264,8 @@ const ROWS: Readonly<Record<SchemaId, Framework>> = {
     // and every micro-batch's gradients are reduced
     shards: "full_shard",
     fsdp: { version: 2, groups: "layers", reducesEach: true },
+    // torchtune/training/_distributed.py (get_context_parallel_manager)
+    contextRotation: "allgather",
     // torchtune/training/quantization.py (convert_to_float8_training)
     float8: { backend: "torchao", keeps: "head", cachesWeights: false },
     countsLayersFromOne: true,
@@ -275,6 +282,8 @@ const ROWS: Readonly<Record<SchemaId, Framework>> = {
     fsdp: { version: 2, reduceDtype: "float32", reducesEach: true },
     // its tensor-parallel plans shard the norms' inputs (torchtitan/models/llama3/parallelize.py)
     sequenceParallel: true,
+    // torchtitan/distributed/utils.py (create_context_parallel_ctx)
+    contextRotation: "allgather",
     fillsSequences: true,
     // torchtitan/components/quantization/float8.py
     float8: { backend: "torchao", keeps: "none", cachesWeights: false },

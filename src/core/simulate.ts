@@ -8,7 +8,7 @@ import { Ledger } from "./engine/ledger";
 import { numel } from "./engine/shape";
 import type { Tensor } from "./engine/tensor";
 import { type Noticed, Torch } from "./engine/torch";
-import type { RunSizes } from "./graph/config";
+import { configView, type RunSizes } from "./graph/config";
 import type { Scope } from "./graph/expression";
 import type { FamilyGraphs, TrainerGraph } from "./graph/types";
 import { generate } from "./simulation/generation";
@@ -155,6 +155,7 @@ class TrainingSimulation {
   ) {
     const { run } = setup;
     torch.leafHook = strategy.leafHook;
+    torch.ring = run.parallel.ring ?? null;
     this.trainable = models.parameters.filter((parameter) => parameter.requiresGradFlag);
     this.groups = groupsOf(run.optimizer, this.trainable);
     const make = (groups: readonly (readonly Tensor[])[]): Optimizer =>
@@ -212,7 +213,7 @@ class TrainingSimulation {
       this.passes.of(program, scope, loss, sizes),
       this.optimizer,
       {
-        batch: this.batchAt(program, loss, scope),
+        batch: this.batchAt(this.whole(program), loss, scope),
         autocast,
         offloads: offloadsOf(run),
         compiled: compilationOf(run),
@@ -239,6 +240,14 @@ class TrainingSimulation {
   private mediaAt({ graph, view, dataView }: Program): BatchTensor[] {
     const { autocast, models } = this;
     return batchOf({ batch: mediaOf(graph) }, view.expressions, dataView.scope, autocast, models.loadDtype);
+  }
+
+  /** The program whose batch has every rank's tokens, where several share a sequence. */
+  private whole(program: Program): Program {
+    const { run, family, sizes } = this.setup;
+    const { ring } = run.parallel;
+    if (ring === undefined) return program;
+    return { ...program, dataView: configView(family, run.model.config, { ...sizes, S: sizes.S * ring.degree }) };
   }
 
   /** The batch of the model, or of a trainer's loss with what it hands on to its models. */
@@ -349,9 +358,12 @@ class TrainingSimulation {
   private generate(generation: GenerationSpec): number {
     const { torch, passes, autocast } = this;
     const { run, family } = this.setup;
+    const { ring } = torch;
+    torch.ring = null;
     this.cacheBytes = withoutTraining(torch, () =>
       generate(torch, run, family, generation, (program, cache) => passes.interpretersOf(program, cache), autocast),
     );
+    torch.ring = ring;
     return this.cacheBytes;
   }
 

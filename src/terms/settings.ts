@@ -312,6 +312,7 @@ export const SETTINGS = {
   zeropp_loco_param: { type: "map" },
   // Parallelism, devices and hosts
   context_parallel: { type: "integer", reported: 22 },
+  context_rotation: { type: "string" },
   data_parallel: { type: "integer" },
   device: { type: "string" },
   device_list: { type: "any" },

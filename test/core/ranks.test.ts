@@ -1,6 +1,6 @@
 /**
  * Sharded runs against the libraries: receipts of `python -m capture.truth.ranks`, which runs accelerate's own FSDP2, `fully_shard` by layers
- * and FSDP1, each with its shards on the device and on the host, on fake CUDA tensors under a fake process group.
+ * and FSDP1, each with its shards on the device and on the host, transformers' tensor parallelism and torch's context parallelism, on fake CUDA tensors under a fake process group.
  */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -9,7 +9,7 @@ import { reservedPeak } from "../../src/core/allocator/replay";
 import { simulateFullest } from "../../src/core/stages";
 import { type Case, graphsOf, receiptsOf, runOf } from "./receipts/case";
 
-const KINDS = ["fsdp2", "blocks", "fsdp1", "fsdp2-offload", "blocks-offload", "fsdp1-offload", "tensor"];
+const KINDS = ["fsdp2", "blocks", "fsdp1", "fsdp2-offload", "blocks-offload", "fsdp1-offload", "tensor", "context"];
 
 /**
  * Scalars that no rule counts, in models of megabytes. Parameters that stay whole after forward are seen whole by what is

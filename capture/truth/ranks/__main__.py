@@ -14,7 +14,7 @@ import sys
 import time
 
 from ..receipts import FAMILIES, ROOT, alone, load
-from . import group
+from . import context, group
 from .sharding import KINDS, mesh_of
 
 KEPT = ("peak_allocated", "peak_reserved", "peak_phase", "phase_peaks")
@@ -64,7 +64,29 @@ PLANNED = (
     "smollm3",
     "seed_oss",
 )
+# Families whose attention is causal and full in every layer, in modules that accelerate finds by their name.
+WHOLE = (
+    "llama",
+    "mistral",
+    "qwen2",
+    "qwen3",
+    "gemma",
+    "phi3",
+    "olmo",
+    "olmo2",
+    "granite",
+    "starcoder2",
+    "phi",
+    "stablelm",
+    "glm4",
+    "cohere",
+    "nemotron",
+    "smollm3",
+    "seed_oss",
+    "mixtral",
+)
 DEPTHS = ("num_hidden_layers", "n_layer")
+SPLIT = ("context",)
 OFFLOADED = ("fsdp2-offload", "blocks-offload", "fsdp1-offload")
 OPTIMIZERS = ("adamw_torch_fused", "adamw_torch", "sgd", "sgd_momentum", "rmsprop", "adagrad")
 
@@ -75,6 +97,8 @@ def draw(kind, number):
     kind, _, offload = kind.partition("-")
     if kind == "tensor":
         return split(r, number)
+    if kind == "context":
+        return around(r, number)
     family = r.choice(DECODERS)
     dims, linears = FAMILIES[family]
     model = {"model_type": family, **dims(r)}
@@ -175,6 +199,61 @@ def split(r, number):
     return case
 
 
+def around(r, number):
+    """A run whose sequences are split: attention is causal and full in every layer, as accelerate asks for."""
+    family = r.choice(WHOLE)
+    dims, linears = FAMILIES[family]
+    model = {"model_type": family, **dims(r)}
+    for depth in DEPTHS:
+        if depth in model:
+            model[depth] = r.choice((2, 3, 5))
+    for rate in [key for key in model if "drop" in key]:
+        model[rate] = 0.0
+    if model.get("sliding_window"):
+        model["sliding_window"] = None
+    model.pop("use_sliding_window", None)
+    # Heads of other widths would be padded, which torch's distributed tensors undo the split for.
+    width = r.choice((8, 16, 24, 32, 64, 128))
+    model["hidden_size"] = model["num_attention_heads"] * width
+    if "head_dim" in model:
+        model["head_dim"] = width
+    degree = r.choice((2, 2, 4, 8))
+    kind = r.choice(("fsdp2", "fsdp2", "blocks"))
+    case = {
+        "id": f"context-{number}-{family}",
+        "model": model,
+        "task": "causal-lm",
+        "batch": r.choice((1, 1, 2, 3)),
+        "seq": 2 * degree * r.randint(3, 90),
+        "load_dtype": r.choice(("float32", "bfloat16")),
+        "bf16": r.random() < 0.85,
+        "attn": "sdpa",
+        "attention_mask": True,
+        "gradient_checkpointing": r.random() < 0.3,
+        "optim": r.choice(OPTIMIZERS),
+        "grad_accum": r.choice((1, 1, 2, 3)),
+        "max_grad_norm": r.choice((1.0, 1.0, 0)),
+        "ranks": {"kind": kind, "world": degree * r.choice((1, 1, 2, 4, 8)), "context": degree},
+    }
+    ranks = case["ranks"]
+    if r.random() < 0.4:
+        ranks["rotate"] = "alltoall"
+    if r.random() < 0.5:
+        ranks["rank"] = r.randint(1, degree - 1)
+    if kind == "fsdp2" and r.random() < 0.3:
+        case["peft"] = {
+            "r": r.choice((1, 3, 8, 16, 64)),
+            "alpha": 16,
+            "dropout": 0.0,
+            "target_modules": r.sample(list(linears), r.randint(1, len(linears))),
+        }
+    # Parameters that do not divide leave later ranks smaller shards; the first is the fullest.
+    uneven = any(model.get(size, 0) % ranks["world"] for size in ("hidden_size", "intermediate_size", "vocab_size"))
+    if "peft" in case or uneven:
+        ranks.pop("rank", None)
+    return case
+
+
 def wrap(case, model):
     """Adapters and checkpointing as the Trainer puts them in before the model is sharded."""
     adapter = case.get("peft")
@@ -223,15 +302,23 @@ def run(oracle, case):
 
     ledger = oracle.Ledger()
     with contextlib.ExitStack() as within:
-        within.enter_context(group.of(case["ranks"]["world"]))
-        mesh = mesh_of(case["ranks"])
+        ranks = case["ranks"]
+        within.enter_context(group.of(ranks["world"], ranks.get("rank", 0)))
+        mesh = mesh_of(ranks)
+        shards = mesh["dp_shard_cp"] if "context" in ranks else mesh
+        if "context" in ranks:
+            context.prepare(ranks)
         within.enter_context(oracle.FakeTensorMode(allow_non_fake_inputs=True))
         within.enter_context(ledger)
         config, model = oracle.build(case)
         model.train()
         model = wrap(case, model)
         ndims = {name: parameter.ndim for name, parameter in model.named_parameters()}
-        sharded = KINDS[case["ranks"]["kind"]](case, model, mesh)
+        if "context" in ranks:
+            from accelerate.big_modeling import _attach_context_parallel_hooks
+
+            _attach_context_parallel_hooks(model)
+        sharded = KINDS[ranks["kind"]](case, model, shards)
         del model
         ledger.phase = "optimizer-init"
         loaded = len(ledger.events)
@@ -243,13 +330,14 @@ def run(oracle, case):
                     ledger.phase = f"data{step}"
                     batch = oracle.inputs_for(case, config)
                     counted = torch.zeros((), dtype=torch.long, device="cuda")
-                    ledger.phase = f"forward{step}"
-                    outputs = sharded.forward(**batch, use_cache=False, num_items_in_batch=counted)
-                    loss = outputs["loss"]
-                    del outputs, batch, counted
-                    ledger.phase = f"backward{step}"
-                    loss.backward()
-                    del loss
+                    with context.split(mesh, batch) if "context" in ranks else contextlib.nullcontext():
+                        ledger.phase = f"forward{step}"
+                        outputs = sharded.forward(**batch, use_cache=False, num_items_in_batch=counted)
+                        loss = outputs["loss"]
+                        del outputs, batch, counted
+                        ledger.phase = f"backward{step}"
+                        loss.backward()
+                        del loss
             ledger.phase = f"clip{step}"
             if case["max_grad_norm"]:
                 sharded.clip(parameters, case["max_grad_norm"])
@@ -277,7 +365,7 @@ def receipt(oracle, case, out):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--oracle", required=True)
-    parser.add_argument("--kind", nargs="+", default=[*KINDS, *OFFLOADED], choices=[*KINDS, *OFFLOADED])
+    parser.add_argument("--kind", nargs="+", default=[*KINDS, *OFFLOADED, *SPLIT], choices=[*KINDS, *OFFLOADED, *SPLIT])
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "test" / "core" / "receipts" / "ranks")

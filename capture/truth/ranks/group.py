@@ -167,11 +167,11 @@ def follow_resizing(oracle):
 
 
 @contextlib.contextmanager
-def of(world):
-    """Rank 0 of so many."""
+def of(world, rank=0):
+    """A rank of so many."""
     from torch.testing._internal.distributed.fake_pg import FakeStore
 
-    dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=world)
+    dist.init_process_group("fake", store=FakeStore(), rank=rank, world_size=world)
     try:
         yield
     finally:

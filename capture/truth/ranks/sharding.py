@@ -24,6 +24,11 @@ class Sharded:
 
 def mesh_of(ranks):
     """Ranks as accelerate names them; made of real numbers, outside of fake tensors."""
+    degree = ranks.get("context", 1)
+    if degree > 1:
+        mesh = init_device_mesh("cuda", (ranks["world"] // degree, degree), mesh_dim_names=("dp_shard", "cp"))
+        mesh["dp_shard", "cp"]._flatten("dp_shard_cp")
+        return mesh
     copies = ranks.get("replicas", 1)
     if copies > 1:
         return init_device_mesh("cuda", (copies, ranks["world"] // copies), mesh_dim_names=("dp_replicate", "dp_shard_cp"))

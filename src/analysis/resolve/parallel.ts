@@ -55,6 +55,7 @@ export function parallelOf(c: ResolveContext, config: ModelConfig, compute: Comp
     pipelineParallel: placed ? worldSize : stages,
     ...(placed && worldSize > 1 ? { oneAtATime: true } : {}),
     contextParallel,
+    ...contextRotationOf(c),
     expertParallel: degree("expert_parallel"),
     deepspeed,
     fsdp,
@@ -73,6 +74,13 @@ const PLACES_LAYERS = new Set<unknown>(["auto", "balanced", "balanced_low_0", "s
 function placesLayers(settings: Settings): boolean {
   const launched = settings.all("world_size").some(({ from }) => from !== "pin");
   return !launched && PLACES_LAYERS.has(settings.find("device_map")?.value);
+}
+
+/** How keys and values go around where torch splits sequences; Ulysses and frameworks' own rings do otherwise. */
+function contextRotationOf({ settings, framework }: ResolveContext): Pick<ParallelSpec, "contextRotation"> {
+  const standard = framework.contextRotation;
+  if (standard === undefined || (settings.number("sequence_parallel") ?? 1) > 1) return {};
+  return { contextRotation: settings.string("context_rotation") === "alltoall" ? "alltoall" : standard };
 }
 
 /** Megatron's and nanotron's optimizers; without half precision they step on the parameters themselves. */

@@ -26,6 +26,7 @@ import {
   type SavedTensorHooks,
 } from "./node";
 import { type Note, tell, type Watcher } from "./notes";
+import type { Ring } from "./ops/ring-attention";
 import type { AllocationPolicy } from "./selective";
 import { preservedStrides, type Sizes } from "./shape";
 import { hostTensor, sameView, Tensor, tensorBytes } from "./tensor";
@@ -49,6 +50,8 @@ export interface UsageHooks {
 
 export class Torch {
   gradEnabled = true;
+  /** Ranks that share every sequence; null: each has its own. */
+  ring: Ring | null = null;
   /** `module.training`: false during evaluation, when nothing is dropped or recomputed. */
   training = true;
   /** Autocast's dtype, or null outside any region. */

@@ -307,7 +307,9 @@ function microBatch(
     for (const tensor of last.results) tensor.release();
     torch.rebinds = null;
   };
-  const [loss, ...outputs] = forward(torch, pass, batch, options.autocast, step, converts);
+  const names = options.batch.map(({ name }) => name);
+  const given = strategy.split?.(torch, names, batch) ?? batch;
+  const [loss, ...outputs] = forward(torch, pass, given, options.autocast, step, converts);
   const rest = [...outputs, ...(pass.keptCache?.() ?? [])];
   if (offload !== null) torch.hooks.pop();
   torch.rebinds?.();

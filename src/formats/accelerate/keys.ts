@@ -154,6 +154,10 @@ const PARALLELISM: readonly KeySpec[] = [
       min: 1,
     }),
   ),
+  memory("parallelism_config.parallelism_config_cp_comm_strategy", "context_rotation", "string", "context", {
+    default: "allgather",
+    aliases: ["parallelism_config.cp_comm_strategy"],
+  }),
 ];
 
 export const ACCELERATE_KEYS: readonly KeySpec[] = [

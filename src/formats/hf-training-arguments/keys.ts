@@ -185,6 +185,9 @@ export const TRAINING_ARGUMENTS_KEYS: readonly KeySpec[] = [
     default: 1,
     min: 1,
   }),
+  memory("parallelism_config.cp_handler.cp_comm_strategy", "context_rotation", "string", "cp_size", {
+    default: "allgather",
+  }),
   memory("parallelism_config.sp_size", "sequence_parallel", "integer", "sp_size", {
     default: 1,
     min: 1,

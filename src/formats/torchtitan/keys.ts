@@ -80,6 +80,10 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
     min: 1,
     aliases: ["experimental.context_parallel_degree"],
   }),
+  memory("parallelism.context_parallel_rotate_method", "context_rotation", "string", "context", {
+    default: "allgather",
+    aliases: ["experimental.context_parallel_rotate_method"],
+  }),
   memory("parallelism.expert_parallel_degree", "expert_parallel", "integer", "expert", { default: 1, min: 1 }),
   memory("parallelism.expert_tensor_parallel_degree", null, "integer", "expert", { min: 1 }),
   memory("parallelism.pipeline_parallel_schedule", null, "string", "schedule", {

@@ -75,6 +75,8 @@ export const ENGINE = {
   "engine.tensor-heads": "tensor parallel degree {degree} of {heads} heads",
   "engine.pipeline-decoder": "pipeline parallel degree {degree} of an encoder and a decoder",
   "engine.context-attention": "context parallel degree {degree} with {attention} attention for {task}",
+  "engine.ring-mask": "attention over shared sequences with a mask",
+  "engine.ring-kernel": "attention over shared sequences that torch's context parallelism cannot run",
   "engine.experts-sharded":
     "expert parallel degree {degree} under sharding: experts and the rest are spread over different ranks",
   "engine.experts-divide": "expert parallel degree {degree} of {family}: its experts do not divide",

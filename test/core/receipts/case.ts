@@ -100,6 +100,10 @@ export interface Ranks {
   readonly prefetch?: "BACKWARD_PRE" | "BACKWARD_POST" | null;
   readonly original?: boolean;
   readonly cpu_offload?: boolean;
+  /** Ranks that share every sequence, how keys and values go around, and which of them is looked at. */
+  readonly context?: number;
+  readonly rotate?: "alltoall";
+  readonly rank?: number;
 }
 
 /** What PyTorch says, in bytes and elements. */
@@ -257,7 +261,10 @@ function fsdpOf({ kind, reshard = true, replicas, reduce_dtype: reduceDtype, ...
 }
 
 function spreadOf(ranks: Ranks): TrainingRun["parallel"] {
-  const spread = { ...causalRun({}).parallel, worldSize: ranks.world };
+  const { context: degree = 1, rotate: rotation = "allgather", rank = 0 } = ranks;
+  const shares: Partial<TrainingRun["parallel"]> =
+    degree === 1 ? {} : { contextParallel: degree, contextRotation: rotation, ring: { degree, rank, rotation } };
+  const spread = { ...causalRun({}).parallel, worldSize: ranks.world, ...shares };
   return ranks.kind === "tensor" ? { ...spread, tensorParallel: ranks.world } : { ...spread, fsdp: fsdpOf(ranks) };
 }
 

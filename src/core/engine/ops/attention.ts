@@ -2,8 +2,10 @@
  * Attention by the kernels that PyTorch chooses between, and its composite form.
  * Sources: derivatives.yaml; aten/src/ATen/native/transformers/{attention.cpp,cuda/sdp_utils.cpp}.
  */
+import { say } from "../../../words/message";
 import type { Tape } from "../compiled/tape";
 import { type DType, ELEMENT_BYTES } from "../dtype";
+import { NotModelled } from "../not-modelled";
 import { preservedStrides } from "../shape";
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
@@ -11,6 +13,7 @@ import { add, elementwise } from "./arithmetic";
 import { expand, pad, slice, transpose } from "./layout";
 import { matmul } from "./linear";
 import { dropout, softmax } from "./nonlinear";
+import { around } from "./ring-attention";
 
 export interface AttentionOperands {
   readonly query: Tensor;
@@ -59,6 +62,7 @@ function withTracedMask(torch: Torch, tape: Tape, operands: AttentionOperands): 
 
 function chooseKernel(torch: Torch, operands: AttentionOperands): Tensor {
   const { query, key, value, mask } = operands;
+  if (torch.ring !== null && mask !== null) throw new NotModelled(say("engine.ring-mask"));
   if (torch.tape?.parts.masks && mask === null) return withTracedMask(torch, torch.tape, operands);
   const half = query.dtype === "float16" || query.dtype === "bfloat16";
   const head = query.size(-1);
@@ -67,6 +71,8 @@ function chooseKernel(torch: Torch, operands: AttentionOperands): Tensor {
   const grouped = query.size(1) !== key.size(1);
   const align = half ? 8 : 4;
   if (!grouped && head % align === 0 && value.size(-1) % align === 0) return efficient(torch, operands);
+  // Distributed tensors split as keys and queries are have no rule for its products.
+  if (torch.ring !== null) throw new NotModelled(say("engine.ring-kernel"));
   return math(torch, operands);
 }
 
@@ -74,6 +80,8 @@ function chooseKernel(torch: Torch, operands: AttentionOperands): Tensor {
 function flashPadded(torch: Torch, query: Tensor, key: Tensor, value: Tensor, causal: boolean): Tensor {
   const missing = (8 - (query.size(-1) % 8)) % 8;
   if (missing === 0) return flash(torch, query, key, value, causal);
+  // Distributed tensors come out of padding whole (torch 2.11), with sizes that no longer fit the model's.
+  if (torch.ring !== null) throw new NotModelled(say("engine.ring-kernel"));
   const [q, k, v] = [query, key, value].map((tensor) => pad(torch, tensor, [0, missing])) as [Tensor, Tensor, Tensor];
   const wide = flash(torch, q, k, v, causal);
   const out = slice(torch, wide, -1, 0, query.size(-1));
@@ -114,26 +122,52 @@ function attend(torch: Torch, query: Tensor, key: Tensor, value: Tensor, causal:
   torch.attend([query, key, value], (2 * scores * width * times) / (torch.share?.([]) ?? 1));
 }
 
+/** What a kernel of attention allocates. */
+export interface AttentionKernel {
+  readonly operator: string;
+  /** The output, the sums of exponentials, and two words of random state. */
+  forward(torch: Torch, query: Tensor, key: Tensor, value: Tensor, causal: boolean): [Tensor, Tensor, Tensor, Tensor];
+  /** Gradients of query, key and value. */
+  backward(torch: Torch, query: Tensor, key: Tensor, value: Tensor, causal: boolean): [Tensor, Tensor, Tensor];
+}
+
+const FLASH: AttentionKernel = {
+  operator: "_scaled_dot_product_flash_attention",
+  forward(torch, query, key, value, causal) {
+    attend(torch, query, key, value, causal, 1);
+    const out = likeTransposed(torch, this.operator, query, query.sizes);
+    const sums = torch.empty(this.operator, query.sizes.slice(0, 3), "float32");
+    // Two words of random state each (seed and offset), whether dropout is used or not.
+    const seed = torch.empty(this.operator, [2], "int64");
+    return [out, sums, seed, torch.empty(this.operator, [], "int64")];
+  },
+  backward(torch, query, key, value, causal) {
+    attend(torch, query, key, value, causal, BACKWARD_PRODUCTS);
+    const like = (tensor: Tensor): Tensor => likeTransposed(torch, `${this.operator}_backward`, tensor, tensor.sizes);
+    return [like(query), like(key), like(value)];
+  },
+};
+
+/** The kernel on this rank's tokens alone, or on all ranks' in turn. */
+function spread(torch: Torch, kernel: AttentionKernel): AttentionKernel {
+  return torch.ring === null ? kernel : around(kernel, torch.ring);
+}
+
 function flash(torch: Torch, query: Tensor, key: Tensor, value: Tensor, causal: boolean): Tensor {
-  const operator = "_scaled_dot_product_flash_attention";
+  const kernel = spread(torch, FLASH);
   const node = torch.record(
     "ScaledDotProductFlashAttentionBackward0",
     [query, key, value],
     (torch, [gradient], saved) => {
       if (!gradient) return [null, null, null];
       const [k, q, v] = saved as [Tensor, Tensor, Tensor];
-      attend(torch, q, k, v, causal, BACKWARD_PRODUCTS);
-      return [q, k, v].map((tensor) => likeTransposed(torch, `${operator}_backward`, tensor, tensor.sizes));
+      return kernel.backward(torch, q, k, v, causal);
     },
   );
   // Saved variables are kept and freed in the order of their names, outputs after inputs.
   if (node !== null) for (const tensor of [key, query, value]) torch.save(node, tensor);
-  attend(torch, query, key, value, causal, 1);
-  const out = torch.attach(node, likeTransposed(torch, operator, query, query.sizes));
-  const sums = torch.empty(operator, [query.size(0), query.size(1), query.size(2)], "float32");
-  // Two words of random state each (seed and offset), whether dropout is used or not.
-  const seed = torch.empty(operator, [2], "int64");
-  const offset = torch.empty(operator, [], "int64");
+  const [made, sums, seed, offset] = kernel.forward(torch, query, key, value, causal);
+  const out = torch.attach(node, made);
   for (const tensor of [sums, out, seed, offset]) if (node !== null) torch.saveOutput(node, tensor);
   for (const tensor of [sums, seed, offset]) tensor.release();
   return out;
@@ -145,10 +179,34 @@ function tokensFirst(torch: Torch, operator: string, sizes: readonly number[], d
   return torch.empty(operator, sizes, dtype, [heads * tokens * head, head, heads * head, 1]);
 }
 
+/** The memory-efficient kernel; `needed`: the sums are kept for a gradient. */
+function efficientKernel(needed: boolean): AttentionKernel {
+  return {
+    operator: "_scaled_dot_product_efficient_attention",
+    forward(torch, query, key, value, causal) {
+      attend(torch, query, key, value, causal, 1);
+      const out = tokensFirst(torch, this.operator, [...query.sizes.slice(0, 3), value.size(-1)], query.dtype);
+      // The log-sum-exp is padded to a multiple of 32 rows.
+      const rows = needed ? Math.ceil(query.size(2) / 32) * 32 : 0;
+      const sums = torch.empty(this.operator, [query.size(0), query.size(1), rows], "float32");
+      const seed = torch.empty(this.operator, [], "int64");
+      return [out, sums, seed, torch.empty(this.operator, [], "int64")];
+    },
+    backward(torch, query, key, value, causal) {
+      attend(torch, query, key, value, causal, BACKWARD_PRODUCTS);
+      const like = ({ sizes, dtype }: Tensor): Tensor => tokensFirst(torch, `${this.operator}_backward`, sizes, dtype);
+      return [like(query), like(key), like(value)];
+    },
+  };
+}
+
 function efficient(torch: Torch, operands: AttentionOperands): Tensor {
-  const operator = "_scaled_dot_product_efficient_attention";
   const { query, key, value } = operands;
   const causal = operands.causal && operands.mask === null;
+  // Sums are only computed when a gradient is needed; that of a trained mask alone does not ask for them
+  // (aten/native/transformers/attention.cpp, should_compute_logsumexp).
+  const asks = [query, key, value].some(({ requiresGrad }) => requiresGrad);
+  const kernel = spread(torch, efficientKernel(torch.gradEnabled && asks));
   const bias = operands.mask === null ? null : attentionBias(torch, operands.mask, query, key);
   const node = torch.record(
     "ScaledDotProductEfficientAttentionBackward0",
@@ -156,23 +214,14 @@ function efficient(torch: Torch, operands: AttentionOperands): Tensor {
     (torch, [gradient], saved, node) => {
       if (!gradient) return [null, null, null, null];
       const [k, q, v] = saved.slice(bias === null ? 0 : 1) as [Tensor, Tensor, Tensor];
-      attend(torch, q, k, v, causal, BACKWARD_PRODUCTS);
-      const grads = [q, k, v].map((tensor) => tokensFirst(torch, `${operator}_backward`, tensor.sizes, tensor.dtype));
+      const grads = kernel.backward(torch, q, k, v, causal);
       const wide = node.edges[3] && bias !== null ? saved[0]! : null;
-      return [...grads, wide && torch.empty(`${operator}_backward`, wide.sizes, wide.dtype)];
+      return [...grads, wide && torch.empty(`${kernel.operator}_backward`, wide.sizes, wide.dtype)];
     },
   );
   if (node !== null) for (const tensor of [bias, key, query, value]) if (tensor !== null) torch.save(node, tensor);
-  const sizes = [...query.sizes.slice(0, 3), value.size(-1)];
-  attend(torch, query, key, value, causal, 1);
-  const out = torch.attach(node, tokensFirst(torch, operator, sizes, query.dtype));
-  // The log-sum-exp is padded to a multiple of 32 rows, and only computed when a gradient is needed; that of a trained mask
-  // alone does not ask for it (aten/native/transformers/attention.cpp, should_compute_logsumexp).
-  const needed = node !== null && [query, key, value].some(({ requiresGrad }) => requiresGrad);
-  const rows = needed ? Math.ceil(query.size(2) / 32) * 32 : 0;
-  const sums = torch.empty(operator, [query.size(0), query.size(1), rows], "float32");
-  const seed = torch.empty(operator, [], "int64");
-  const offset = torch.empty(operator, [], "int64");
+  const [made, sums, seed, offset] = kernel.forward(torch, query, key, value, causal);
+  const out = torch.attach(node, made);
   for (const tensor of [sums, out, offset, seed]) if (node !== null) torch.saveOutput(node, tensor);
   for (const tensor of [sums, seed, offset]) tensor.release();
   bias?.release();

@@ -1,5 +1,6 @@
 /** Which strategy a run uses on one of its devices. */
 import type { TrainingRun } from "../run";
+import { splittingSequences } from "./context";
 import { distributedDataParallel, singleDevice } from "./ddp";
 import { fsdp } from "./fsdp";
 import { mainParameters } from "./main-parameters";
@@ -13,7 +14,9 @@ export type { ForwardUsage, HostUse, ModelEnds, Strategy } from "./strategy";
 /** The strategy of a run whose degrees are resolved (`localRun`). */
 export function chooseStrategy(run: TrainingRun): Strategy {
   const plan = tensorPlanOf(run);
-  const strategy = byData(run);
+  const { ring } = run.parallel;
+  const spread = byData(run);
+  const strategy = ring === undefined ? spread : splittingSequences(spread, ring.degree);
   return plan === null ? strategy : Object.create(strategy, { hooks: { value: new SplitModules(plan) } });
 }
 

@@ -142,6 +142,22 @@ function byContext(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonl
     return { reason: say("engine.degrees", { degree, devices: run.parallel.worldSize }) };
   if (run.attention === "eager" || run.task !== "causal-lm")
     return { reason: say("engine.context-attention", { degree, attention: run.attention, task: run.task }) };
+  const { contextRotation: rotation, ring } = run.parallel;
+  if (rotation !== undefined) {
+    if (run.attention !== "sdpa")
+      return { reason: say("engine.context-attention", { degree, attention: run.attention, task: run.task }) };
+    // Heads and tails of the sequence go to every rank: it is padded to pieces for both.
+    const parallel = { ...run.parallel, ring: { degree, rank: ring?.rank ?? 0, rotation } };
+    return {
+      run: {
+        ...run,
+        parallel,
+        sequenceLength: 2 * Math.ceil(run.sequenceLength / (2 * degree)),
+        ...evaluationShare(run, degree),
+      },
+      uncertain: [],
+    };
+  }
   const view = viewOf(run, family);
   const [heads, groups] = ["num_attention_heads", "num_key_value_heads"].map((name) => view.scope(name));
   const share = typeof heads === "number" && typeof groups === "number" ? groups / heads : 1;

@@ -74,6 +74,8 @@ export interface Strategy {
   readonly stepsOnShards?: boolean;
   /** Who is told of each of those when its gradient is there. */
   onReduced?(reduced: (shard: Tensor) => void): void;
+  /** What the model is given of a batch whose tensors go by `names`; what is made is the strategy's until the pass ends. */
+  split?(torch: Torch, names: readonly string[], batch: readonly Tensor[]): Tensor[];
   /** Around one micro-batch's forward and backward. */
   beginPass?(torch: Torch): void;
   endPass?(torch: Torch): void;

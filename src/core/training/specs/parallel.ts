@@ -1,5 +1,6 @@
 /** How a run is spread over devices. */
 import type { DType } from "../../engine/dtype";
+import type { Ring } from "../../engine/ops/ring-attention";
 
 /** Where ZeRO keeps a kind of state. */
 export type OffloadTarget = "none" | "cpu" | "nvme";
@@ -89,6 +90,10 @@ export interface ParallelSpec {
   readonly tensorParallel: number;
   readonly pipelineParallel: number;
   readonly contextParallel: number;
+  /** How torch's own attention hands keys and values around between them; absent: other code splits sequences. */
+  readonly contextRotation?: Ring["rotation"];
+  /** The ranks that share every sequence, in a run whose length is one rank's already (`localRun`). */
+  readonly ring?: Ring;
   readonly expertParallel: number;
   readonly deepspeed: DeepSpeedSpec | null;
   readonly fsdp: FsdpSpec | null;
