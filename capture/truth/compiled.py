@@ -19,6 +19,8 @@ from ..recording.run import batch_for
 import torch
 import torch.nn.functional as F
 from torch._subclasses.fake_tensor import FakeTensorMode
+from vram_lens.running.kernels import attention
+from vram_lens.running.ledger import replace_parameters
 
 CARD = types.SimpleNamespace(
     name="A100",
@@ -195,8 +197,8 @@ def run(case, mask=True, show=False):
     torch._functorch.config.force_non_lazy_backward_lowering = True
     settings.joint_graph_constant_folding = False  # would compute on the card
     settings.shape_padding = False  # measures products on the card
-    F.scaled_dot_product_attention = storages.attention
-    apply, torch.nn.Module._apply = torch.nn.Module._apply, storages.replace_parameters
+    F.scaled_dot_product_attention = attention
+    apply, torch.nn.Module._apply = torch.nn.Module._apply, replace_parameters
     programs, graphs, tracing = {}, {}, environment_is_tracing()
     try:
         with FakeTensorMode(allow_non_fake_inputs=True) as mode, torch._guards.tracing(torch._guards.TracingContext(mode)):

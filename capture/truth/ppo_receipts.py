@@ -20,6 +20,8 @@ import torch
 import torch.nn.functional as F
 from torch._subclasses.fake_tensor import FakeTensorMode
 from trl.trainer.utils import disable_dropout_in_model
+from vram_lens.running.kernels import attention
+from vram_lens.running.ledger import replace_parameters
 
 from . import storages
 from .receipts import FAMILIES, alone
@@ -48,7 +50,7 @@ class Ledger(storages.Ledger):
         return super().__torch_dispatch__(func, types, args, kwargs)
 
     def counted(self, t):
-        self.follow(t.untyped_storage())
+        self.follow(t.untyped_storage(), None)
         return t
 
 
@@ -167,8 +169,8 @@ def trainer_of(case, policy, reference, value, reward):
 
 def peak(case):
     """Peak bytes of the case's two updates, and what is counted of its models."""
-    F.scaled_dot_product_attention, apply = storages.attention, torch.nn.Module._apply
-    torch.nn.Module._apply = storages.replace_parameters
+    F.scaled_dot_product_attention, apply = attention, torch.nn.Module._apply
+    torch.nn.Module._apply = replace_parameters
     code.unwrap_model_for_generation = lambda model, *a, **k: contextlib.nullcontext(model)
     code.empty_cache = lambda: None
     ledger = Ledger()

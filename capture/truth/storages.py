@@ -8,62 +8,19 @@ steps, without library workspaces.
 import gc
 import re
 import types
-import weakref
 
 from ..recording import environment, experts, pictures, host_reads, sound, picture_loops
 import torch
 import torch.nn.functional as F
 from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
+from vram_lens.running import ledger
+from vram_lens.running.kernels import attention, one_hot
 
 from ..recording.run import batch_for, make_config, to_device
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 AMP = {"bf16": torch.bfloat16, "fp16": torch.float16}
 CLASSIFIERS = {"seq-cls": "SEQ_CLS", "token-cls": "TOKEN_CLS", "qa": "QUESTION_ANS"}
-aten = torch.ops.aten
-
-
-def attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
-    """Chooses the kernel as PyTorch does on an Ampere or later card (aten/native/transformers/cuda/sdp_utils.cpp)."""
-    if torch.is_autocast_enabled("cuda"):
-        low = torch.get_autocast_dtype("cuda")
-        query, key, value, attn_mask = (t.to(low) if t is not None and t.is_floating_point() else t for t in (query, key, value, attn_mask))
-    with torch.autocast("cuda", enabled=False):
-        half, width = query.dtype != torch.float32, query.shape[-1]
-        if half and attn_mask is None and width == key.shape[-1] == value.shape[-1] <= 256:
-            scale, missing = scale if scale is not None else width**-0.5, -width % 8
-            if missing:
-                query, key, value = (F.pad(t, (0, missing)) for t in (query, key, value))
-            out = aten._scaled_dot_product_flash_attention(query, key, value, dropout_p, is_causal, False, scale=scale)[0]
-            return out[..., :width] if missing else out
-        aligned = 8 if half else 4
-        if query.shape[1] == key.shape[1] and width % aligned == 0 and value.shape[-1] % aligned == 0:
-            bias = None
-            if attn_mask is not None:
-                if attn_mask.dtype == torch.bool:
-                    attn_mask = torch.zeros_like(attn_mask, dtype=query.dtype).masked_fill_(attn_mask.logical_not(), float("-inf"))
-                columns = attn_mask.shape[-1]
-                if columns % 16:
-                    attn_mask = F.pad(attn_mask, (0, -columns % 16))[..., :columns]
-                bias = attn_mask.expand(*query.shape[:3], key.shape[2])
-            saves = torch.is_grad_enabled() and any(t.requires_grad for t in (query, key, value))
-            return aten._scaled_dot_product_efficient_attention(query, key, value, bias, saves, dropout_p, is_causal, scale=scale)[0]
-        if attn_mask is not None and attn_mask.dtype == torch.bool:
-            # `scaled_dot_product_attention` does so before it chooses (convert_boolean_attn_mask)
-            attn_mask = torch.where(
-                attn_mask,
-                *(torch.scalar_tensor(v, dtype=query.dtype, device=query.device) for v in (0.0, float("-inf"))),
-            )
-        return aten._scaled_dot_product_attention_math(
-            query, key, value, attn_mask, dropout_p, is_causal, None, scale=scale, enable_gqa=enable_gqa
-        )[0]
-
-
-def one_hot(numbers, num_classes):
-    """Zeros that ones are put into, as on a card: fake tensors are compared with a range (aten/native/Onehot.cpp)."""
-    return torch.zeros(*numbers.shape, num_classes, dtype=torch.long, device=numbers.device).scatter_(-1, numbers.unsqueeze(-1), 1)
 
 
 def with_positions(func, args):
@@ -79,57 +36,16 @@ def with_positions(func, args):
     ), found
 
 
-class Ledger(TorchDispatchMode):
+class Ledger(ledger.Ledger):
     """Bytes alive on the fake device, and their maximum since `start`."""
-
-    def __init__(self):
-        super().__init__()
-        self.known, self.live, self.peak = {}, 0, 0
-
-    def start(self):
-        self.peak = self.live
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         args, found = with_positions(func, args)
         if found is not None:
-            self.follow(found.untyped_storage())
-        out = func(*args, **(kwargs or {}))
+            self.follow(found.untyped_storage(), func)
+        out = super().__torch_dispatch__(func, types, args, kwargs)
         del found
-        for t in tree_leaves(out):
-            if isinstance(t, torch.Tensor) and t.device.type == "cuda":
-                self.follow(t.untyped_storage())
         return out
-
-    def follow(self, storage):
-        key, size = storage._cdata, -(-storage.nbytes() // 512) * 512
-        if key in self.known or not size:
-            return
-        self.live += size
-        self.peak = max(self.peak, self.live)
-
-        def dead(_, ledger=weakref.ref(self)):
-            me = ledger()
-            if me is not None:
-                me.known.pop(key, None)
-                me.live -= size
-
-        self.known[key] = weakref.ref(storage, dead)
-
-
-def replace_parameters(module, change, recurse=True):
-    """nn.Module._apply by replacement: fake tensors cannot be swapped in place."""
-    for child in module.children() if recurse else ():
-        child._apply(change)
-    for name, p in module._parameters.items():
-        if p is not None:
-            with torch.no_grad():
-                new = change(p)
-            if new is not p:
-                module._parameters[name] = torch.nn.Parameter(new, requires_grad=p.requires_grad)
-    for name, b in module._buffers.items():
-        if b is not None:
-            module._buffers[name] = change(b)
-    return module
 
 
 def clip(params, limit):
@@ -216,10 +132,10 @@ def optimizer_of(model):
 def peak(case):
     """Peak bytes of the case's two steps."""
     F.scaled_dot_product_attention, F.one_hot, apply = attention, one_hot, torch.nn.Module._apply
-    torch.nn.Module._apply = replace_parameters
-    ledger = Ledger()
+    torch.nn.Module._apply = ledger.replace_parameters
+    alive = Ledger()
     try:
-        with FakeTensorMode(allow_non_fake_inputs=True), ledger:
+        with FakeTensorMode(allow_non_fake_inputs=True), alive:
             config, model = load(case)
             pictures.install()
             picture_loops.state(model)
@@ -228,7 +144,7 @@ def peak(case):
             gc.collect()
             optimizer, params = optimizer_of(model), [p for p in model.parameters() if p.requires_grad]
             extra = environment.asked(case["task"])
-            ledger.start()
+            alive.start()
             for _ in range(2):
                 batch = batch_for(
                     case["task"],
@@ -244,7 +160,7 @@ def peak(case):
                 clip(params, 1.0)
                 optimizer.step()
                 optimizer.zero_grad(set_to_none=True)
-            return ledger.peak
+            return alive.peak
     finally:
         torch.nn.Module._apply = apply
         gc.collect()

@@ -25,6 +25,8 @@ import torch.nn.functional as F
 import trl.trainer.utils as trl_utils
 from torch._subclasses.fake_tensor import FakeTensorMode
 from trl.trainer.utils import disable_dropout_in_model
+from vram_lens.running.kernels import attention
+from vram_lens.running.ledger import replace_parameters
 
 from ..recording import pictures, host_reads, picture_loops
 from . import storages
@@ -63,7 +65,7 @@ class Ledger(storages.Ledger):
 
     def new(self, shape, dtype):
         out = torch.empty(shape, dtype=dtype, device="cuda")
-        self.follow(out.untyped_storage())
+        self.follow(out.untyped_storage(), None)
         return out
 
     def picked(self, like, mask, shape):
@@ -181,8 +183,8 @@ def seen(case, config, policy, sequences):
 
 def peak(case):
     """Peak bytes of the case's two steps, and what is counted of its models."""
-    F.scaled_dot_product_attention, apply = storages.attention, torch.nn.Module._apply
-    torch.nn.Module._apply = storages.replace_parameters
+    F.scaled_dot_product_attention, apply = attention, torch.nn.Module._apply
+    torch.nn.Module._apply = replace_parameters
     kind, settings, sequences = case["kind"], case["variant"], case["batch"] * SEQUENCES.get(case["kind"], 1)
     sizes = {
         "B": case["batch"],

@@ -14,7 +14,7 @@ def attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False,
     with torch.autocast("cuda", enabled=False):
         half, width = query.dtype != torch.float32, query.shape[-1]
         if query.dim() != 4:  # batches of heads alone (nested ones are none of ours)
-            return aten._scaled_dot_product_attention_math(query, key, value, attn_mask, dropout_p, is_causal, None, scale=scale)[0]
+            return by_products(query, key, value, attn_mask, dropout_p, is_causal, scale)
         if half and attn_mask is None and width == key.shape[-1] == value.shape[-1] <= 256:
             scale, missing = scale if scale is not None else width**-0.5, -width % 8
             if missing:
@@ -34,7 +34,14 @@ def attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False,
             saves = torch.is_grad_enabled() and any(t.requires_grad for t in (query, key, value))
             return aten._scaled_dot_product_efficient_attention(query, key, value, bias, saves, dropout_p, is_causal, scale=scale)[0]
         more = {"enable_gqa": enable_gqa} if enable_gqa else {}  # since 2.5
-        return aten._scaled_dot_product_attention_math(query, key, value, attn_mask, dropout_p, is_causal, None, scale=scale, **more)[0]
+        return by_products(query, key, value, attn_mask, dropout_p, is_causal, scale, **more)
+
+
+def by_products(query, key, value, mask, dropout_p, is_causal, scale, **more):
+    """The kernel for what no other takes; a mask of booleans is made one to add before (attention.cpp, convert_boolean_attn_mask)."""
+    if mask is not None and mask.dtype == torch.bool:
+        mask = torch.where(mask, *(torch.scalar_tensor(v, dtype=query.dtype, device=query.device) for v in (0.0, float("-inf"))))
+    return aten._scaled_dot_product_attention_math(query, key, value, mask, dropout_p, is_causal, None, scale=scale, **more)[0]
 
 
 def one_hot(numbers, num_classes):
