@@ -9,13 +9,13 @@ import pathlib
 from . import environment  # noqa: F401  (before torch is used)
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
+from vram_lens.tracing.layers import functions
+from vram_lens.tracing.regimes import REGIMES, Capture, described, raise_norms
+from vram_lens.tracing.write import graph
 
 from ..storing.stored import content_of, shortest
 from .graphs import flat, minimal, point
-from .layers import functions
 from .record import trace
-from .run import REGIMES, Capture
-from .write import graph
 
 GRAPHS = pathlib.Path(__file__).resolve().parent.parent.parent / "models" / "graphs"
 
@@ -44,38 +44,15 @@ def capture(code, options, seed, regime):
     try:
         with FakeTensorMode(allow_non_fake_inputs=True):
             model = built(code, settings, sizes, regime.load)
-            if regime.norms:
-                for module in model.modules():
-                    if not module._modules and "Norm" in type(module).__name__:
-                        for p in module._parameters.values():
-                            if p is not None:
-                                p.data = p.data.to(regime.norms)
+            raise_norms(model, regime.norms)
             model.requires_grad_(False)
             model.train()
             batch = batch_of(sizes)
             with torch.autocast("cuda", dtype=regime.amp) if regime.amp else contextlib.nullcontext():
                 holder = {}
                 recorded = trace(model, batch, lambda: code.loss(model, batch, lambda: holder["recorder"]), holder)
-        owner = {
-            f"{path}.{n}".lstrip("."): type(module).__name__
-            for path, module in model.named_modules()
-            for n in [*module._parameters, *module._buffers]
-        }
-        described = lambda tensors: [(n, tuple(t.shape), t.dtype, owner[n]) for n, t in tensors]
-        first, tied = {}, {}
-        for n, p in model.named_parameters(remove_duplicate=False):
-            if id(p) in first:
-                tied[n] = first[id(p)]
-            first.setdefault(id(p), n)
-        c = Capture(
-            recorded,
-            settings,
-            sizes,
-            described(model.named_parameters()),
-            described(model.named_buffers()),
-            tied,
-            spelled=code.family.spelled,
-        )
+        parameters, buffers, tied = described(model)
+        c = Capture(recorded, settings, sizes, parameters, buffers, tied, spelled=code.family.spelled)
         c.function = functions(c.trace, c.spelled)
         c.load, c.states, c.raised = regime.load, regime.amp or regime.load, bool(regime.norms)
         c.trace = None

@@ -12,7 +12,7 @@ from .environment import asked, class_for, implementation, uncached
 from . import experts, shared_blocks, pictures, host_reads, releases, sound, picture_loops
 from .guards import unguard
 from vram_lens.tracing.layers import first_list
-from vram_lens.tracing.regimes import FP32, REGIMES, Capture, described
+from vram_lens.tracing.regimes import FP32, REGIMES, Capture, described, raise_norms
 from .record import record
 
 # Models that are given a box on the page with every token.
@@ -100,12 +100,7 @@ def run(family, settings, task, attention, sizes, regime=REGIMES[0], inputs_foll
             with torch.device("cuda"):
                 model = class_for(task, config).from_config(config, **releases.made_in(regime.load), **kw)
             to_device(model)
-            if regime.norms:
-                for module in model.modules():
-                    if not module._modules and "Norm" in type(module).__name__:
-                        for p in module._parameters.values():
-                            if p is not None:
-                                p.data = p.data.to(regime.norms)
+            raise_norms(model, regime.norms)
             releases.settle(model)
             sound.settle(model, task)
             experts.settle(model)

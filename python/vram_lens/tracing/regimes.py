@@ -49,3 +49,14 @@ def described(model):
             tied[name] = first[id(p)]
         first.setdefault(id(p), name)
     return of(model.named_parameters()), of(model.named_buffers()), tied
+
+
+def raise_norms(model, dtype):
+    """Puts weights of norms into a dtype of their own, as trainers that keep them in float32 do; `None` leaves them."""
+    if dtype is None:
+        return
+    for module in model.modules():
+        if not module._modules and "Norm" in type(module).__name__:
+            for p in module._parameters.values():
+                if p is not None:
+                    p.data = p.data.to(dtype)
