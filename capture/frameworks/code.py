@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Callable
 
 from ..families.family import Family
+from ..families.shared import llama_like
 
 
 @dataclass(frozen=True)
@@ -29,3 +30,17 @@ class Code:
     """Class of a layer that its checkpointing wraps."""
     captured: Callable
     """Version and licence of the package."""
+
+
+def dimensions(*, tie, head_dim=False, **more):
+    """Draws dimensions that frameworks' builders take, spelled as transformers' keys; `more` are functions of the random numbers and those."""
+
+    def draw(r):
+        d = llama_like(r, head_dim=head_dim, tie=tie)
+        for key in ("num_labels", "attention_dropout", "pad_token_id", "hidden_act"):
+            del d[key]
+        if not head_dim:
+            d["head_dim"] = d["hidden_size"] // d["num_attention_heads"]
+        return {**d, **{k: v(r, d) for k, v in more.items()}}
+
+    return draw

@@ -5,8 +5,8 @@ import sys
 import torch
 
 from ..families.family import Family, Option
-from ..families.shared import GQA, _sets, llama_like
-from .code import Code
+from ..families.shared import GQA, _sets
+from .code import Code, dimensions
 
 LAYER = "Block"
 ROWS = 128
@@ -114,21 +114,14 @@ def loss(model, batch, recorder):
     return {"loss": value, "logits": logits}
 
 
-def plain(*, partial=False, head_dim=False, gqa=True, **more):
-    """Dimensions that litgpt's configs have, spelled as transformers'."""
-
-    def draw(r):
-        d = llama_like(r, head_dim=head_dim, tie=False)
-        for key in ("num_labels", "attention_dropout", "pad_token_id", "hidden_act"):
-            del d[key]
-        if not head_dim:
-            d["head_dim"] = d["hidden_size"] // d["num_attention_heads"]
-        d["rope_n_elem"] = 2 * r.randint(1, d["head_dim"] // 2 - 1) if partial else d["head_dim"]
-        if not gqa:
-            del d["num_key_value_heads"]
-        return {**d, **{k: v(r, d) for k, v in more.items()}}
-
-    return draw
+def plain(*, partial=False, gqa=True, **drawn):
+    """Dimensions that litgpt's configs have."""
+    draw = dimensions(
+        tie=False,
+        rope_n_elem=lambda r, d: 2 * r.randint(1, d["head_dim"] // 2 - 1) if partial else d["head_dim"],
+        **drawn,
+    )
+    return lambda r: {k: v for k, v in draw(r).items() if gqa or k != "num_key_value_heads"}
 
 
 def flag(key):

@@ -7,8 +7,8 @@ Releases: 0.6.1 from PyPI; what only its main branch has (Qwen3, the loss with t
 import torch
 
 from ..families.family import Family, Option
-from ..families.shared import GQA, _sets, llama_like
-from .code import Code
+from ..families.shared import GQA, _sets
+from .code import Code, dimensions
 
 LAYER = "TransformerSelfAttentionLayer"
 
@@ -112,26 +112,12 @@ def loss(model, batch, _):
     return {"loss": value}
 
 
-def plain(tie=True, head_dim=False, **more):
-    """Dimensions that torchtune's builders take."""
-
-    def draw(r):
-        d = llama_like(r, head_dim=head_dim, tie=tie)
-        for key in ("num_labels", "attention_dropout", "pad_token_id", "hidden_act"):
-            del d[key]
-        if not head_dim:
-            d["head_dim"] = d["hidden_size"] // d["num_attention_heads"]
-        return {**d, **{k: v(r, d) for k, v in more.items()}}
-
-    return draw
-
-
 ROPE = (Option("not rope_in_layers", _sets(rope_in_layers=False)), Option("rope_in_layers", _sets(rope_in_layers=True)))
 SCALAR = {"query_pre_attn_scalar": lambda r, d: r.randint(100, 300), "sliding_window": lambda r, d: r.randint(4000, 5000)}
 
 
-def code(name, build, **drawn):
-    family = Family(plain(**drawn), axes=(GQA, ROPE), attention=("sdpa",), tasks=("causal-lm",))
+def code(name, build, tie=True, **drawn):
+    family = Family(dimensions(tie=tie, **drawn), axes=(GQA, ROPE), attention=("sdpa",), tasks=("causal-lm",))
     return Code(f"torchtune.{name}", name, family, lambda c, _: prepared(build(c), c["rope_in_layers"]), loss, LAYER, captured)
 
 

@@ -6,14 +6,11 @@ The model is litgpt's (with its LoRA where a rank says so) in Lightning Fabric's
 finetune/full.py, finetune/lora.py and pretrain.py, on fake CUDA tensors whose storages the oracle follows.
 """
 
-import argparse
 import gc
-import json
 import pathlib
-import random
 import types
 
-from .receipts import load
+from .receipt_files import add, arguments
 
 FILE = pathlib.Path(__file__).resolve().parent.parent.parent / "test" / "analysis" / "litgpt.jsonl"
 
@@ -132,32 +129,5 @@ def peak(oracle, c):
     return oracle.summarize(list(ledger.events), ledger.size, {})
 
 
-def main():
-    arguments = argparse.ArgumentParser()
-    arguments.add_argument("--oracle", required=True)
-    arguments.add_argument("--count", type=int, default=60)
-    arguments.add_argument("--seed", default="receipts")
-    arguments.add_argument("--out", type=pathlib.Path, default=FILE)
-    args = arguments.parse_args()
-    oracle = load(args.oracle)
-    rows = [json.loads(line) for line in args.out.read_text().splitlines()] if args.out.exists() else []
-    known = {row["id"] for row in rows}
-    for k in range(args.count):
-        identity = f"{args.seed} {k}"
-        if identity in known:
-            continue
-        case, text = draw(random.Random(identity))
-        try:
-            found = peak(oracle, case)
-        except Exception as error:
-            print(f"{identity}: {type(error).__name__}: {str(error)[:300]}", flush=True)
-            continue
-        finally:
-            gc.collect()
-        rows.append({"id": identity, "config": text, "allocated": found["peak_allocated"]})
-        print(identity, found["peak_allocated"], found["peak_phase"], flush=True)
-        args.out.write_text("".join(json.dumps(row) + "\n" for row in rows))
-
-
 if __name__ == "__main__":
-    main()
+    add(arguments(FILE).parse_args(), draw, peak)

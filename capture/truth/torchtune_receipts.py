@@ -7,14 +7,12 @@ classes; the loop around them is `train` of `recipes/full_finetune_single_device
 on fake CUDA tensors whose storages the oracle follows.
 """
 
-import argparse
 import gc
 import importlib.util
 import json
 import pathlib
-import random
 
-from .receipts import load
+from .receipt_files import add, arguments
 
 FILE = pathlib.Path(__file__).resolve().parent.parent.parent / "test" / "analysis" / "torchtune.jsonl"
 
@@ -217,31 +215,10 @@ def peak(oracle, text, classes):
 
 
 def main():
-    arguments = argparse.ArgumentParser()
-    arguments.add_argument("--oracle", required=True)
-    arguments.add_argument("--count", type=int, default=60)
-    arguments.add_argument("--seed", default="receipts")
-    arguments.add_argument("--kinds", nargs="+", default=["full", "full", "lora", "lora", "dora", "qlora"])
-    arguments.add_argument("--out", type=pathlib.Path, default=FILE)
-    args = arguments.parse_args()
-    oracle, classes = load(args.oracle), recipes()
-    rows = [json.loads(line) for line in args.out.read_text().splitlines()] if args.out.exists() else []
-    known = {row["id"] for row in rows}
-    for k in range(args.count):
-        identity = f"{args.seed} {k}"
-        if identity in known:
-            continue
-        text = draw(random.Random(identity), args.kinds)
-        try:
-            found = peak(oracle, text, classes)
-        except Exception as error:
-            print(f"{identity}: {type(error).__name__}: {str(error)[:300]}", flush=True)
-            continue
-        finally:
-            gc.collect()
-        rows.append({"id": identity, "config": text, "allocated": found["peak_allocated"]})
-        print(identity, found["peak_allocated"], found["peak_phase"], flush=True)
-        args.out.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    options = arguments(FILE)
+    options.add_argument("--kinds", nargs="+", default=["full", "full", "lora", "lora", "dora", "qlora"])
+    args, classes = options.parse_args(), recipes()
+    add(args, lambda r: [draw(r, args.kinds)] * 2, lambda oracle, text: peak(oracle, text, classes))
 
 
 if __name__ == "__main__":
