@@ -1,6 +1,6 @@
 /**
- * Types of the npm package (`types/api.d.ts`), made from the report's JSON Schema, so that who uses the package needs neither its
- * sources nor the packages they are written with.
+ * Types of the npm package (`dist/api.d.ts`), made from the report's JSON Schema and the source of its functions, so that who uses
+ * the package needs neither its sources nor the packages they are written with.
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -42,6 +42,17 @@ function typeOf(node, indent) {
   }
 }
 
+const source = readFileSync(join(root, "src", "cli", "api.ts"), "utf8");
+const options = /^export interface CheckOptions \{[\s\S]*?^\}/m.exec(source);
+const functions = source.matchAll(
+  /^(\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n)export (?:async )?(function \w+\(.*\): Promise<\w+>) \{$/gm,
+);
+const declared = [
+  options?.[0],
+  ...[...functions].map(([, comment, head]) => `${comment}export ${head.replace(/(\w+): (\w+) = \{\}/, "$1?: $2")};`),
+];
+if (options === null || declared.length < 3) throw new Error("src/cli/api.ts: the options or functions were not found");
+
 const text = `/** Types of the package, made from docs/report.schema.json. Sizes are bytes. */
 export interface Report ${typeOf(schema, "")}
 
@@ -49,26 +60,7 @@ export type ReportRun = Report["runs"][number];
 export type ReportPlan = ReportRun["plans"][number];
 export type ReportFinding = ReportRun["findings"][number];
 
-export interface CheckOptions {
-  /** GPU by name or memory size: \`A100-80GB\`, \`RTX 4090\`, \`24GB\`. */
-  readonly device?: string;
-  /** Number of GPUs when nothing else says it. */
-  readonly devices?: number;
-  /** Values to try instead of the files', by key. */
-  readonly set?: Readonly<Record<string, string | number | boolean>>;
-  /** Language of messages: \`en\` (default) or \`zh-cn\`. */
-  readonly locale?: string;
-  /** Folder that relative paths start from (default: the process's). */
-  readonly cwd?: string;
-  /** Whether plans are searched, which takes longer than the estimate. */
-  readonly plans?: boolean;
-}
-
-/** The report on config files, or on folders of them. Throws a TypeError for a device, setting or value that means nothing. */
-export function check(paths: string | readonly string[], options?: CheckOptions): Promise<Report>;
-
-/** As \`check\`, with the changes that make each run fit. */
-export function plan(paths: string | readonly string[], options?: CheckOptions): Promise<Report>;
+${declared.join("\n\n")}
 `;
 
 mkdirSync(join(root, "dist"), { recursive: true });

@@ -1,6 +1,7 @@
 /** The packaged catalogue of published model configs (`models/catalogue.json`). */
 
 import { DIMENSIONS } from "../core/graph/dimensions";
+import { jsonOf } from "../terms/json";
 import type { Runtime } from "./runtime";
 
 /** A published model. */
@@ -94,7 +95,7 @@ interface Contents {
 
 /** What the file holds; entries that are none are left out. */
 function parse(text: string | undefined): Contents {
-  const data = parsed(text);
+  const data = jsonOf(text);
   const { models, mirrors } = (Array.isArray(data) ? { models: data } : (data ?? {})) as Readonly<
     Record<string, unknown>
   >;
@@ -103,14 +104,6 @@ function parse(text: string | undefined): Contents {
     entries: Array.isArray(models) ? models.filter(isEntry) : [],
     mirrors: new Set(organisations.map((mirror) => String(mirror).toLowerCase())),
   };
-}
-
-function parsed(text: string | undefined): unknown {
-  try {
-    return JSON.parse(text ?? "");
-  } catch {
-    return undefined;
-  }
 }
 
 /** Looked at by hand: a schema's copies of a thousand configs cost time at every start, and memory for as long as they are kept. */

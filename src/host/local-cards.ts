@@ -5,6 +5,7 @@
 import { execFile } from "node:child_process";
 import { access, constants } from "node:fs/promises";
 import { delimiter, dirname, isAbsolute, join, relative } from "node:path";
+import { jsonOf } from "../terms/json";
 import type { LocalCard } from "../terms/local-card";
 
 const MIB = 2 ** 20;
@@ -46,12 +47,7 @@ export function readNvidia(output: string): readonly LocalCard[] {
 
 /** The JSON of `rocm-smi --showproductname --showmeminfo vram --json`; sizes are bytes. */
 export function readRocm(output: string): readonly LocalCard[] {
-  let data: unknown;
-  try {
-    data = JSON.parse(output.slice(Math.max(0, output.indexOf("{"))));
-  } catch {
-    return [];
-  }
+  const data = jsonOf(output.slice(Math.max(0, output.indexOf("{"))));
   if (typeof data !== "object" || data === null) return [];
   return Object.entries(data).flatMap(([id, card]: [string, unknown]) => {
     if (!id.startsWith("card") || typeof card !== "object" || card === null) return [];

@@ -3,6 +3,7 @@
  * Only what a server of tools needs: `initialize`, `ping`, `tools/list`, `tools/call`.
  */
 import * as z from "zod";
+import { jsonOf } from "../terms/json";
 
 /** Versions this server speaks, newest first. */
 const PROTOCOL_VERSIONS = ["2025-06-18", "2025-03-26", "2024-11-05"] as const;
@@ -113,12 +114,8 @@ async function answer(
  */
 export async function answerLine(info: ServerInfo, tools: readonly Tool[], line: string): Promise<string | undefined> {
   const message = (id: string | number | null, body: Answer): string => JSON.stringify({ jsonrpc: "2.0", id, ...body });
-  let data: unknown;
-  try {
-    data = JSON.parse(line);
-  } catch {
-    return message(null, refuse(PARSE_ERROR, "not JSON"));
-  }
+  const data = jsonOf(line);
+  if (data === undefined) return message(null, refuse(PARSE_ERROR, "not JSON"));
   const request = requestSchema.safeParse(data);
   if (!request.success) return message(null, refuse(INVALID_REQUEST, complaint(request.error)));
   const { id } = request.data;

@@ -1,6 +1,7 @@
 /** The event stream of a script that ran on a device that is not there: read as data, and replayed as the allocator would. */
 import * as z from "zod";
 import { reservedPeak } from "../../core/allocator/replay";
+import { jsonOf } from "../../terms/json";
 
 const place = z.tuple([z.string(), z.string(), z.string(), z.int()]);
 const file = z.object({
@@ -33,13 +34,7 @@ const LOADING = "load";
 
 /** What a file of events says; undefined where it is none. */
 export function readEvents(text: string): Measured | undefined {
-  let data: unknown;
-  try {
-    data = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  const read = file.safeParse(data);
+  const read = file.safeParse(jsonOf(text));
   if (!read.success) return undefined;
   const { events, places, schema: _, ...facts } = read.data;
   const bytes: number[] = [];

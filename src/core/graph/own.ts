@@ -3,6 +3,7 @@
  * anybody may have written. What does not have the form of a graph, or is larger than one, is none.
  */
 import * as z from "zod";
+import { jsonOf } from "../../terms/json";
 import { familyGraphs } from "./stored";
 import type { FamilyGraphs } from "./types";
 
@@ -129,13 +130,7 @@ export interface OwnGraphs {
 /** The graph of a file of a workspace; undefined where it is none. */
 export function ownGraphs(text: string): OwnGraphs | undefined {
   if (text.length > LONGEST_FILE) return undefined;
-  let data: unknown;
-  try {
-    data = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  const read = file.safeParse(data);
+  const read = file.safeParse(jsonOf(text));
   if (!read.success) return undefined;
   const graphs = familyGraphs(text);
   return graphs && { graphs, traced: read.data.traced, versions: read.data.captured };

@@ -6,6 +6,7 @@
  * families share. `~` stands for the body of the model, which families and heads name differently (`bodies.ts`).
  */
 import * as z from "zod";
+import { jsonOf } from "../../terms/json";
 import { bodies } from "./bodies";
 import { numbering } from "./distances";
 import { Expressions } from "./expression";
@@ -73,10 +74,10 @@ export interface StoredGraphs {
 
 /** A file of graphs; undefined where the text is none, or goes on from a table that is not the one given. */
 export function storedGraphs(text: string, table: string | undefined): StoredGraphs | undefined {
-  const data = parsed(text);
+  const data = jsonOf(text);
   if (!storedSchema.safeParse(data).success) return undefined;
   const { schema: _, like, parts, graphs, ...rest } = data as z.infer<typeof storedSchema>;
-  const before = like === undefined ? NO_TABLE : tableSchema.safeParse(parsed(table ?? "")).data;
+  const before = like === undefined ? NO_TABLE : tableSchema.safeParse(jsonOf(table ?? "")).data;
   if (before === undefined) return undefined;
   const all: unknown[] = [];
   for (const part of [...before.parts, ...parts]) all.push(whole(part, all));
@@ -105,14 +106,6 @@ function contentOf(text: string, table: string | undefined): { readonly graphs: 
 /** A block that stores for others is no other's object, however alike: by it what each stores is told apart (`stores.ts`). */
 function ownIfStoring(block: GraphFunction): GraphFunction {
   return block.body.some((step) => "store" in step) ? { ...block } : block;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The items of a part that a list takes over in a row; undefined where the item stands for itself. */

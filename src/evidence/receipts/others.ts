@@ -1,4 +1,6 @@
 /** What other tools left of a run: the Trainer's memory metrics, nvidia-smi's log, an export of wandb's system metrics. */
+
+import { jsonOf } from "../../terms/json";
 import { printedSize } from "../log/sizes";
 
 /** Peaks that another tool measured. Bytes; null: it does not say. */
@@ -10,14 +12,6 @@ export interface Measured {
   /** The card as the tool calls it. */
   readonly card: string | null;
   readonly totalBytes: number | null;
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 type Dictionary = Readonly<Record<string, unknown>>;

@@ -1,4 +1,6 @@
 /** Receipts from text. Never throws. */
+
+import { jsonOf } from "../../terms/json";
 import { type Receipt, receiptSchema } from "./schema";
 
 /** A receipt, or the first thing that is wrong with it: the path of a field and what is expected there. */
@@ -8,12 +10,8 @@ export type ReceiptRead =
 
 /** Reads `.vramlens/receipts/*.json`. Fields of later versions are left out. */
 export function readReceipt(text: string): ReceiptRead {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return { ok: false, field: "", problem: "not JSON" };
-  }
+  const value = jsonOf(text);
+  if (value === undefined) return { ok: false, field: "", problem: "not JSON" };
   const read = receiptSchema.safeParse(value);
   if (read.success) return { ok: true, receipt: read.data };
   const issue = read.error.issues[0];

@@ -5,7 +5,7 @@
  * output_json.cpp.
  */
 import { Stacks } from "./stacks";
-import { ACTIONS, type RecordingRead, type Trace } from "./types";
+import { ACTIONS, emptyTrace, type RecordingRead, type Trace } from "./types";
 
 type Event = Readonly<Record<string, unknown>>;
 
@@ -98,14 +98,7 @@ function placeOf(name: string, stacks: Stacks): number {
 
 function traceOf(changes: readonly Change[], device: number, walks: Map<string, Walk>, stacks: Stacks): Trace {
   const { length } = changes;
-  const trace = {
-    device,
-    actions: new Uint8Array(length),
-    addresses: new Float64Array(length),
-    sizes: new Float64Array(length),
-    stacks: new Int32Array(length),
-    times: new Float64Array(length),
-  };
+  const trace = emptyTrace(device, length);
   for (let k = 0; k < length; k++) {
     const { at, address, bytes, thread } = changes[k]!;
     trace.actions[k] = bytes >= 0 ? ALLOC : FREE;

@@ -4,7 +4,7 @@
  */
 import { type PickleValue, readPickle } from "../pickle/read";
 import { Stacks } from "./stacks";
-import { ACTIONS, type Action, type Block, type RecordingRead, type Segment, type Trace } from "./types";
+import { ACTIONS, type Action, type Block, emptyTrace, type RecordingRead, type Segment, type Trace } from "./types";
 
 /** Entries of all devices together that are read. */
 const MOST_ENTRIES = 20_000_000;
@@ -41,14 +41,7 @@ const NUMBERS: ReadonlyMap<Action, number> = new Map(ACTIONS.map((action, index)
 
 function traceOf(entries: readonly Dictionary[], device: number, stacks: Stacks): Trace {
   const { length } = entries;
-  const trace = {
-    device,
-    actions: new Uint8Array(length),
-    addresses: new Float64Array(length),
-    sizes: new Float64Array(length),
-    stacks: new Int32Array(length),
-    times: new Float64Array(length),
-  };
+  const trace = emptyTrace(device, length);
   for (let k = 0; k < length; k++) {
     const entry = entries[k]!;
     const action = NAMED.get(entry["action"]) ?? "other";

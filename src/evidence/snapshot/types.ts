@@ -33,6 +33,18 @@ export interface Trace {
   readonly times: Float64Array;
 }
 
+/** The trace of a device whose entries are still to be written. */
+export function emptyTrace(device: number, length: number): Trace {
+  return {
+    device,
+    actions: new Uint8Array(length),
+    addresses: new Float64Array(length),
+    sizes: new Float64Array(length),
+    stacks: new Int32Array(length),
+    times: new Float64Array(length),
+  };
+}
+
 export interface Block {
   readonly address: number;
   readonly size: number;
