@@ -1,20 +1,11 @@
 /** A workspace of a thousand configs: the first result of an opened file, and the result after an edit. */
 import { createAnalyzer } from "../src/analysis";
+import { LLAMA } from "../test/analysis/whole-runs";
 import { MemoryFiles, memoryRuntime } from "./memory";
 
 const ROOT = "file:///work";
 const PROJECTS = 200;
-const MODEL = JSON.stringify({
-  model_type: "llama",
-  architectures: ["LlamaForCausalLM"],
-  hidden_size: 512,
-  intermediate_size: 1024,
-  num_hidden_layers: 8,
-  num_attention_heads: 8,
-  num_key_value_heads: 4,
-  vocab_size: 32000,
-  max_position_embeddings: 2048,
-});
+const MODEL = JSON.stringify(LLAMA);
 
 /** Five configs of one project, linked as people link them. */
 function project(index: number): Readonly<Record<string, string>> {

@@ -1,6 +1,7 @@
 /** Real configs that lie beside the project or where `VRAM_LENS_CORPUS` says, for the tests that read them. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { rowsOf } from "./rows";
 
 const FOLDER = process.env["VRAM_LENS_CORPUS"] ?? join(__dirname, "../../shared/corpus");
 
@@ -22,11 +23,11 @@ export function describeCorpus(title: string, tests: (entries: readonly CorpusEn
       return;
     }
     tests(
-      readFileSync(index, "utf8")
-        .trim()
-        .split("\n")
-        .map((line) => JSON.parse(line) as { file: string; format: string })
-        .map(({ file, format }) => ({ file, format, text: readFileSync(join(FOLDER, file), "utf8") })),
+      rowsOf<{ file: string; format: string }>(index).map(({ file, format }) => ({
+        file,
+        format,
+        text: readFileSync(join(FOLDER, file), "utf8"),
+      })),
     );
   });
 }

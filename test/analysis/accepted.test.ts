@@ -1,12 +1,13 @@
 /** No plan writes an argument that its class refuses: over many modules, each plan applied and asked. */
 import { strict as assert } from "node:assert";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { createAnalyzer } from "../../src/analysis";
 import { LineIndex } from "../../src/analysis/lines";
 import { refusedArguments, takes } from "../../src/formats/hf-scripts/accepted";
 import { applyEdits } from "../../src/syntax/edit";
 import { parsePython } from "../../src/syntax/python";
+import { rowsOf } from "../rows";
 import { memoryRuntime, uri } from "./memory-runtime";
 
 const LOADS = {
@@ -80,8 +81,7 @@ describe("analysis: plans over Python", () => {
     const folder = join(__dirname, "scripts");
     const rows = readdirSync(folder)
       .filter((name) => name.endsWith(".jsonl"))
-      .flatMap((name) => readFileSync(join(folder, name), "utf8").trim().split("\n"))
-      .map((line) => JSON.parse(line) as { id: string; script: string });
+      .flatMap((name) => rowsOf<{ id: string; script: string }>(folder, name));
     let plans = 0;
     // Each third: a search for plans takes a while, and the others differ in what is trained.
     for (const { id, script } of rows.filter((_, k) => k % 3 === 0)) {

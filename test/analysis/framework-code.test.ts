@@ -3,9 +3,8 @@
  * modules and loop on fake CUDA tensors whose storages were followed (`capture/truth/<framework>_receipts.py`).
  */
 import { strict as assert } from "node:assert";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { createAnalyzer } from "../../src/analysis";
+import { rowsOf } from "../rows";
 import { memoryRuntime, uri } from "./memory-runtime";
 
 interface Row {
@@ -14,12 +13,6 @@ interface Row {
   /** `torch.cuda.max_memory_allocated` in bytes. */
   readonly allocated: number;
 }
-
-const rowsOf = (name: string): Row[] =>
-  readFileSync(join(__dirname, `${name}.jsonl`), "utf8")
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line) as Row);
 
 async function runOf(config: string) {
   const [run] = (await createAnalyzer(memoryRuntime({ "config.yaml": config })).analyse(uri("config.yaml"), {})).runs;
@@ -35,7 +28,7 @@ const FURTHEST = 0.02;
 describe("analysis: frameworks' own code", () => {
   for (const framework of ["torchtune", "litgpt"])
     it(`${framework} allocates what its own loop does`, async () => {
-      const rows = rowsOf(framework);
+      const rows = rowsOf<Row>(__dirname, `${framework}.jsonl`);
       const errors = await Promise.all(
         rows.map(async ({ id, config, allocated }) => {
           const run = await runOf(config);

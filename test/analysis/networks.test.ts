@@ -3,9 +3,8 @@
  * storages were followed (`capture/truth/network_receipts.py`). Peaks are equal to the byte.
  */
 import { strict as assert } from "node:assert";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { createAnalyzer } from "../../src/analysis";
+import { rowsOf } from "../rows";
 import { memoryRuntime, uri } from "./memory-runtime";
 
 interface Row {
@@ -15,10 +14,7 @@ interface Row {
   readonly allocated: number;
 }
 
-const ROWS = readFileSync(join(__dirname, "networks.jsonl"), "utf8")
-  .trim()
-  .split("\n")
-  .map((line) => JSON.parse(line) as Row);
+const ROWS = rowsOf<Row>(__dirname, "networks.jsonl");
 
 async function runOf(script: string, name = "train.py") {
   const analyzer = createAnalyzer(memoryRuntime({ [name]: script }));

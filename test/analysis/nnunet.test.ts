@@ -3,29 +3,9 @@ import { strict as assert } from "node:assert";
 import { editsFor } from "../../src/analysis/levers/edits";
 import { resolveRun } from "../../src/analysis/resolve";
 import { estimate } from "../../src/core/estimate";
+import { ARCHITECTURE } from "./nnunet-plans";
 import { gatherFiles, resolveFiles } from "./resolve-run";
 
-const ARCHITECTURE = {
-  network_class_name: "dynamic_network_architectures.architectures.unet.PlainConvUNet",
-  arch_kwargs: {
-    n_stages: 3,
-    features_per_stage: [8, 16, 32],
-    conv_op: "torch.nn.modules.conv.Conv3d",
-    kernel_sizes: [
-      [1, 3, 3],
-      [3, 3, 3],
-      [3, 3, 3],
-    ],
-    strides: [
-      [1, 1, 1],
-      [1, 2, 2],
-      [2, 2, 2],
-    ],
-    n_conv_per_stage: [2, 2, 2],
-    n_conv_per_stage_decoder: [2, 2],
-    conv_bias: true,
-  },
-};
 const FULL = {
   batch_size: 3,
   patch_size: [16, 32, 32],

@@ -9,6 +9,7 @@ import { createAnalyzer } from "../../src/analysis";
 import { NEWEST } from "../../src/analysis/versions";
 import { earlierGraphs } from "../../src/core/graph/earlier";
 import { graphsOf } from "../core/receipts/case";
+import { rowsOf } from "../rows";
 import { memoryRuntime, uri } from "./memory-runtime";
 
 interface Row {
@@ -19,10 +20,7 @@ interface Row {
   readonly allocated: number;
 }
 
-const ROWS = readFileSync(join(__dirname, "releases.jsonl"), "utf8")
-  .trim()
-  .split("\n")
-  .map((line) => JSON.parse(line) as Row);
+const ROWS = rowsOf<Row>(__dirname, "releases.jsonl");
 
 /** Where the peaks differ, and by how much at most. */
 const APART: Readonly<Record<string, number>> = {

@@ -4,9 +4,10 @@
  * numbers that the host counts (`num_items_in_batch`).
  */
 import { strict as assert } from "node:assert";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { createAnalyzer } from "../../src/analysis";
+import { rowsOf } from "../rows";
 import { memoryRuntime, uri } from "./memory-runtime";
 
 interface RunScript {
@@ -20,8 +21,7 @@ const FOLDER = join(__dirname, "scripts");
 const TOLERANCE = 1e-4;
 
 function scripts(file: string): readonly RunScript[] {
-  const lines = readFileSync(join(FOLDER, file), "utf8").split("\n");
-  return lines.filter((line) => line !== "").map((line) => JSON.parse(line) as RunScript);
+  return rowsOf(FOLDER, file);
 }
 
 describe("analysis: scripts that the Trainer ran", () => {

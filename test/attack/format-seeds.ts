@@ -1,4 +1,5 @@
 /** Further whole runs: those of `seeds.ts` and of plans' promises, and one of every format that neither has. */
+import { ARCHITECTURE } from "../analysis/nnunet-plans";
 import { LLAMA, WHOLE_RUNS } from "../analysis/whole-runs";
 import { SEEDS, type Seed } from "./seeds";
 
@@ -13,27 +14,7 @@ const PLANS = {
       patch_size: [16, 32, 32],
       normalization_schemes: ["ZScoreNormalization"],
       batch_dice: false,
-      architecture: {
-        network_class_name: "dynamic_network_architectures.architectures.unet.PlainConvUNet",
-        arch_kwargs: {
-          n_stages: 3,
-          features_per_stage: [8, 16, 32],
-          conv_op: "torch.nn.modules.conv.Conv3d",
-          kernel_sizes: [
-            [1, 3, 3],
-            [3, 3, 3],
-            [3, 3, 3],
-          ],
-          strides: [
-            [1, 1, 1],
-            [1, 2, 2],
-            [2, 2, 2],
-          ],
-          n_conv_per_stage: [2, 2, 2],
-          n_conv_per_stage_decoder: [2, 2],
-          conv_bias: true,
-        },
-      },
+      architecture: ARCHITECTURE,
     },
   },
 };

@@ -1,11 +1,10 @@
 /** `torch.compile`: what the partitioner keeps and inductor allocates, against the code it generates (capture/truth/compiled.py). */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { estimate } from "../../src/core/estimate";
 import type { Estimate } from "../../src/core/report/estimate";
 import { simulate } from "../../src/core/simulate";
 import type { AdapterSpec, TrainingRun } from "../../src/core/training/run";
+import { rowsOf } from "../rows";
 import { graphsOf } from "./receipts/case";
 import { causalRun, loraSpec } from "./runs";
 
@@ -26,10 +25,7 @@ interface Receipt {
   readonly truth: { readonly saved: number; readonly forward: number; readonly backward: number };
 }
 
-const RECEIPTS = readFileSync(join(__dirname, "compiled", "generated.jsonl"), "utf8")
-  .trim()
-  .split("\n")
-  .map((line) => JSON.parse(line) as Receipt);
+const RECEIPTS = rowsOf<Receipt>(__dirname, "compiled", "generated.jsonl");
 
 function adapterOf(lora: Receipt["case"]["lora"]): AdapterSpec | null {
   if (lora === undefined) return null;

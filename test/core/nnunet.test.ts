@@ -3,12 +3,11 @@
  * losses on fake CUDA tensors.
  */
 import { strict as assert } from "node:assert";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { NNUNET, nnunetGraphs } from "../../src/core/networks/nnunet";
 import { simulate } from "../../src/core/simulate";
 import type { ModelConfig, TrainingRun } from "../../src/core/training/run";
 import { english } from "../english";
+import { rowsOf } from "../rows";
 import { causalRun } from "./runs";
 
 interface Case {
@@ -52,8 +51,8 @@ function runOf(c: Case): TrainingRun {
 }
 
 describe("networks of nnU-Net", () => {
-  const lines = readFileSync(join(__dirname, "nnunet.jsonl"), "utf8").trim().split("\n");
-  for (const { case: c, truth } of lines.map((line) => JSON.parse(line) as { case: Case; truth: number })) {
+  const rows = rowsOf<{ case: Case; truth: number }>(__dirname, "nnunet.jsonl");
+  for (const { case: c, truth } of rows) {
     it(`${c.id}: ${c.network}`, () => {
       const graphs = nnunetGraphs(configOf(c));
       assert.ok(graphs);
@@ -64,8 +63,7 @@ describe("networks of nnU-Net", () => {
   }
 
   it("plans whose lists do not go together make no network", () => {
-    const [line = ""] = lines;
-    const { case: c } = JSON.parse(line) as { case: Case };
+    const { case: c } = rows[0]!;
     assert.equal(nnunetGraphs({ ...configOf(c), patch_size: [8] }), null);
     assert.equal(nnunetGraphs({ ...configOf(c), network_class_name: "MyNet" }), null);
     assert.equal(

@@ -3,11 +3,10 @@
  * the Trainer's own evaluation loop on fake CUDA tensors. Allocated peaks agree to the byte.
  */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import path from "node:path";
 import { simulate } from "../../src/core/simulate";
 import type { EvaluationSpec, TrainingRun } from "../../src/core/training/run";
 import { english } from "../english";
+import { rowsOf } from "../rows";
 import { type Case, graphsOf, type Receipt, runOf } from "./receipts/case";
 
 interface PhaseCase extends Case {
@@ -39,10 +38,7 @@ interface PhaseReceipt extends Receipt {
 }
 
 function receipts(name: string): PhaseReceipt[] {
-  return readFileSync(path.join(__dirname, "phases", `${name}.jsonl`), "utf8")
-    .split("\n")
-    .filter((line) => line !== "")
-    .map((line) => JSON.parse(line) as PhaseReceipt);
+  return rowsOf(__dirname, "phases", `${name}.jsonl`);
 }
 
 function evaluatingRun(c: PhaseCase): TrainingRun {

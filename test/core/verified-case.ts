@@ -1,12 +1,12 @@
 /** Cases of `capture/truth/verify.py` and `capture/truth/media_receipts.py` as runs: what they say and the peak PyTorch allocated. */
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
-import path from "node:path";
+import { readdirSync } from "node:fs";
 import type { DType } from "../../src/core/engine/dtype";
 import { NotModelled } from "../../src/core/engine/not-modelled";
 import { simulate } from "../../src/core/simulate";
 import type { Part } from "../../src/core/training/parts";
 import type { TrainingRun } from "../../src/core/training/run";
+import { rowsOf } from "../rows";
 import { graphsOf } from "./receipts/case";
 import { causalRun, loraSpec } from "./runs";
 
@@ -80,8 +80,7 @@ interface Verified {
 /** One test a line of the folder's files: allocated peaks agree to the byte, and what PyTorch refuses has none. */
 export function agrees(folder: string): void {
   for (const file of readdirSync(folder).filter((name) => name.endsWith(".jsonl"))) {
-    const lines = readFileSync(path.join(folder, file), "utf8").trim().split("\n");
-    for (const { case: c, truth, error } of lines.map((line) => JSON.parse(line) as Verified)) {
+    for (const { case: c, truth, error } of rowsOf<Verified>(folder, file)) {
       if (error !== undefined) {
         it(`${c.id}: ${error}`, () => {
           assert.throws(

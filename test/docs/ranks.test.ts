@@ -5,6 +5,7 @@ import path from "node:path";
 import { simulate } from "../../src/core/simulate";
 import { graphsOf } from "../core/receipts/case";
 import { runOf, type ZeroCase } from "../core/zero/case";
+import { rowsOf } from "../rows";
 
 const ROOT = path.join(__dirname, "..", "..");
 const PAGE = path.join(ROOT, "docs", "verification.md");
@@ -16,14 +17,12 @@ interface Row {
 }
 
 function rows(): Row[] {
-  const lines = readFileSync(path.join(ROOT, "test", "core", "zero", "receipts.jsonl"), "utf8")
-    .trim()
-    .split("\n");
-  return lines.map((line) => {
-    const { case: c, peak } = JSON.parse(line) as { case: ZeroCase; peak: number };
-    const result = simulate(runOf(c), graphsOf(c.model.model_type));
-    return { case: c, error: result.ok ? Math.abs(result.simulation.ledger.peak / peak - 1) : 1 };
-  });
+  return rowsOf<{ case: ZeroCase; peak: number }>(ROOT, "test", "core", "zero", "receipts.jsonl").map(
+    ({ case: c, peak }) => {
+      const result = simulate(runOf(c), graphsOf(c.model.model_type));
+      return { case: c, error: result.ok ? Math.abs(result.simulation.ledger.peak / peak - 1) : 1 };
+    },
+  );
 }
 
 const percent = (value: number): string => (value < 0.00005 ? "0" : `${(100 * value).toFixed(2)}%`);

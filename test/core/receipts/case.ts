@@ -13,6 +13,7 @@ import {
 } from "../../../src/core/training/adapters/peft-targets";
 import type { AdapterSpec, Float8Recipe, FsdpSpec, LoopSpec, TrainingRun } from "../../../src/core/training/run";
 import type { TrainedSpec } from "../../../src/core/training/specs/trained";
+import { rowsOf } from "../../rows";
 import { causalRun } from "../runs";
 
 /** An adapter in the words of its config class. */
@@ -125,11 +126,7 @@ const ROOT = path.resolve(__dirname, "../../..");
 
 /** All receipts of one family, or of one kind of ways to train (`ways/…`). */
 export function receiptsOf(file: string): Receipt[] {
-  const text = readFileSync(path.join(__dirname, `${file}.jsonl`), "utf8");
-  return text
-    .split("\n")
-    .filter((line) => line !== "")
-    .map((line) => JSON.parse(line) as Receipt);
+  return rowsOf(__dirname, `${file}.jsonl`);
 }
 
 /** Families with receipts and graphs. */

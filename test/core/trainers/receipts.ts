@@ -4,6 +4,7 @@ import path from "node:path";
 import { trainerGraphs } from "../../../src/core/graph/stored";
 import type { FamilyGraphs, TrainerGraph } from "../../../src/core/graph/types";
 import type { TrainerKind, TrainingRun } from "../../../src/core/training/run";
+import { rowsOf } from "../../rows";
 import { graphsOf, type Case as PlainCase, runOf, tableOf } from "../receipts/case";
 
 /** One drawn run, in the words of the reference. */
@@ -71,11 +72,7 @@ export function kinds(): (readonly [losses: string, kind: string])[] {
 }
 
 export function receiptsOf(losses: string, kind: string): Receipt[] {
-  const text = readFileSync(path.join(__dirname, losses, `${kind}.jsonl`), "utf8");
-  return text
-    .split("\n")
-    .filter((line) => line !== "")
-    .map((line) => JSON.parse(line) as Receipt);
+  return rowsOf(__dirname, losses, `${kind}.jsonl`);
 }
 
 /** The run a case describes. */

@@ -1,8 +1,7 @@
 /** Ranks of DeepSpeed's own engine (`capture/truth/deepspeed.py`): allocated peaks agree within a few KiB. */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import path from "node:path";
 import { simulate } from "../../../src/core/simulate";
+import { rowsOf } from "../../rows";
 import { graphsOf } from "../receipts/case";
 import { runOf, type ZeroCase } from "./case";
 
@@ -15,12 +14,10 @@ interface Receipt {
 const SCALARS = 64 * 1024;
 
 /** Stages with what a trainer sets; DeepSpeed's other options (`capture/truth/deepspeed_options.py`). */
-const lines = ["receipts.jsonl", "options.jsonl"].flatMap((name) =>
-  readFileSync(path.join(__dirname, name), "utf8").trim().split("\n"),
-);
+const receipts = ["receipts.jsonl", "options.jsonl"].flatMap((name) => rowsOf<Receipt>(__dirname, name));
 
 describe("ranks of DeepSpeed's own engine", () => {
-  for (const { case: c, peak } of lines.map((line) => JSON.parse(line) as Receipt)) {
+  for (const { case: c, peak } of receipts) {
     const { world, precision, config } = c.zero;
     it(`${c.id}: stage ${config["stage"]} on ${world} in ${precision}`, () => {
       const result = simulate(runOf(c), graphsOf(c.model.model_type));

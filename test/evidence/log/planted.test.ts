@@ -11,6 +11,7 @@ import { type Allocation, allocationsLike } from "../../../src/core/matching/all
 import { type Simulation, simulate } from "../../../src/core/simulate";
 import { failuresIn } from "../../../src/evidence/log/failures";
 import { type Case, graphsOf, runOf } from "../../core/receipts/case";
+import { rowsOf } from "../../rows";
 import { unallocated } from "./wordings";
 
 interface Planted {
@@ -21,10 +22,7 @@ interface Planted {
   readonly frames: readonly (readonly [file: string, line: number, name: string, code: string])[];
 }
 
-const rows: Planted[] = readFileSync(join(__dirname, "planted.jsonl"), "utf8")
-  .split("\n")
-  .filter((line) => line !== "")
-  .map((line) => JSON.parse(line));
+const rows = rowsOf<Planted>(__dirname, "planted.jsonl");
 
 /** As the allocator prints sizes (c10/core/Allocator.h, format_size). */
 function printedBytes(bytes: number): string {
