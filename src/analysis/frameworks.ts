@@ -43,8 +43,11 @@ type Flavours = Readonly<Record<string, Flavour>>;
 export interface Framework {
   /** Name to show. */
   readonly name: string;
-  /** The Hugging Face Trainer carries its runs out: its defaults fill what they leave open. */
-  readonly trainer?: "plain" | "trl" | "within";
+  /**
+   * The Hugging Face Trainer carries its runs out: its defaults fill what they leave open. `plain`: the Trainer itself; `named`: one of
+   * several trainers on top of it, which the class or the command that is called names; `within`: one that the framework makes.
+   */
+  readonly trainer?: "plain" | "named" | "within";
   /** Its files are settings that other files' runs use, named by them: of DeepSpeed's engine, or of Accelerate's launcher. */
   readonly part?: "engine" | "launcher";
   /** Why its runs are read only. */
@@ -118,8 +121,8 @@ export interface Framework {
 
   /** Preference trainers whose loss is captured, by its names for them. */
   readonly flavours?: Flavours;
-  /** They run TRL's losses, or losses of its own that TRL's stand for. */
-  readonly losses?: "trl" | "trl-stands";
+  /** They run the same losses as TRL's trainers, or losses of its own that TRL's stand for. */
+  readonly losses?: "same" | "alike";
   /** Their losses were recorded of its own code. */
   readonly recorded?: LossSource;
   /** What its one trainer of reinforcement learning is called, which settings tell, no name. */
@@ -171,11 +174,11 @@ const ROWS: Readonly<Record<SchemaId, Framework>> = {
   },
   trl: {
     name: "TRL",
-    trainer: "trl",
+    trainer: "named",
     contextRotation: "allgather",
     packs: () => "by-kernel",
     offloadsAll: "once",
-    losses: "trl",
+    losses: "same",
     trlDefaults: true,
     flavours: table({
       ...OF_TRL,
@@ -206,7 +209,7 @@ const ROWS: Readonly<Record<SchemaId, Framework>> = {
     // axolotl/loaders/model.py (`_set_device_map_config`)
     loadsOnDevice: true,
     // axolotl/core/builders/rl.py (0.19)
-    losses: "trl",
+    losses: "same",
     trlDefaults: true,
     flavours: table({ ...OF_TRL, ipo: { kind: "dpo", loss: "ipo" }, simpo: SIMPO, gdpo: { kind: "grpo" } }),
     // axolotl/core/trainers/grpo/__init__.py
@@ -253,7 +256,7 @@ const ROWS: Readonly<Record<SchemaId, Framework>> = {
     loadsOnDevice: true,
     splitsNames: true,
     // swift/arguments/rlhf_args.py (4.6)
-    losses: "trl-stands",
+    losses: "alike",
     flavours: table({ ...OF_TRL, simpo: SIMPO, rm: { kind: "reward" } }),
   },
   torchtune: {

@@ -168,11 +168,11 @@ function ofComparing(libraries: Versions): LossSource {
 /** Where the losses of a document's trainer are; null where none but the model's own runs. */
 export function lossesOf(inputs: Document, settings: Settings, libraries: Versions): LossSource | null {
   const { trainer, losses, recorded, reinforces, name } = frameworkOf(inputs.format);
-  if (trainer === "trl") return ofTrlItself(trainerOf(inputs, settings), settings, libraries);
+  if (trainer === "named") return ofTrlItself(trainerOf(inputs, settings), settings, libraries);
   const stage = reinforces === undefined ? stageOf(settings) : trainerOf(inputs, settings);
   if (stage === undefined || (reinforces !== undefined && stage !== reinforces)) return null;
   if (recorded !== undefined || losses === undefined) return recorded ?? null;
-  return { ...ofTrl(stage, libraries), ...(losses === "trl-stands" ? { standsFor: name } : {}) };
+  return { ...ofTrl(stage, libraries), ...(losses === "alike" ? { standsFor: name } : {}) };
 }
 
 /** Where the losses of TRL's own trainers are. */
@@ -192,12 +192,12 @@ export function trainerOf(inputs: Document, settings: Settings): string {
   const stage = stageOf(settings);
   if (stage !== undefined) return stage;
   const framework = frameworkOf(inputs.format);
-  const called = framework.trainer === "trl" ? calledTrainer(inputs) : undefined;
+  const called = framework.trainer === "named" ? calledTrainer(inputs) : undefined;
   if (called !== undefined) return called;
   if (framework.reinforces !== undefined)
     return REINFORCES.some((name) => settings.find(name) !== undefined) ? framework.reinforces : "trainer";
   if (settings.find("reward_model") !== undefined) return "ppo";
-  if (framework.trainer !== "trl") return "trainer";
+  if (framework.trainer !== "named") return "trainer";
   const root = inputs.main.config?.parsed.root;
   const written = root?.kind === "map" ? root.entries.map((entry) => entry.key) : [];
   const keys = new Set([...inputs.main.read.settings.map((setting) => setting.key), ...written]);

@@ -56,7 +56,7 @@ export class Facts {
   readonly framework: Framework;
   /** The trainer is Hugging Face's (TrainingArguments or TRL). */
   readonly trainer: boolean;
-  readonly trl: boolean;
+  readonly namedTrainer: boolean;
 
   constructor(
     readonly inputs: RunInputs,
@@ -67,8 +67,8 @@ export class Facts {
     this.settings = resolution.settings;
     this.run = resolution.run;
     this.framework = frameworkOf(inputs.format);
-    this.trl = this.framework.trainer === "trl";
-    this.trainer = this.trl || this.framework.trainer === "plain";
+    this.namedTrainer = this.framework.trainer === "named";
+    this.trainer = this.namedTrainer || this.framework.trainer === "plain";
   }
 
   /** Statement of a name in the run's own document. */

@@ -81,7 +81,7 @@ export function quantizationOf(
 ): QuantizationSpec | null {
   const stated = c.settings.find("quantization");
   // TRL computes in the dtype the model is loaded in.
-  const standard = c.trl ? loadDtype : "bfloat16";
+  const standard = c.namedTrainer ? loadDtype : "bfloat16";
   const compute = DTYPES[c.settings.string("quantization_compute_dtype") ?? ""] ?? standard;
   const old = {
     ...(holds("bitsandbytes<0.43.2", c.libraries) ? { keepsInputs: true } : {}),
@@ -145,7 +145,7 @@ const PREPARES: Readonly<Record<string, string | null>> = table({
 });
 
 function preparesForKbit(c: ResolveContext, trainer: string): boolean {
-  const until = c.trl ? PREPARES[trainer] : undefined;
+  const until = c.namedTrainer ? PREPARES[trainer] : undefined;
   return until === null || (until !== undefined && holds(until, c.libraries));
 }
 
@@ -286,7 +286,7 @@ function without(names: readonly string[], targets: readonly string[] | string):
 
 /** Not what Unsloth has put on the model: it stays in float32 (unsloth_zoo/training_utils.py, prepare_model_for_training). */
 function castsAdapters(c: ResolveContext, quantization: QuantizationSpec | null): boolean {
-  if (!c.trl || c.settings.boolean("use_unsloth") === true) return false;
+  if (!c.namedTrainer || c.settings.boolean("use_unsloth") === true) return false;
   return inFourBits(quantization) || quantization?.type === "int8";
 }
 

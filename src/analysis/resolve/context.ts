@@ -15,8 +15,8 @@ export class ResolveContext {
   readonly ownLoop: boolean;
   /** Whether the Hugging Face Trainer carries the run out, or a script's own loop in its place. */
   readonly trains: boolean;
-  /** Whether the document is a TRL config. */
-  readonly trl: boolean;
+  /** Whether the class or the command that is called names the trainer, with a config class of its own. */
+  readonly namedTrainer: boolean;
   readonly framework: Framework;
   readonly settings: Settings;
   /** The captured losses that are the run's, or stand for them; null: the plain Trainer's own. */
@@ -39,7 +39,7 @@ export class ResolveContext {
     this.losses = lossesOf(inputs, this.settings, this.libraries);
     this.ownLoop = this.settings.boolean("own_loop") === true;
     this.trains = this.ownLoop || this.framework.trainer !== undefined;
-    this.trl = this.framework.trainer === "trl";
+    this.namedTrainer = this.framework.trainer === "named";
   }
 
   /** Records a decided value. */

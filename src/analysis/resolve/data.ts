@@ -186,7 +186,7 @@ function limitOf(c: ResolveContext, config: ModelConfig, settled: boolean): numb
     return strongest.value;
   }
   const unlimited = c.settings.open("sequence_length");
-  if (c.trl && unlimited === undefined) {
+  if (c.namedTrainer && unlimited === undefined) {
     const standard = Number(c.ofTrainer("sequence_length") ?? TRL_LENGTH);
     c.put("sequence_length", Math.min(standard, limit), "default", "max_length", null);
     if (settled) return Math.min(standard, limit);

@@ -35,7 +35,7 @@ function namesMetric(c: ResolveContext): boolean {
 
 /** What stays of each batch besides the loss. */
 function keptOf(c: ResolveContext): EvaluationSpec["keeps"] {
-  if (c.settings.boolean("prediction_loss_only") === true || c.trl) return "loss";
+  if (c.settings.boolean("prediction_loss_only") === true || c.namedTrainer) return "loss";
   // LLaMA-Factory's accuracy takes the most likely token of each position (train/sft/metric.py, eval_logit_processor).
   if (c.settings.boolean("compute_accuracy") === true) return "argmax";
   const { text, config } = c.inputs.main;

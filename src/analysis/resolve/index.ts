@@ -133,7 +133,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           checkpointing:
             spec?.kind === "ppo"
               ? null
-              : checkpointing !== null && c.trl && adapter !== null && parallel.deepspeed?.zeroStage === 3
+              : checkpointing !== null && c.namedTrainer && adapter !== null && parallel.deepspeed?.zeroStage === 3
                 ? { ...checkpointing, useReentrant: true }
                 : checkpointing,
           ...(recomputesModules(c, attention) ? { recomputesModules: true } : {}),

@@ -33,10 +33,10 @@ function loftqOf({ settings }: ResolveContext): Pick<InitializationSpec, "bits" 
  * model it is given by name onto the device, if there is one process (trl/trainer/utils.py, create_model_from_path).
  */
 function loadsOnDevice(c: ResolveContext): boolean {
-  const { settings, framework, trl } = c;
+  const { settings, framework, namedTrainer } = c;
   if (framework.loadsOnDevice === true) return true;
   const map = settings.find("device_map");
   if (map !== undefined) return map.value !== null && map.value !== "cpu";
   const processes = settings.number("world_size") ?? c.choice.deviceCount ?? 1;
-  return trl && processes === 1 && !settings.find("model")?.key.startsWith("load.");
+  return namedTrainer && processes === 1 && !settings.find("model")?.key.startsWith("load.");
 }

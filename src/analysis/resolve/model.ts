@@ -202,7 +202,7 @@ export function taskOf(c: ResolveContext, config: ModelConfig): Task {
   // Pretrained encoders are mostly trained further for something else.
   if (published !== undefined && published !== "masked-lm") return published;
   const task = published ?? likeliest(c, String(config["model_type"]));
-  if (!c.trl && model?.kind === "found") c.suppose(say("assume.task", { task }), "task");
+  if (!c.namedTrainer && model?.kind === "found") c.suppose(say("assume.task", { task }), "task");
   return task;
 }
 

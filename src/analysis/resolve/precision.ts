@@ -38,7 +38,7 @@ export function precisionOf(c: ResolveContext): "bfloat16" | "float16" | null {
     return "float16";
   }
   // `bf16 = not fp16` where it is null (trl/trainer/base_config.py).
-  if (c.trl && bf16 === undefined && !on(fp16) && c.ofTrainer("bf16") !== false) {
+  if (c.namedTrainer && bf16 === undefined && !on(fp16) && c.ofTrainer("bf16") !== false) {
     c.put("compute_dtype", "bf16", "default", "bf16", null);
     return "bfloat16";
   }
@@ -104,7 +104,7 @@ export function loadDtypeOf(c: ResolveContext, config: ModelConfig): DType {
   }
   const open = c.settings.open("load_dtype");
   if (open?.auto) return dtypeOfCheckpoint(c, config, open);
-  if (c.trl && holds("trl>=0.27", c.libraries)) {
+  if (c.namedTrainer && holds("trl>=0.27", c.libraries)) {
     c.put("load_dtype", "float32", "default", "dtype", null);
     return "float32";
   }

@@ -103,7 +103,7 @@ export function trainerSpecOf(
   adapted: boolean,
   batch: Batch,
 ): TrainerSpec | null {
-  if (c.trl && trainer === "sft") return sftSpec(c, sequenceLength);
+  if (c.namedTrainer && trainer === "sft") return sftSpec(c, sequenceLength);
   const flavour = c.framework.flavours?.[trainer];
   if (c.losses === null || flavour === undefined) return null;
   const { standsFor, forLiger, release, kernels } = c.losses;

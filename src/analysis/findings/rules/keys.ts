@@ -40,19 +40,19 @@ const CONDITIONAL: readonly Conditional[] = [
   },
   {
     names: ["lora_rank", "lora_target_modules"],
-    reads: (facts) => !facts.trl || facts.isTrue("use_peft") || facts.run?.adapter !== null,
+    reads: (facts) => !facts.namedTrainer || facts.isTrue("use_peft") || facts.run?.adapter !== null,
     why: () => say("ignored.peft"),
     severity: "warning",
     fixes: () => [set("fix.use-peft", {}, false, [{ name: "use_peft", value: true }])],
   },
   {
     names: ["bnb_4bit_quant_type", "double_quantization", "bnb_4bit_quant_storage"],
-    reads: (facts) => !facts.trl || facts.isTrue("load_in_4bit"),
+    reads: (facts) => !facts.namedTrainer || facts.isTrue("load_in_4bit"),
     why: () => say("ignored.four-bit"),
   },
   {
     names: ["vllm_gpu_memory_utilization", "vllm_mode", "vllm_enable_sleep_mode"],
-    reads: (facts) => !facts.trl || facts.isTrue("use_vllm"),
+    reads: (facts) => !facts.namedTrainer || facts.isTrue("use_vllm"),
     why: () => say("ignored.vllm"),
   },
   {

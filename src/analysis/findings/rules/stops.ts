@@ -49,7 +49,8 @@ export const STOP_RULES: readonly Rule[] = [
       const at = facts.own("padding_free");
       const length = facts.own("sequence_length");
       const cut = length === undefined || length.value !== null;
-      const sft = facts.trl && facts.resolution.trainer === "sft" && holds("trl>=1.16", facts.resolution.libraries);
+      const sft =
+        facts.namedTrainer && facts.resolution.trainer === "sft" && holds("trl>=1.16", facts.resolution.libraries);
       return hit(at, sft && at?.value === true && cut && !facts.isTrue("packing"), { related: [length] });
     },
   },
@@ -66,7 +67,7 @@ export const STOP_RULES: readonly Rule[] = [
     check: (facts) => {
       const at = facts.own("sequence_length");
       const none = at?.value === null && !at.auto && !at.unknown;
-      return hit(at, facts.trl && none && facts.isTrue("packing") && facts.resolution.trainer === "sft", {
+      return hit(at, facts.namedTrainer && none && facts.isTrue("packing") && facts.resolution.trainer === "sft", {
         related: [facts.own("packing")],
       });
     },
@@ -87,7 +88,7 @@ export const STOP_RULES: readonly Rule[] = [
       const reached = Array.isArray(targets) && targets.includes("lm_head");
       const version = facts.resolution.libraries.trl;
       const refuses =
-        facts.trl && OWN_HEAD.has(facts.resolution.trainer) && holds("trl>=1.16", facts.resolution.libraries);
+        facts.namedTrainer && OWN_HEAD.has(facts.resolution.trainer) && holds("trl>=1.16", facts.resolution.libraries);
       return hit(at, refuses && reached, { args: { version } });
     },
   },

@@ -20,7 +20,7 @@ export const TRL_RULES: readonly Rule[] = [
     example: { trl: "max_length: null" },
     check: (facts) => {
       const at = facts.own("sequence_length");
-      return hit(at, facts.trl && at?.value === null && !at.auto && !at.unknown, {
+      return hit(at, facts.namedTrainer && at?.value === null && !at.auto && !at.unknown, {
         args: { length: facts.run?.sequenceLength ?? "?" },
       });
     },
@@ -39,7 +39,7 @@ export const TRL_RULES: readonly Rule[] = [
         [facts.own("load_in_4bit"), facts.own("load_in_8bit")].find((setting) => setting?.value === true) ??
         facts.pin("quantization");
       return hit(at, facts.run !== null && facts.run.quantization !== null && facts.run.adapter === null, {
-        fixes: facts.trl ? [set("fix.use-peft", {}, false, [{ name: "use_peft", value: true }])] : [],
+        fixes: facts.namedTrainer ? [set("fix.use-peft", {}, false, [{ name: "use_peft", value: true }])] : [],
       });
     },
   },
@@ -149,7 +149,7 @@ export const TRL_RULES: readonly Rule[] = [
     zh: "每次生成 {completions} 个补全，不是 num_generations {generations} 的整数倍。",
     example: { trl: "num_generations: 7\nper_device_train_batch_size: 8", pins: "device: { name: 24GB, count: 1 }" },
     check: (facts) => {
-      if (!facts.trl) return [];
+      if (!facts.namedTrainer) return [];
       const at = facts.own("num_generations");
       const generations = facts.settings.number("num_generations");
       const micro = facts.settings.number("micro_batch_size") ?? 8;
@@ -219,7 +219,7 @@ export const TRL_RULES: readonly Rule[] = [
       const at = facts.own("fused_loss");
       return hit(
         at,
-        facts.trl &&
+        facts.namedTrainer &&
           at?.value === true &&
           facts.pinned("trl") !== undefined &&
           holds("trl>=1.15", facts.resolution.libraries),

@@ -35,7 +35,10 @@ export const TRAINER_EVALUATION_RULES: readonly Rule[] = [
       const on = at !== undefined && at.value !== "no" && at.value !== false;
       return hit(
         at,
-        on && !facts.trl && facts.own("eval_accumulation_steps") === undefined && !facts.isTrue("prediction_loss_only"),
+        on &&
+          !facts.namedTrainer &&
+          facts.own("eval_accumulation_steps") === undefined &&
+          !facts.isTrue("prediction_loss_only"),
       );
     },
   },
