@@ -26,7 +26,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "src/words",
   ],
   "src/cli": ["src/analysis", "src/core", "src/evidence", "src/host", "src/formats", "src/terms", "src/words"],
-  "src/mcp": ["src/analysis", "src/core", "src/host"],
+  "src/mcp": ["src/analysis", "src/core", "src/host", "src/terms"],
   "src/web": ["src/server", "src/analysis", "src/core"],
   "src/extension": ["src/server", "src/core", "src/evidence", "src/host", "src/terms", "src/words"],
   "webview-ui": ["src/core", "src/evidence", "src/server", "src/terms", "src/words"],
