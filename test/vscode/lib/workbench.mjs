@@ -52,8 +52,8 @@ export class Workbench {
     await row.click();
   }
 
-  /** Types into the quick input that a key opens, and takes what begins with the text's last part. */
-  async quick(key, text) {
+  /** Types into the quick input that a key opens, and takes what begins with `row`. */
+  async quick(key, text, row = text) {
     const input = this.page.locator(QUICK_INPUT);
     await eventually("the quick input", async () => {
       await this.page.keyboard.press(key);
@@ -63,7 +63,7 @@ export class Workbench {
       );
     });
     await input.fill(key === "F1" ? `>${text}` : text);
-    await this.pickRow(text.split("/").at(-1));
+    await this.pickRow(row);
   }
 
   /** Runs a command by its title. */
@@ -71,9 +71,13 @@ export class Workbench {
     return this.quick("F1", title);
   }
 
-  /** Opens a file of the workspace by its path. */
+  /**
+   * Opens a file of the workspace by its path. A row is called `train.yaml folder`: what was opened before stands in the list
+   * until what was typed is found, and may have the same name in another folder.
+   */
   async openFile(path) {
-    await this.quick("Control+p", path);
+    const parts = path.split("/");
+    await this.quick("Control+p", path, [parts.at(-1), parts.slice(0, -1).join("/")].join(" ").trimEnd());
     await this.page.locator(".editor-group-container.active .monaco-editor .view-line").first().waitFor();
   }
 
