@@ -49,7 +49,7 @@ const PALETTES: Readonly<Record<ThemeKind, Palette>> = {
 /** Size of the picture without and with a curve; hovers are at most 500 pixels wide and scroll from 250 on. */
 const WIDTH = 460;
 const BAR_HEIGHT = 44;
-const CURVE_HEIGHT = 66;
+const CURVE_HEIGHT = 72;
 /** A second line of long values. */
 const SECOND_LINE = 11;
 const BAR = { top: 2, height: 14 } as const;
@@ -135,8 +135,8 @@ function curve(
   { label, points }: NonNullable<HoverPicture["curve"]>,
   colours: Colours,
 ): string[] {
-  const top = BAR_HEIGHT + 16;
-  const height = 30;
+  const top = BAR_HEIGHT + 20;
+  const height = 36;
   const left = leftOf(label);
   const most = Math.max(...points.map(({ bytes }) => bytes));
   const step = stepOf({ label, points });
@@ -145,11 +145,17 @@ function curve(
   const line = points.map(
     ({ bytes }, index) => `${index === 0 ? "M" : "L"}${x(index).toFixed(1)} ${y(bytes).toFixed(1)}`,
   );
+  const over = usableBytes === null || usableBytes > most ? null : y(usableBytes);
+  const sizes = points.map((point, index) => ({
+    x: x(index),
+    y: y(point.bytes),
+    half: widthOf(sizeOf(point), 11) / 2,
+  }));
   const limit =
-    usableBytes === null || usableBytes > most
+    over === null
       ? []
       : [
-          `<path d="M${left} ${y(usableBytes).toFixed(1)}H${WIDTH}" stroke="${colours.bad}" stroke-dasharray="4 3" stroke-width="1"/>`,
+          `<path d="${limitPath(over, left, sizes)}" fill="none" stroke="${colours.bad}" stroke-dasharray="4 3" stroke-width="1"/>`,
         ];
   return [
     ...limit,
@@ -159,6 +165,25 @@ function curve(
       pointOf(point, x(index), y(point.bytes), { foot: top + height + 13, width: step }, colours),
     ),
   ];
+}
+
+/** The limit from left to right, interrupted where the figure of a point stands on it. */
+function limitPath(
+  at: number,
+  left: number,
+  sizes: readonly { readonly x: number; readonly y: number; readonly half: number }[],
+): string {
+  let path = `M${left} ${at.toFixed(1)}`;
+  for (const { x, y, half } of sizes) {
+    if (at > y - 4 || at < y - 18) continue;
+    path += `H${(x - half - 2).toFixed(1)}M${(x + half + 2).toFixed(1)} ${at.toFixed(1)}`;
+  }
+  return `${path}H${WIDTH}`;
+}
+
+/** The figure above a point. */
+function sizeOf({ bytes, fit }: PicturePoint): string {
+  return `${gib(bytes)}${FIT_SIGNS[fit]}`;
 }
 
 const FIT_COLOURS = { fits: "text", unknown: "text", tight: "warn", "does-not-fit": "bad" } as const;
@@ -198,7 +223,7 @@ function pointOf(
   const centred = `${weight}text-anchor="middle"`;
   return [
     `<circle cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="${point.now ? 4 : 2.5}" fill="${fill}"/>`,
-    word(x, Math.round(y) - 7, fill, `${gib(point.bytes)}${FIT_SIGNS[point.fit]}`, centred),
+    word(x, Math.round(y) - 7, fill, sizeOf(point), centred),
     ...valueLines(point.value, width - 4).map((line, row) => word(x, foot + 11 * row, colours.text, line, centred)),
   ];
 }
