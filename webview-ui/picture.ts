@@ -1,4 +1,5 @@
 /** Colours of the page for the exported picture, and drawing it as PNG. */
+import { COMPONENT_KINDS } from "../src/core/report/estimate";
 import { type Palette, PICTURE_WIDTH } from "./model/picture";
 
 /** Reads the theme's colours off the page as `#rrggbb`: what shows a picture may know no variables and no `oklch`. */
@@ -11,11 +12,12 @@ export function paletteOf(root: Element): Palette {
   };
   const background = opaque(computed("var(--vl-background)"), "white");
   const colour = (value: string) => opaque(computed(value), background);
-  const kinds = new Map<string, string>();
-  for (const part of root.querySelectorAll(".bar .part, .chart .layer")) {
-    const kind = [...part.classList].find((name) => name.startsWith("fill-"))?.slice(5);
-    if (kind !== undefined) kinds.set(kind, opaque(getComputedStyle(part).fill, background));
-  }
+  const fills = new Map<string, string>(
+    [...COMPONENT_KINDS, "cache", "context"].map((kind) => {
+      probe.setAttribute("class", `fill-${kind}`);
+      return [kind, opaque(getComputedStyle(probe).fill, background)];
+    }),
+  );
   const quiet = colour("var(--vl-quiet)");
   const palette = {
     background,
@@ -24,7 +26,7 @@ export function paletteOf(root: Element): Palette {
     grid: colour("var(--vl-track)"),
     limit: colour("var(--vl-bad)"),
     area: colour("var(--vl-accent)"),
-    fill: (kind: string) => kinds.get(kind) ?? quiet,
+    fill: (kind: string) => fills.get(kind) ?? quiet,
   };
   probe.remove();
   return palette;

@@ -8,6 +8,8 @@ export interface Arrangement {
   readonly allPlans: boolean;
   /** Cursor of the timeline, 0..1; null when it rests on the peak. */
   readonly cursor: number | null;
+  /** What the timeline is taken apart by. */
+  readonly reading: "part" | "module";
 }
 
 export interface Saved {
@@ -18,7 +20,7 @@ export interface Saved {
   readonly arrangement: Arrangement;
 }
 
-export const ARRANGEMENT: Arrangement = { opened: [], allPlans: false, cursor: null };
+export const ARRANGEMENT: Arrangement = { opened: [], allPlans: false, cursor: null, reading: "part" };
 
 type Unknown = Readonly<Record<string, unknown>>;
 
@@ -28,11 +30,12 @@ function isObject(value: unknown): value is Unknown {
 
 function readArrangement(value: unknown): Arrangement {
   if (!isObject(value)) return ARRANGEMENT;
-  const { opened, allPlans, cursor } = value;
+  const { opened, allPlans, cursor, reading } = value;
   return {
     opened: Array.isArray(opened) ? opened.filter((one) => typeof one === "string") : [],
     allPlans: allPlans === true,
     cursor: typeof cursor === "number" && cursor >= 0 && cursor <= 1 ? cursor : null,
+    reading: reading === "module" ? "module" : "part",
   };
 }
 

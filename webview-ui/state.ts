@@ -106,6 +106,11 @@ export function baseRun(state: State): ReportRun | null {
   return runs.find((run) => run.id === state.runId) ?? runs[0] ?? null;
 }
 
+/** Whether an editor stands beside the page; a page of its own has none to show changes in. */
+export function hasEditor({ page }: State): boolean {
+  return page.kind !== "report" || page.message.editor;
+}
+
 export function isTrying(state: State): boolean {
   return Object.keys(state.set).length > 0;
 }

@@ -125,7 +125,8 @@ export function assembleRun(parts: ReportParts): ReportRun {
             modules: estimate.modules.map((share) => ({ ...share })),
             phases: estimate.phases.map((phase) => ({ ...phase })),
             ...(estimate.cacheBytes === undefined ? {} : { keyValueCacheBytes: estimate.cacheBytes }),
-            timeline: estimate.timeline.map((point) => ({ ...point })),
+            timeline: estimate.timeline.points.map((point) => ({ ...point })),
+            timelineModules: [...estimate.timeline.modules],
           },
     ...(measured === null ? {} : { measured }),
     host: {

@@ -1,37 +1,10 @@
 /** A plan's edits as the lines they change, for a person to read before applying them. */
-import type { ReportEdit } from "../core/report/schema";
 
 /** One changed stretch of a document: zero-based first line, lines before and after. */
 export interface Change {
   readonly line: number;
   readonly before: readonly string[];
   readonly after: readonly string[];
-}
-
-/** Offset of the start of every line, UTF-16. */
-function lineStarts(text: string): number[] {
-  const starts = [0];
-  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
-  return starts;
-}
-
-/** Applies non-overlapping LSP-style edits to a text. */
-export function applyEdits(text: string, edits: readonly ReportEdit[]): string {
-  const starts = lineStarts(text);
-  const offset = (line: number, character: number): number => {
-    const start = starts[line];
-    return start === undefined ? text.length : Math.min(start + character, starts[line + 1] ?? text.length);
-  };
-  const spans = edits
-    .map((edit) => ({
-      start: offset(edit.range.start.line, edit.range.start.character),
-      end: offset(edit.range.end.line, edit.range.end.character),
-      newText: edit.newText,
-    }))
-    // Last first; of two insertions at one place the later one goes in first, so that their order stays.
-    .map((span, order) => ({ ...span, order }))
-    .sort((a, b) => b.start - a.start || b.end - a.end || b.order - a.order);
-  return spans.reduce((result, span) => result.slice(0, span.start) + span.newText + result.slice(span.end), text);
 }
 
 /** Lines that differ between two texts, by their longest common subsequence. */

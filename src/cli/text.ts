@@ -2,8 +2,9 @@
 import type { Locale } from "../analysis/messages";
 import { measuredText } from "../analysis/receipts";
 import { timeSaid } from "../analysis/statement";
+import { withEdits } from "../core/report/apply";
 import type { Report, ReportEdit, ReportFinding, ReportPlan, ReportRun } from "../core/report/schema";
-import { applyEdits, changedLines } from "./changes";
+import { changedLines } from "./changes";
 import { displayPath } from "./paths";
 import { named, type Say, words } from "./words";
 
@@ -190,7 +191,7 @@ function shortChanges(edits: readonly ReportEdit[], pen: Pen): string {
   for (const uri of new Set(edits.map((edit) => edit.uri))) {
     const before = pen.textOf(uri);
     if (before === undefined) continue;
-    const after = applyEdits(
+    const after = withEdits(
       before,
       edits.filter((edit) => edit.uri === uri),
     );
@@ -321,7 +322,7 @@ function diffLines(plan: ReportPlan, pen: Pen): string[] {
   return [...new Set(plan.edits.map((edit) => edit.uri))].flatMap((uri) => {
     const before = pen.textOf(uri);
     if (before === undefined) return [];
-    const after = applyEdits(
+    const after = withEdits(
       before,
       plan.edits.filter((edit) => edit.uri === uri),
     );

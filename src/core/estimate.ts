@@ -174,7 +174,7 @@ function read(
     components,
     modules,
     phases: phasePeaks(ledger, loading),
-    timeline: full ? timelineOf(ledger, fullest === loading ? loading : null) : [],
+    timeline: full ? timelineOf(ledger, fullest === loading ? loading : null) : { points: [], modules: [] },
     host: {
       pinnedBytes: Math.round(host.pinned),
       pageableBytes: Math.round(host.pageable),

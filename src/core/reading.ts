@@ -8,6 +8,7 @@ import {
   type ModuleShare,
   PHASES,
   type Phase,
+  type StepTimeline,
   type TimelinePoint,
 } from "./report/estimate";
 
@@ -57,29 +58,73 @@ export function phasePeaks(ledger: Ledger, loading: Ledger | null): { phase: Pha
 /** Share of the timeline that loading takes where it is the peak. */
 const LOADING_SHARE = 0.25;
 
+/** Modules that the timeline is taken apart by; more could not be told apart. */
+const TIMELINE_MODULES = 7;
+
 /** The second step, after loading where that is the peak. */
-export function timelineOf(ledger: Ledger, loading: Ledger | null): TimelinePoint[] {
-  const step = timeline(ledger, ledger.phaseList.find(({ step }) => step === 2)?.firstEvent ?? 0);
-  if (loading === null) return step;
-  return [
-    ...timeline(loading, 0).map((point) => ({ ...point, at: point.at * LOADING_SHARE })),
-    ...step.map((point) => ({ ...point, at: LOADING_SHARE + point.at * (1 - LOADING_SHARE) })),
-  ];
+export function timelineOf(ledger: Ledger, loading: Ledger | null): StepTimeline {
+  const paths: string[] = [];
+  const step = timeline(ledger, ledger.phaseList.find(({ step }) => step === 2)?.firstEvent ?? 0, paths);
+  if (loading === null) return withLargestModules(step, paths);
+  const before = timeline(loading, 0, paths);
+  return withLargestModules(
+    [
+      ...before.map((point) => ({ ...point, at: point.at * LOADING_SHARE })),
+      ...step.map((point) => ({ ...point, at: LOADING_SHARE + point.at * (1 - LOADING_SHARE) })),
+    ],
+    paths,
+  );
 }
 
-/** The stream from event `start` on, thinned so that every slice keeps its highest point. */
-function timeline(ledger: Ledger, start: number): TimelinePoint[] {
+/** Of all modules those that hold the most at some point. */
+function withLargestModules(points: readonly TimelinePoint[], paths: readonly string[]): StepTimeline {
+  const most = paths.map((_, index) => points.reduce((top, { modules }) => Math.max(top, modules[index] ?? 0), 0));
+  const kept = paths
+    .flatMap((path, index) => (path === "" || most[index] === 0 ? [] : [{ path, index }]))
+    .sort((a, b) => most[b.index]! - most[a.index]!)
+    .slice(0, TIMELINE_MODULES);
+  return {
+    points: points.map((point) => ({ ...point, modules: kept.map(({ index }) => point.modules[index] ?? 0) })),
+    modules: kept.map(({ path }) => path),
+  };
+}
+
+/** Where the timeline looks for a block: the name below layers that repeat (`model.layers.*.mlp`), else three names. */
+function timelineModule(scope: string): string {
+  const names = scope.split(".");
+  const layer = names.findIndex((name) => /^\d+$/.test(name));
+  if (layer < 0) return names.slice(0, 3).join(".");
+  return [...names.slice(0, layer), "*", ...names.slice(layer + 1, layer + 2)].join(".");
+}
+
+/**
+ * The stream from event `start` on, thinned so that every slice keeps its highest point.
+ *
+ * @param paths of modules, in the order of the points' `modules`; those that come up here are added
+ */
+function timeline(ledger: Ledger, start: number, paths: string[]): TimelinePoint[] {
   const { events, bytes, labelIndices, phaseList } = ledger;
   const kinds = ledger.kindsOfLabels(KIND_INDEX);
+  const placeOf = new Map(paths.map((path, place) => [path, place]));
+  const places = ledger.scopesOfLabels((scope) => {
+    const path = timelineModule(scope);
+    const place = placeOf.get(path) ?? paths.push(path) - 1;
+    placeOf.set(path, place);
+    return place;
+  });
   const end = events.length;
   const slice = Math.max(1, Math.ceil((end - start) / TIMELINE_POINTS));
   const points: TimelinePoint[] = [];
   const alive = COMPONENT_KINDS.map(() => 0);
+  const modules = paths.map(() => 0);
   const book = (from: number, to: number): void => {
     for (let k = from; k < to; k++) {
       const event = events[k]!;
-      if (event >= 0) alive[kinds[labelIndices[event]!]!]! += bytes[event]!;
-      else alive[kinds[labelIndices[~event]!]!]! -= bytes[~event]!;
+      const id = event >= 0 ? event : ~event;
+      const size = event >= 0 ? bytes[id]! : -bytes[id]!;
+      const label = labelIndices[id]!;
+      alive[kinds[label]!]! += size;
+      modules[places[label]!]! += size;
     }
   };
   book(0, start);
@@ -105,6 +150,7 @@ function timeline(ledger: Ledger, start: number): TimelinePoint[] {
       phase: phaseList[phase]!.phase,
       allocatedBytes: best,
       alive: alive.slice(),
+      modules: modules.slice(),
     });
     book(bestAt + 1, to);
   }

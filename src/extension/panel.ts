@@ -233,6 +233,7 @@ class Panel {
       follow: this.follow,
       because: result.recognised.because,
       localCards: this.host.localCards !== undefined,
+      editor: true,
     };
   }
 

@@ -1,10 +1,10 @@
 /** Looking at a plan before it is written: a diff of each file it changes, with an Apply button on the diff. */
 import * as vscode from "vscode";
+import { withEdits } from "../core/report/apply";
 import type { ReportEdit } from "../core/report/schema";
 import type { EditsResult } from "../server/protocol";
 import { applyEdits, type Outcome } from "./applyEdits";
 import { labelOf } from "./documents";
-import { edited } from "./editText";
 
 /** Scheme of the texts that a preview compares. */
 export const PREVIEW_SCHEME = "vramlens-preview";
@@ -40,7 +40,7 @@ export class PreviewHost implements vscode.Disposable {
       const isNew = result.create.some((created) => vscode.Uri.parse(created).toString() === target.toString());
       const before = isNew ? this.put(target, "before", "") : target;
       const text = isNew ? "" : (await vscode.workspace.openTextDocument(target)).getText();
-      pairs.push([target, before, this.put(target, "after", edited(text, edits))]);
+      pairs.push([target, before, this.put(target, "after", withEdits(text, edits))]);
     }
     const [first] = pairs;
     if (first === undefined) return { ok: false, message: vscode.l10n.t("Nothing would change.") };

@@ -332,6 +332,8 @@ export type HostToPage =
       readonly because: string;
       /** Whether the cards of this machine can be asked for. */
       readonly localCards: boolean;
+      /** Whether an editor stands beside the page: to follow, to show changes in, with other files to compare with. */
+      readonly editor: boolean;
     }
   | { readonly type: "whatIfResult"; readonly id: number; readonly runId: string; readonly run: ReportRun | null }
   /** Answers to the page's questions of the same name; null when there is nothing to say. */

@@ -5,12 +5,12 @@
  */
 import { createAnalyzer } from "../analysis";
 import type { DocumentAnalysis } from "../analysis/analyzer";
-import type { Runtime } from "../analysis/runtime";
 import { COMMON_SIZES } from "../core/hardware/devices";
 import type { ReportEdit, ReportRun } from "../core/report/schema";
-import type { HostToPage, PageToHost } from "../server/protocol";
-
-const FOLDER = "file:///config";
+import { settleEdits } from "../server/pins";
+import type { HostToPage, PageAction, PageToHost } from "../server/protocol";
+import { localeOf, text } from "../server/text";
+import { edited, FOLDER, filesOf, type Pasted, PINS, uriOf } from "./pasted";
 
 /** Parts of the page around the panel. */
 interface Parts {
@@ -18,6 +18,8 @@ interface Parts {
   readonly device: HTMLInputElement;
   readonly known: HTMLDataListElement;
   readonly text: HTMLTextAreaElement;
+  /** In sight once something is pinned. */
+  readonly pins: HTMLTextAreaElement;
 }
 
 class WebHost {
@@ -25,7 +27,18 @@ class WebHost {
   private runId: string | null = null;
   private pending: ReturnType<typeof setTimeout> | undefined;
   private round = 0;
-  private readonly analyzer = createAnalyzer(this.runtime());
+  /** What the analysis shown was made of. */
+  private analysed: Pasted | undefined;
+  private readonly locale = localeOf(document.documentElement.lang);
+  private readonly analyzer = createAnalyzer({
+    files: filesOf(() => this.pasted()),
+    readModelData: async (path) => {
+      const response = await fetch(`models/${path}`).catch(() => undefined);
+      return response?.ok === true ? response.text() : undefined;
+    },
+    hubCaches: [],
+    workspaceFolders: [FOLDER],
+  });
 
   constructor(private readonly parts: Parts) {
     for (const { name } of COMMON_SIZES) {
@@ -33,7 +46,8 @@ class WebHost {
       option.value = name;
       parts.known.append(option);
     }
-    for (const field of [parts.name, parts.device, parts.text]) field.addEventListener("input", () => this.soon());
+    for (const field of [parts.name, parts.device, parts.text, parts.pins])
+      field.addEventListener("input", () => this.soon());
   }
 
   /** A message of the panel's page. */
@@ -69,18 +83,19 @@ class WebHost {
         }));
         break;
       case "applyPlan":
-      case "previewPlan":
-        this.apply("applyPlan", this.runs().find(({ id }) => id === message.runId)?.plans[message.planIndex]?.edits);
+        void this.apply("applyPlan", () => {
+          const plans = this.runs().find(({ id }) => id === message.runId)?.plans;
+          return plans?.find(({ title }) => title === message.title)?.edits;
+        });
         break;
       case "applyWhatIf":
-      case "previewWhatIf": {
-        const result = this.analysis?.whatIfEdits(message.runId, message.set) ?? null;
-        this.apply("applyWhatIf", result !== null && "edits" in result ? result.edits : undefined);
+        void this.apply("applyWhatIf", () => {
+          const result = this.analysis?.whatIfEdits(message.runId, message.set) ?? null;
+          return result !== null && "edits" in result ? result.edits : undefined;
+        });
         break;
-      }
       case "settle":
-        this.parts.text.value = `# vramlens: ${message.key}=${message.value}\n${this.parts.text.value}`;
-        void this.refresh();
+        void this.settle(message.key, message.value);
         break;
       case "pickDevice":
         if (message.device === undefined) this.parts.device.focus();
@@ -109,8 +124,9 @@ class WebHost {
     return this.analysis?.runs ?? [];
   }
 
-  private get uri(): string {
-    return `${FOLDER}/${encodeURIComponent(this.parts.name.value.trim() || "train.yaml")}`;
+  private pasted(): Pasted {
+    const { name, text, pins } = this.parts;
+    return { name: name.value, text: text.value, pins: pins.value };
   }
 
   private soon(): void {
@@ -118,27 +134,37 @@ class WebHost {
     this.pending = setTimeout(() => void this.refresh(), 300);
   }
 
-  /** Analyses what is in the field and shows it, unless something newer is there by then. */
+  /** Analyses what is in the fields and shows it, unless something newer is there by then. */
   private async refresh(): Promise<void> {
+    clearTimeout(this.pending);
     const round = ++this.round;
-    const { uri, parts } = this;
-    const locale = document.documentElement.lang;
-    if (parts.text.value.trim() === "") return this.post({ type: "empty", reason: "no-document", message: "", locale });
+    const { parts, locale } = this;
+    const pasted = this.pasted();
+    if (pasted.text.trim() === "") return this.post({ type: "empty", reason: "no-document", message: "", locale });
     this.post({ type: "busy" });
-    this.analyzer.invalidate(uri);
+    const uri = uriOf(pasted);
+    for (const file of [uri, PINS]) this.analyzer.invalidate(file);
     const device = parts.device.value.trim();
     const analysis = await this.analyzer.analyse(uri, { defaultDevice: device, plans: true, locale });
     if (round !== this.round) return;
     this.analysis = analysis;
+    this.analysed = pasted;
     const run = analysis.runs.find(({ id }) => id === this.runId) ?? analysis.runs[0];
     if (run === undefined) {
       const message = analysis.report.errors[0]?.message ?? "";
       return this.post({ type: "empty", reason: "not-recognised", message, locale });
     }
     this.post({
-      ...{ type: "report", uri, label: parts.name.value, report: analysis.report, runId: run.id, locale },
-      ...{ reserve: 0.1, follow: false, because: "", localCards: false },
+      ...{ type: "report", uri, label: pasted.name, report: analysis.report, runId: run.id, locale },
+      ...{ reserve: 0.1, follow: false, because: "", localCards: false, editor: false },
     });
+  }
+
+  /** Whether what is shown is of what the fields hold. */
+  private isCurrent(): boolean {
+    const { analysed } = this;
+    const now = this.pasted();
+    return analysed?.name === now.name && analysed.text === now.text && analysed.pins === now.pins;
   }
 
   private async answer(make: (analysis: DocumentAnalysis) => Promise<HostToPage>): Promise<void> {
@@ -148,12 +174,43 @@ class WebHost {
     if (analysis === this.analysis) this.post(message);
   }
 
-  private apply(action: "applyPlan" | "applyWhatIf", edits: readonly ReportEdit[] | undefined): void {
-    const own = edits?.filter(({ uri }) => uri === this.uri) ?? [];
-    const ok = own.length > 0;
-    if (ok) this.parts.text.value = edited(this.parts.text.value, own);
-    this.post({ type: "outcome", action, ok, message: ok ? "Applied" : "Nothing was applied." });
-    if (ok) void this.refresh();
+  /** Writes edits into the fields. They are asked for of an analysis of what the fields hold now: places are its. */
+  private async apply(action: PageAction, editsOf: () => readonly ReportEdit[] | undefined): Promise<void> {
+    if (!this.isCurrent()) await this.refresh();
+    const edits = this.isCurrent() ? editsOf() : undefined;
+    if (edits === undefined) return this.refused(action, text(this.locale, "planGone"));
+    const after = edited(this.pasted(), edits);
+    if (after === undefined) return this.refused(action, text(this.locale, "planEmpty"));
+    await this.write(after, action);
+  }
+
+  private async settle(key: string, value: string): Promise<void> {
+    const pasted = this.pasted();
+    const result = await settleEdits(
+      { uri: uriOf(pasted), key, value },
+      {
+        files: filesOf(() => pasted),
+        workspaceFolders: [FOLDER],
+        versionOf: () => undefined,
+        locale: this.locale,
+      },
+    );
+    if (!result.ok) return this.refused("settle", result.message);
+    const after = edited(pasted, result.edits);
+    if (after !== undefined) await this.write(after, "settle");
+  }
+
+  private refused(action: PageAction, message: string): void {
+    this.post({ type: "outcome", action, ok: false, message });
+  }
+
+  private async write(after: Pasted, action: PageAction): Promise<void> {
+    const { text: config, pins } = this.parts;
+    config.value = after.text;
+    pins.value = after.pins;
+    pins.labels[0]?.toggleAttribute("hidden", after.pins === "");
+    this.post({ type: "outcome", action, ok: true, message: text(this.locale, "written") });
+    await this.refresh();
   }
 
   private reveal(line: number): void {
@@ -176,41 +233,6 @@ class WebHost {
     link.click();
     URL.revokeObjectURL(link.href);
   }
-
-  /** Only what was pasted can be read, and the model data that the page is served with. */
-  private runtime(): Runtime {
-    const own = (uri: string) => (uri === this.uri ? this.parts.text.value : undefined);
-    return {
-      files: {
-        readText: async (uri) => own(uri),
-        stat: async (uri) => {
-          const text = own(uri);
-          if (text !== undefined) return { type: "file", size: text.length, mtime: this.round };
-          return uri === FOLDER ? { type: "directory", size: 0, mtime: 0 } : undefined;
-        },
-        list: async (uri) => (uri === FOLDER ? [{ name: this.parts.name.value, type: "file" as const }] : []),
-      },
-      readModelData: async (path) => {
-        const response = await fetch(`models/${path}`).catch(() => undefined);
-        return response?.ok === true ? response.text() : undefined;
-      },
-      hubCaches: [],
-      workspaceFolders: [FOLDER],
-    };
-  }
-}
-
-/** A text with edits made, last place first. */
-function edited(text: string, edits: readonly ReportEdit[]): string {
-  const starts = [0];
-  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
-  const offset = ({ line, character }: ReportEdit["range"]["start"]) => (starts[line] ?? text.length) + character;
-  return [...edits]
-    .sort((a, b) => offset(b.range.start) - offset(a.range.start))
-    .reduce(
-      (all, { range, newText }) => all.slice(0, offset(range.start)) + newText + all.slice(offset(range.end)),
-      text,
-    );
 }
 
 function part<T extends HTMLElement>(id: string): T {
@@ -219,7 +241,13 @@ function part<T extends HTMLElement>(id: string): T {
   return found as T;
 }
 
-const host = new WebHost({ name: part("name"), device: part("device"), known: part("devices"), text: part("config") });
+const host = new WebHost({
+  name: part("name"),
+  device: part("device"),
+  known: part("devices"),
+  text: part("config"),
+  pins: part("pins"),
+});
 let saved: unknown;
 Object.assign(globalThis, {
   acquireVsCodeApi: () => ({

@@ -1,5 +1,6 @@
 import { strict as assert } from "node:assert";
-import { applyEdits, changedLines } from "../../src/cli/changes";
+import { changedLines } from "../../src/cli/changes";
+import { withEdits } from "../../src/core/report/apply";
 
 function edit(line: number, from: number, to: number, newText: string) {
   return { uri: "file:///a", range: { start: { line, character: from }, end: { line, character: to } }, newText };
@@ -8,9 +9,9 @@ function edit(line: number, from: number, to: number, newText: string) {
 describe("changes of a plan", () => {
   it("applies edits in any order, insertions at one place in theirs", () => {
     const text = "a: 1\nb: 2\n";
-    assert.equal(applyEdits(text, [edit(1, 3, 4, "3"), edit(0, 3, 4, "9")]), "a: 9\nb: 3\n");
-    assert.equal(applyEdits(text, [edit(2, 0, 0, "c: 1\n"), edit(2, 0, 0, "d: 1\n")]), "a: 1\nb: 2\nc: 1\nd: 1\n");
-    assert.equal(applyEdits("a: 1\r\nb: 2", [edit(9, 0, 0, "\r\nc: 3")]), "a: 1\r\nb: 2\r\nc: 3");
+    assert.equal(withEdits(text, [edit(1, 3, 4, "3"), edit(0, 3, 4, "9")]), "a: 9\nb: 3\n");
+    assert.equal(withEdits(text, [edit(2, 0, 0, "c: 1\n"), edit(2, 0, 0, "d: 1\n")]), "a: 1\nb: 2\nc: 1\nd: 1\n");
+    assert.equal(withEdits("a: 1\r\nb: 2", [edit(9, 0, 0, "\r\nc: 3")]), "a: 1\r\nb: 2\r\nc: 3");
   });
 
   it("finds separate stretches of changed lines", () => {

@@ -3,8 +3,8 @@ import { strict as assert } from "node:assert";
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createAnalyzer } from "../../src/analysis";
-import { applyEdits } from "../../src/cli/changes";
 import { main } from "../../src/cli/cli";
+import { withEdits } from "../../src/core/report/apply";
 import { type ReportRun, reportSchema } from "../../src/core/report/schema";
 import { pathOf } from "../../src/host/node";
 import { temporaryFolder } from "./fake";
@@ -79,7 +79,7 @@ describe("samples", () => {
     for (const uri of new Set(plan.edits.map((edit) => edit.uri))) {
       const path = pathOf(uri) ?? "";
       const edits = plan.edits.filter((edit) => edit.uri === uri);
-      writeFileSync(path, applyEdits(readFileSync(path, "utf8"), edits));
+      writeFileSync(path, withEdits(readFileSync(path, "utf8"), edits));
     }
     const { status, report } = await check(cwd, "llama-1b/train.yaml");
     const after = only(report.runs);

@@ -25,6 +25,13 @@ describe("timeline", () => {
       );
       assert.ok(alive.every((bytes) => bytes >= 0));
     }
+    const modules = device.timelineModules ?? [];
+    assert.ok(modules.includes("model.layers.*.mlp") && modules.includes("lm_head"), modules.join());
+    for (const point of device.timeline) {
+      assert.equal(point.modules?.length, modules.length);
+      const held = point.modules.reduce((sum, bytes) => sum + bytes, 0);
+      assert.ok(held <= point.allocatedBytes && point.modules.every((bytes) => bytes >= 0), `${held}`);
+    }
     const top = device.timeline.reduce((best, point) => (point.allocatedBytes > best.allocatedBytes ? point : best));
     if (top.allocatedBytes === device.allocatedPeakBytes) {
       const components = new Map(device.components.map(({ kind, bytes }) => [kind, bytes]));

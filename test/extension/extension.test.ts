@@ -1,6 +1,6 @@
 /** The parts of the client that need no editor. */
 import { strict as assert } from "node:assert";
-import { edited } from "../../src/extension/editText";
+import { withEdits } from "../../src/core/report/apply";
 import { makeNonce, panelHtml } from "../../src/extension/panelHtml";
 import { reportMarkdown } from "../../src/extension/reportText";
 import { CoalescedTask, RestartPolicy } from "../../src/extension/restartPolicy";
@@ -160,10 +160,10 @@ describe("previewed text", () => {
       place(1, 0, 2, 0, ""),
       place(9, 0, 9, 0, "\nd: 4"),
     ];
-    assert.equal(edited(text, edits), "a: 10\r\nc: 30\nd: 4");
+    assert.equal(withEdits(text, edits), "a: 10\r\nc: 30\nd: 4");
   });
 
-  it("leaves a text without edits alone", () => assert.equal(edited("a", []), "a"));
+  it("leaves a text without edits alone", () => assert.equal(withEdits("a", []), "a"));
 });
 
 describe("restarts", () => {

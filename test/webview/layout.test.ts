@@ -6,6 +6,7 @@ import { devicesOf } from "../../webview-ui/model/devices";
 import { plansOf, splitTitle } from "../../webview-ui/model/plans";
 import {
   curve,
+  hasModules,
   largestAlive,
   layersOf,
   moveCursor,
@@ -137,7 +138,7 @@ describe("webview timeline", () => {
     const timeline = timelineOf(doesNotFit())!;
     const layers = layersOf(timeline);
     assert.deepEqual(
-      layers.map((layer) => layer.kind),
+      layers.map((layer) => timeline.series[layer.series]),
       ["temporaries", "logits-and-loss", "activations", "optimizer", "gradients", "weights"],
     );
     assert.deepEqual(
@@ -146,6 +147,25 @@ describe("webview timeline", () => {
     );
     const { alive: _, ...bare } = timeline.samples[0]!;
     assert.deepEqual(layersOf({ ...timeline, samples: [bare, ...timeline.samples.slice(1)] }), []);
+  });
+
+  it("takes the curve apart by module, what no module holds being the rest", () => {
+    const run = doesNotFit();
+    assert.equal(hasModules(run), false);
+    const device = run.perDevice!;
+    const modules = ["model.layers.*.mlp", "lm_head"];
+    const points = device.timeline!.map((point) => ({ ...point, modules: [point.allocatedBytes / 2, GIB] }));
+    const named = { ...run, perDevice: { ...device, timelineModules: modules, timeline: points } };
+    assert.equal(hasModules(named), true);
+    const timeline = timelineOf(named, "module")!;
+    assert.deepEqual(timeline.series, [...modules, ""]);
+    for (const { alive, bytes } of timeline.samples) assert.equal(alive?.[2], bytes / 2 - GIB);
+    assert.deepEqual(
+      layersOf(timeline)
+        .at(0)
+        ?.samples.map((sample) => sample.bytes),
+      timeline.samples.map((sample) => sample.bytes),
+    );
   });
 
   it("names the largest of what is alive", () => {

@@ -133,7 +133,7 @@ describe("webview state", () => {
     assert.equal(saved.uri, "file:///work/llama-1b/train.yaml");
     const state = reduce(initialState(saved, "en"), report);
     assert.deepEqual(state.set, { micro_batch_size: "2" });
-    assert.deepEqual(state.arrangement, { opened: ["activations"], allPlans: false, cursor: 0.5 });
+    assert.deepEqual(state.arrangement, { opened: ["activations"], allPlans: false, cursor: 0.5, reading: "part" });
   });
 
   it("takes nothing of another document from what was saved", () => {
@@ -147,7 +147,7 @@ describe("webview state", () => {
       const state = reduce(initialState(odd, "en"), report);
       assert.equal(shownRun(state), run);
       assert.deepEqual(state.set, {});
-      assert.deepEqual(state.arrangement, { opened: [], allPlans: false, cursor: null });
+      assert.deepEqual(state.arrangement, { opened: [], allPlans: false, cursor: null, reading: "part" });
     }
   });
 

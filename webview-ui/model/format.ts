@@ -88,6 +88,11 @@ export function shortDevice(name: string): string {
   return name.replace(/^(NVIDIA|AMD|Intel)\s+(GeForce\s+|Radeon\s+|Instinct\s+)?/i, "");
 }
 
+/** A sentence of its own begins with a capital; a name in code stays as it is spelled. */
+export function capital(sentence: string): string {
+  return `${sentence.charAt(0).toLocaleUpperCase()}${sentence.slice(1)}`;
+}
+
 /** Last part of a URI's path, decoded. */
 export function fileName(uri: string): string {
   const path = uri.split(/[?#]/, 1)[0] ?? "";

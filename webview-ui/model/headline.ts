@@ -13,18 +13,14 @@ export interface Headline {
   readonly detail: string;
 }
 
-export function toneOf(run: ReportRun): Tone {
-  switch (run.verdict) {
-    case "fits":
-      return "good";
-    case "tight":
-      return "warn";
-    case "does-not-fit":
-      return "bad";
-    default:
-      return "none";
-  }
-}
+export const TONES: Readonly<Record<ReportRun["verdict"], Tone>> = {
+  fits: "good",
+  tight: "warn",
+  "does-not-fit": "bad",
+  unknown: "none",
+};
+
+export const toneOf = ({ verdict }: ReportRun): Tone => TONES[verdict];
 
 /** `RTX 4090`, `4 × A100`; null when no device is chosen. */
 export function deviceLabel(run: ReportRun): string | null {

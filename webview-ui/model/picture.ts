@@ -82,8 +82,8 @@ export function pictureOf(
         ? `<path d="${curve(timeline, width, height, true)}" fill="${palette.area}" fill-opacity="0.3"/>`
         : layers
             .map(
-              ({ kind, samples }) =>
-                `<path d="${curve(timeline, width, height, true, samples)}" fill="${palette.fill(kind)}"/>`,
+              ({ series, samples }) =>
+                `<path d="${curve(timeline, width, height, true, samples)}" fill="${palette.fill(timeline.series[series] ?? "")}"/>`,
             )
             .join("");
     const line = `<path d="${curve(timeline, width, height, false)}" fill="none" stroke="${palette.text}" stroke-opacity="0.6"/>`;

@@ -1,5 +1,5 @@
 /** The step as a curve: samples thinned to what a screen can show, phases as spans, ticks on round sizes. */
-import { COMPONENT_KINDS, type ComponentKind, type Phase } from "../../src/core/report/estimate";
+import { COMPONENT_KINDS, type Phase } from "../../src/core/report/estimate";
 import type { ReportRun } from "../../src/core/report/schema";
 
 export interface Sample {
@@ -7,13 +7,16 @@ export interface Sample {
   readonly at: number;
   readonly phase: Phase;
   readonly bytes: number;
-  /** `bytes` by kind, in the order of `COMPONENT_KINDS`; absent in reports of older versions. */
+  /** `bytes` by the timeline's series; absent in reports of older versions. */
   readonly alive?: readonly number[];
 }
 
-/** One band of the stacked curve: a kind, and what it and all kinds below it hold. */
+/** What the curve is taken apart by. */
+export type Reading = "part" | "module";
+
+/** One band of the stacked curve: a series by its place, and what it and all series below it hold. */
 export interface Layer {
-  readonly kind: ComponentKind;
+  readonly series: number;
   readonly samples: readonly Sample[];
 }
 
@@ -25,6 +28,8 @@ export interface PhaseSpan {
 }
 
 export interface Timeline {
+  /** Kinds of components, or paths of modules, the last of which is empty: what no other one holds. */
+  readonly series: readonly string[];
   readonly samples: readonly Sample[];
   readonly spans: readonly PhaseSpan[];
   readonly peakIndex: number;
@@ -99,18 +104,22 @@ export function ticksOf(topBytes: number): readonly number[] {
   return ticks;
 }
 
+/** Whether the step can be read by module: reports of older versions and models without names cannot. */
+export function hasModules(run: ReportRun): boolean {
+  return (run.perDevice?.timelineModules?.length ?? 0) > 1;
+}
+
 /** The timeline of a run; null when the report has none. */
-export function timelineOf(run: ReportRun, buckets = 400): Timeline | null {
+export function timelineOf(run: ReportRun, reading: Reading = "part", buckets = 400): Timeline | null {
   const device = run.perDevice;
   const points = device?.timeline;
   if (device === null || points === undefined || points.length < 2) return null;
   const samples = thin(
-    points.map(({ at, phase, allocatedBytes, alive }) => ({
-      at,
-      phase,
-      bytes: allocatedBytes,
-      ...(alive === undefined ? {} : { alive }),
-    })),
+    points.map((point) => {
+      const { at, phase, allocatedBytes } = point;
+      const alive = reading === "part" ? point.alive : withRest(point.modules, allocatedBytes);
+      return { at, phase, bytes: allocatedBytes, ...(alive === undefined ? {} : { alive }) };
+    }),
     buckets,
   );
   let peakIndex = 0;
@@ -124,6 +133,7 @@ export function timelineOf(run: ReportRun, buckets = 400): Timeline | null {
   const shown = limitBytes !== null && limitBytes <= peak * 2.5 ? Math.max(peak, limitBytes) : peak;
   const topBytes = shown * 1.06;
   return {
+    series: reading === "part" ? COMPONENT_KINDS : [...(device.timelineModules ?? []), ""],
     samples,
     spans: spansOf(samples),
     peakIndex,
@@ -133,32 +143,38 @@ export function timelineOf(run: ReportRun, buckets = 400): Timeline | null {
   };
 }
 
+/** What modules hold, and what is left of the whole. */
+function withRest(modules: readonly number[] | undefined, bytes: number): readonly number[] | undefined {
+  return modules === undefined ? undefined : [...modules, bytes - modules.reduce((sum, part) => sum + part, 0)];
+}
+
 /**
- * The curve taken apart by kind, topmost first: painted in this order, each layer leaves its own band in sight. Kinds
+ * The curve taken apart by its series, topmost first: painted in this order, each layer leaves its own band in sight. Series
  * that are never there are left out; empty when the report does not say what is alive.
  */
 export function layersOf(timeline: Timeline): readonly Layer[] {
-  const { samples } = timeline;
+  const { samples, series } = timeline;
   if (samples.some((sample) => sample.alive === undefined)) return [];
   const below = samples.map(() => 0);
-  const layers = COMPONENT_KINDS.flatMap((kind, index): Layer[] => {
+  const layers = series.flatMap((_, index): Layer[] => {
     if (samples.every((sample) => (sample.alive?.[index] ?? 0) === 0)) return [];
     const stacked = samples.map((sample, place) => {
       const bytes = (below[place] ?? 0) + (sample.alive?.[index] ?? 0);
       below[place] = bytes;
       return { at: sample.at, phase: sample.phase, bytes };
     });
-    return [{ kind, samples: stacked }];
+    return [{ series: index, samples: stacked }];
   });
   return layers.reverse();
 }
 
-/** The kinds with the most bytes at a sample, largest first. */
+/** The series with the most bytes at a sample, by their places, largest first. */
 export function largestAlive(
   sample: Sample,
   count: number,
-): readonly { readonly kind: ComponentKind; readonly bytes: number }[] {
-  return COMPONENT_KINDS.map((kind, index) => ({ kind, bytes: sample.alive?.[index] ?? 0 }))
+): readonly { readonly series: number; readonly bytes: number }[] {
+  return (sample.alive ?? [])
+    .map((bytes, series) => ({ series, bytes }))
     .filter(({ bytes }) => bytes > 0)
     .sort((a, b) => b.bytes - a.bytes)
     .slice(0, count);

@@ -3,7 +3,9 @@ import type { ReportRun } from "../../src/core/report/schema";
 import { h, type PageNode } from "../dom/node";
 import { partsOf } from "../model/bar";
 import { deltaGib, gib } from "../model/format";
+import { hasEditor } from "../state";
 import type { View } from "./context";
+import { tableHead, wideTable } from "./table";
 
 /** The way to choose what to compare with, or the comparison. */
 export function againstView(view: View, run: ReportRun): PageNode | null {
@@ -14,7 +16,7 @@ export function againstView(view: View, run: ReportRun): PageNode | null {
     { key: "choose", attrs: { type: "button" }, on: { click: () => send({ type: "against", runId: run.id }) } },
     t(against === null ? "against.ask" : "against.other"),
   );
-  if (against === null) return run.perDevice === null ? null : h("p", { key: "ask" }, choose);
+  if (against === null) return run.perDevice === null || !hasEditor(state) ? null : h("p", { key: "ask" }, choose);
   return h(
     "div",
     { key: "against" },
@@ -46,25 +48,18 @@ function tableView({ t }: View, run: ReportRun, label: string, other: ReportRun)
       h("td.number", null, change),
     );
   const used = [run.perDevice?.usedPeakBytes ?? 0, other.perDevice?.usedPeakBytes ?? 0] as const;
-  return h(
-    "div.wide",
-    { key: "table", attrs: { tabindex: "0", role: "group", "aria-label": t("against.title") } },
+  return wideTable(
+    "table",
+    t("against.title"),
     h(
       "table.devices.against",
       null,
-      h("caption.unseen", null, t("against.title")),
-      h(
-        "thead",
-        null,
-        h(
-          "tr",
-          null,
-          h("th", { attrs: { scope: "col" } }, t("breakdown.part")),
-          h("th.number", { attrs: { scope: "col" } }, t("against.this")),
-          h("th.number", { attrs: { scope: "col" } }, label),
-          h("th.number", { attrs: { scope: "col" } }, t("against.change")),
-        ),
-      ),
+      tableHead(t("against.title"), [
+        t("breakdown.part"),
+        [t("against.this"), ".number"],
+        [label, ".number"],
+        [t("against.change"), ".number"],
+      ]),
       h(
         "tbody",
         null,

@@ -1,7 +1,7 @@
 /** What the estimate had to suppose, each with a field that settles it. */
 import type { ReportAssumption, ReportRun } from "../../src/core/report/schema";
 import { h, type PageNode } from "../dom/node";
-import { fileName, gib } from "../model/format";
+import { capital, fileName, gib } from "../model/format";
 import { parseAnswer, settleField } from "../model/settle";
 import type { View } from "./context";
 import { rich } from "./rich";
@@ -37,7 +37,7 @@ function assumptionView(view: View, run: ReportRun, assumption: ReportAssumption
     h(
       "p",
       null,
-      rich(assumption.what),
+      rich(capital(assumption.what)),
       assumption.effectBytes === 0
         ? null
         : h(

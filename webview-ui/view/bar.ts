@@ -65,14 +65,8 @@ export function barView({ t }: View, run: ReportRun, compareBytes: number | null
       h(
         "ul.legend",
         { attrs: { "aria-label": t("bar.title") } },
-        layout.parts.map((part) =>
-          h(
-            "li",
-            { key: part.kind },
-            h("span.swatch", { attrs: { "aria-hidden": "true" } }, swatch(part.kind)),
-            h("span.legend-name", null, kindName(t, part.kind)),
-            h("span.number", null, gib(part.bytes, t.locale)),
-          ),
+        named(layout.parts).map(({ kind, bytes }) =>
+          legendRow(kind, kind === REST ? t("bar.rest") : kindName(t, kind), gib(bytes, t.locale)),
         ),
       ),
       h(
@@ -82,6 +76,27 @@ export function barView({ t }: View, run: ReportRun, compareBytes: number | null
         run.time?.demands?.map((demand) => h("span", { key: demand.road }, demandLine(demand, t))) ?? null,
       ),
     ),
+  );
+}
+
+/** Parts that round to nothing are one line of the legend; the table below has each. */
+const REST = "rest";
+
+function named(parts: BarLayout["parts"]): readonly { readonly kind: string; readonly bytes: number }[] {
+  const small = parts.filter(({ bytes }) => gib(bytes).startsWith("<"));
+  if (small.length < 2) return parts;
+  const bytes = small.reduce((sum, part) => sum + part.bytes, 0);
+  return [...parts.filter((part) => !small.includes(part)), { kind: REST, bytes }];
+}
+
+/** A colour, what it stands for, and how much of it there is. */
+export function legendRow(fill: string, name: string, size: string): PageNode {
+  return h(
+    "li",
+    { key: fill },
+    h("span.swatch", { attrs: { "aria-hidden": "true" } }, swatch(fill)),
+    h("span.legend-name", null, name),
+    h("span.number", null, size),
   );
 }
 

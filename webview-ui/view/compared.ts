@@ -2,9 +2,11 @@
 import type { ReportCompared, ReportRun } from "../../src/core/report/schema";
 import { h, type PageNode } from "../dom/node";
 import { deltaGib, gib, integer, shortDevice } from "../model/format";
+import { TONES } from "../model/headline";
 import type { View } from "./context";
-import { deviceButton, devicesView, FITS } from "./devices";
+import { deviceButton, devicesView, VERDICT_WORDS } from "./devices";
 import { icon } from "./icons";
+import { tableHead, wideTable } from "./table";
 
 const KINDS = ["card", "slice", "several"] as const;
 
@@ -44,28 +46,20 @@ export function cardsView(view: View, shown: ReportRun, base: ReportRun): PageNo
 
 function comparedTable(view: View, run: ReportRun, lines: readonly ReportCompared[]): PageNode {
   const { t } = view;
-  const column = (text: string, kind = "") => h(`th${kind}`, { attrs: { scope: "col" } }, text);
-  return h(
-    "div.wide",
-    { key: "compared", attrs: { tabindex: "0", role: "group", "aria-label": t("devices.title") } },
+  return wideTable(
+    "compared",
+    t("devices.title"),
     h(
       "table.devices.compared",
       null,
-      h("caption.unseen", null, t("devices.title")),
-      h(
-        "thead",
-        null,
-        h(
-          "tr",
-          null,
-          column(t("devices.name")),
-          column(t("devices.memory"), ".number"),
-          column(t("devices.left"), ".number"),
-          column(t("compare.batch"), ".number"),
-          column(t("compare.speed"), ".number"),
-          column(t("devices.verdict")),
-        ),
-      ),
+      tableHead(t("devices.title"), [
+        t("devices.name"),
+        [t("devices.memory"), ".number"],
+        [t("devices.left"), ".number"],
+        [t("compare.batch"), ".number"],
+        [t("compare.speed"), ".number"],
+        t("devices.verdict"),
+      ]),
       KINDS.filter((kind) => lines.some((line) => line.kind === kind)).map((kind) =>
         h(
           "tbody",
@@ -79,7 +73,8 @@ function comparedTable(view: View, run: ReportRun, lines: readonly ReportCompare
 
 function comparedRow(view: View, run: ReportRun, line: ReportCompared): PageNode {
   const { t } = view;
-  const fit = FITS[line.verdict ?? (line.fits ? "fits" : "does-not-fit")];
+  const verdict = line.verdict ?? (line.fits ? "fits" : "does-not-fit");
+  const tone = TONES[verdict];
   const name = shortDevice(line.name);
   const current = line.kind === "card" && line.name === run.devices.name;
   return h(
@@ -104,7 +99,7 @@ function comparedRow(view: View, run: ReportRun, line: ReportCompared): PageNode
       null,
       line.relativeSpeed === null ? "–" : t("compare.factor", { factor: speed(line.relativeSpeed, t.locale) }),
     ),
-    h(`td.fit.${fit.tone}`, null, icon(fit.tone), h("span.verdict-word", null, t(fit.word))),
+    h(`td.fit.${tone}`, null, icon(tone), h("span.verdict-word", null, t(VERDICT_WORDS[verdict]))),
   );
 }
 

@@ -3,9 +3,11 @@ import type { ReportRun } from "../../src/core/report/schema";
 import { h, type PageNode } from "../dom/node";
 import { devicesOf } from "../model/devices";
 import { deltaGib, gib, gibUnit, percent, shortDevice } from "../model/format";
+import { TONES } from "../model/headline";
 import { meter } from "./bar";
 import type { View } from "./context";
 import { icon } from "./icons";
+import { tableHead } from "./table";
 
 /** A card's name that chooses it; the editor asks where to keep the choice. */
 export function deviceButton({ t, send }: View, label: string, device: string): PageNode {
@@ -19,11 +21,11 @@ export function deviceButton({ t, send }: View, label: string, device: string): 
   );
 }
 
-/** How a verdict on a card is shown. */
-export const FITS = {
-  fits: { tone: "good", word: "devices.fits" },
-  tight: { tone: "warn", word: "devices.tight" },
-  "does-not-fit": { tone: "bad", word: "devices.doesNotFit" },
+/** How a verdict on a card is said. */
+export const VERDICT_WORDS = {
+  fits: "devices.fits",
+  tight: "devices.tight",
+  "does-not-fit": "devices.doesNotFit",
 } as const;
 
 /** null when the report compares no cards. */
@@ -34,20 +36,13 @@ export function devicesView(view: View, run: ReportRun): PageNode | null {
   return h(
     "table.devices",
     { key: "devices" },
-    h("caption.unseen", null, t("devices.title")),
-    h(
-      "thead",
-      null,
-      h(
-        "tr",
-        null,
-        h("th", { attrs: { scope: "col" } }, t("devices.name")),
-        h("th.number", { attrs: { scope: "col" } }, t("devices.memory")),
-        h("th.number", { attrs: { scope: "col" } }, t("devices.left")),
-        h("th.number.share", { attrs: { scope: "col" } }, t("devices.fill")),
-        h("th", { attrs: { scope: "col" } }, t("devices.verdict")),
-      ),
-    ),
+    tableHead(t("devices.title"), [
+      t("devices.name"),
+      [t("devices.memory"), ".number"],
+      [t("devices.left"), ".number"],
+      [t("devices.fill"), ".number.share"],
+      t("devices.verdict"),
+    ]),
     h(
       "tbody",
       null,
@@ -64,13 +59,8 @@ export function devicesView(view: View, run: ReportRun): PageNode | null {
           ),
           h("td.number", null, gib(row.memoryBytes, t.locale)),
           h("td.number", null, deltaGib(row.headroomBytes, t.locale)),
-          h(
-            "td.number.share",
-            null,
-            meter(row.fill, FITS[row.verdict].tone),
-            h("span", null, percent(row.fill, t.locale)),
-          ),
-          h(`td.fit.${FITS[row.verdict].tone}`, null, icon(FITS[row.verdict].tone), t(FITS[row.verdict].word)),
+          h("td.number.share", null, meter(row.fill, TONES[row.verdict]), h("span", null, percent(row.fill, t.locale))),
+          h(`td.fit.${TONES[row.verdict]}`, null, icon(TONES[row.verdict]), t(VERDICT_WORDS[row.verdict])),
         ),
       ),
     ),

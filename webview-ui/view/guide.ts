@@ -2,6 +2,7 @@
 import type { ReportGuide, ReportRun, ReportStage } from "../../src/core/report/schema";
 import { h, type PageNode } from "../dom/node";
 import { factorPercent, gib, gibUnit, integer, shortDevice } from "../model/format";
+import { changeButtons } from "./actions";
 import type { View } from "./context";
 import { deviceButton } from "./devices";
 import { icon } from "./icons";
@@ -23,10 +24,10 @@ function timeText(t: View["t"], factor: number): string {
     : t("plans.time", { change: factorPercent(factor, t.locale) });
 }
 
-function stageView({ t, send }: View, run: ReportRun, stage: ReportStage, number: number): PageNode {
+function stageView(view: View, run: ReportRun, stage: ReportStage, number: number): PageNode {
+  const { t, send } = view;
   const title = t(`stages.${stage.id}`);
   const target = { runId: run.id, set: stage.set };
-  const label = (key: "plans.applyLabel" | "plans.previewLabel") => t(key, { title });
   return h(
     "li.stage",
     { key: stage.id },
@@ -63,22 +64,11 @@ function stageView({ t, send }: View, run: ReportRun, stage: ReportStage, number
       ),
       h("span.quiet", null, timeText(t, stage.stepTimeFactor)),
       h("span.spring", null),
-      h(
-        "button.secondary",
-        {
-          attrs: { type: "button", "aria-label": label("plans.applyLabel") },
-          on: { click: () => send({ type: "applyWhatIf", ...target }) },
-        },
-        t("plans.apply"),
-      ),
-      h(
-        "button.secondary",
-        {
-          attrs: { type: "button", "aria-label": label("plans.previewLabel") },
-          on: { click: () => send({ type: "previewWhatIf", ...target }) },
-        },
-        t("plans.preview"),
-      ),
+      changeButtons(view, {
+        title,
+        apply: () => send({ type: "applyWhatIf", ...target }),
+        preview: () => send({ type: "previewWhatIf", ...target }),
+      }),
     ),
   );
 }

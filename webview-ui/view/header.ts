@@ -84,22 +84,24 @@ function toolbarView({ state, t, send, act }: View, base: ReportRun, onExport: (
         )
       : null,
     h("span.spring", { key: "spring" }),
-    h(
-      "label.check",
-      { key: "follow", attrs: { title: t("top.followHint") } },
-      h("input", {
-        attrs: { type: "checkbox" },
-        set: { checked: message?.follow ?? false },
-        on: {
-          change: (event) => {
-            const follow = (event.currentTarget as HTMLInputElement).checked;
-            act({ type: "follow", follow });
-            send({ type: "follow", follow });
-          },
-        },
-      }),
-      t("top.follow"),
-    ),
+    message?.editor === false
+      ? null
+      : h(
+          "label.check",
+          { key: "follow", attrs: { title: t("top.followHint") } },
+          h("input", {
+            attrs: { type: "checkbox" },
+            set: { checked: message?.follow ?? false },
+            on: {
+              change: (event) => {
+                const follow = (event.currentTarget as HTMLInputElement).checked;
+                act({ type: "follow", follow });
+                send({ type: "follow", follow });
+              },
+            },
+          }),
+          t("top.follow"),
+        ),
     h(
       "button.secondary.device",
       {

@@ -1,8 +1,9 @@
 /** Plans as cards: what each frees and costs, what it changes, and the two things to do with it. */
 import type { ReportRun } from "../../src/core/report/schema";
 import { h, type PageNode } from "../dom/node";
-import { fileName, gibUnit, percent } from "../model/format";
+import { capital, fileName, gibUnit, percent } from "../model/format";
 import { FIRST_PLANS, type PlanCard, plansOf, splitTitle } from "../model/plans";
+import { changeButtons } from "./actions";
 import type { View } from "./context";
 import { icon } from "./icons";
 import { rich } from "./rich";
@@ -43,7 +44,8 @@ export function plansView(view: View, run: ReportRun): PageNode {
   );
 }
 
-function cardView({ t, send }: View, run: ReportRun, card: PlanCard, first: boolean): PageNode {
+function cardView(view: View, run: ReportRun, card: PlanCard, first: boolean): PageNode {
+  const { t, send } = view;
   const { plan } = card;
   const target = { runId: run.id, planIndex: card.index, title: plan.title };
   const { title, note } = splitTitle(plan.title);
@@ -74,26 +76,16 @@ function cardView({ t, send }: View, run: ReportRun, card: PlanCard, first: bool
         : h("li", null, t("stages.needs", { list: plan.needs.join(", ") })),
       h("li", null, editsText(t, card)),
     ),
-    why === "" ? null : h("p.why", null, rich(`${why.charAt(0).toLocaleUpperCase()}${why.slice(1)}`)),
+    why === "" ? null : h("p.why", null, rich(capital(why))),
     h(
       "div.card-actions",
       null,
-      h(
-        `button.${first && card.fits ? "primary" : "secondary"}`,
-        {
-          attrs: { type: "button", "aria-label": t("plans.applyLabel", { title }) },
-          on: { click: () => send({ type: "applyPlan", ...target }) },
-        },
-        t("plans.apply"),
-      ),
-      h(
-        "button.secondary",
-        {
-          attrs: { type: "button", "aria-label": t("plans.previewLabel", { title }) },
-          on: { click: () => send({ type: "previewPlan", ...target }) },
-        },
-        t("plans.preview"),
-      ),
+      changeButtons(view, {
+        title,
+        primary: first && card.fits,
+        apply: () => send({ type: "applyPlan", ...target }),
+        preview: () => send({ type: "previewPlan", ...target }),
+      }),
     ),
   );
 }

@@ -2,7 +2,9 @@
 import type { ReportRun, ReportSweep } from "../../src/core/report/schema";
 import { h, type PageNode } from "../dom/node";
 import { gib, integer } from "../model/format";
+import { TONES, type Tone } from "../model/headline";
 import type { View } from "./context";
+import { tableHead, wideTable } from "./table";
 
 /** null for runs without an estimate. */
 export function sweepView(view: View, run: ReportRun): PageNode | null {
@@ -33,39 +35,22 @@ export function sweepView(view: View, run: ReportRun): PageNode | null {
   );
 }
 
-type Fit = "good" | "warn" | "bad" | "none";
-const FITS: Readonly<Record<ReportRun["verdict"], Fit>> = {
-  fits: "good",
-  tight: "warn",
-  "does-not-fit": "bad",
-  unknown: "none",
-};
-
 function mapView({ t, state, act }: View, { columns, rows, cells }: ReportSweep): PageNode {
-  const fitOf = (row: number, column: number): Fit | undefined => {
+  const fitOf = (row: number, column: number): Tone | undefined => {
     const cell = cells[row]?.[column];
-    return cell === undefined ? undefined : FITS[cell?.verdict ?? "unknown"];
+    return cell === undefined ? undefined : TONES[cell?.verdict ?? "unknown"];
   };
   const tried = { ...{ [columns.name]: columns.now, [rows.name]: rows.now }, ...state.set };
-  return h(
-    "div.wide",
-    { key: "map", attrs: { tabindex: "0", role: "group", "aria-label": t("sweep.title") } },
+  const map = wideTable(
+    "map",
+    t("sweep.title"),
     h(
       "table.sweep",
       null,
-      h("caption.unseen", null, t("sweep.title")),
-      h(
-        "thead",
-        null,
-        h(
-          "tr",
-          null,
-          h("th", { attrs: { scope: "col" } }, t("sweep.corner")),
-          columns.values.map((value) =>
-            h("th.number", { key: value, attrs: { scope: "col" } }, integer(Number(value), t.locale)),
-          ),
-        ),
-      ),
+      tableHead(t("sweep.title"), [
+        t("sweep.corner"),
+        ...columns.values.map((value) => [integer(Number(value), t.locale), ".number"] as const),
+      ]),
       h(
         "tbody",
         null,
@@ -111,6 +96,6 @@ function mapView({ t, state, act }: View, { columns, rows, cells }: ReportSweep)
         ),
       ),
     ),
-    h("p.quiet", null, t("sweep.hint")),
   );
+  return h("div", { key: "swept" }, map, h("p.quiet", null, t("sweep.hint")));
 }

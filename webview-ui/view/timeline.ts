@@ -4,16 +4,18 @@ import { h, type PageNode } from "../dom/node";
 import { gib, gibUnit, percent } from "../model/format";
 import {
   curve,
+  hasModules,
   largestAlive,
   layersOf,
   moveCursor,
   type PhaseSpan,
+  type Reading,
   type Sample,
   sampleAt,
   type Timeline,
   timelineOf,
 } from "../model/timeline";
-import { swatch } from "./bar";
+import { legendRow, swatch } from "./bar";
 import { kindName, phaseName, type View } from "./context";
 
 const WIDTH = 1000;
@@ -21,41 +23,66 @@ const HEIGHT = 200;
 
 interface Drawn {
   readonly timeline: Timeline;
-  /** Filled areas back to front; one without a kind when the report does not say what is alive. */
-  readonly areas: readonly { readonly kind: string; readonly path: string }[];
+  /** Filled areas back to front; one without a fill when the report does not say what is alive. */
+  readonly areas: readonly { readonly fill: string; readonly path: string }[];
   readonly line: string;
 }
 
-/** The curve of a run never changes; moving the cursor must not draw it again. */
-const drawn = new WeakMap<ReportRun, Drawn | null>();
+/** The curves of a run never change; moving the cursor must not draw them again. */
+const drawn: Readonly<Record<Reading, WeakMap<ReportRun, Drawn | null>>> = {
+  part: new WeakMap(),
+  module: new WeakMap(),
+};
 
-function draw(run: ReportRun): Drawn | null {
-  const known = drawn.get(run);
+function draw(run: ReportRun, reading: Reading): Drawn | null {
+  const known = drawn[reading].get(run);
   if (known !== undefined) return known;
-  const timeline = timelineOf(run);
+  const timeline = timelineOf(run, reading);
   const made =
-    timeline === null ? null : { timeline, areas: areasOf(timeline), line: curve(timeline, WIDTH, HEIGHT, false) };
-  drawn.set(run, made);
+    timeline === null
+      ? null
+      : { timeline, areas: areasOf(timeline, reading), line: curve(timeline, WIDTH, HEIGHT, false) };
+  drawn[reading].set(run, made);
   return made;
 }
 
-function areasOf(timeline: Timeline): Drawn["areas"] {
+function areasOf(timeline: Timeline, reading: Reading): Drawn["areas"] {
   const layers = layersOf(timeline);
-  if (layers.length === 0) return [{ kind: "", path: curve(timeline, WIDTH, HEIGHT, true) }];
-  return layers.map(({ kind, samples }) => ({ kind, path: curve(timeline, WIDTH, HEIGHT, true, samples) }));
+  if (layers.length === 0) return [{ fill: "", path: curve(timeline, WIDTH, HEIGHT, true) }];
+  return layers.map(({ series, samples }) => ({
+    fill: fillOf(timeline, reading, series),
+    path: curve(timeline, WIDTH, HEIGHT, true, samples),
+  }));
+}
+
+/** Class that gives a series its colour: that of its kind, or of its place among the modules. */
+function fillOf({ series }: Timeline, reading: Reading, place: number): string {
+  const name = series[place] ?? "";
+  return reading === "part" ? name : name === "" ? "cache" : `module-${place}`;
+}
+
+/** Name of a series as a person reads it. */
+function seriesName(t: View["t"], { series }: Timeline, reading: Reading, place: number): string {
+  const name = series[place] ?? "";
+  return reading === "part" ? kindName(t, name) : name === "" ? t("bar.rest") : name;
 }
 
 const share = (part: number): string => `${(part * 100).toFixed(3)}%`;
 
 export function timelineView(view: View, run: ReportRun): PageNode {
-  const { t, act, state } = view;
-  const made = draw(run);
+  const { state, t, act } = view;
+  const reading = hasModules(run) ? state.arrangement.reading : "part";
+  const made = draw(run, reading);
   if (made === null) return h("p.quiet", { key: "none" }, t("timeline.none"));
   const { timeline } = made;
   const cursor = state.arrangement.cursor;
   const index = cursor === null ? timeline.peakIndex : sampleAt(timeline.samples, cursor);
   const sample = timeline.samples[index]!;
   const up = sample.bytes / timeline.topBytes;
+  const names: Names = timeline.series.map((_, place) => ({
+    name: seriesName(t, timeline, reading, place),
+    fill: fillOf(timeline, reading, place),
+  }));
 
   const moveTo = (event: Event) => {
     const box = (event.currentTarget as Element).getBoundingClientRect();
@@ -74,6 +101,7 @@ export function timelineView(view: View, run: ReportRun): PageNode {
   return h(
     "div.timeline",
     { key: "timeline" },
+    hasModules(run) ? readingView(view, reading) : null,
     h(
       "div.plot",
       null,
@@ -95,7 +123,7 @@ export function timelineView(view: View, run: ReportRun): PageNode {
             "aria-valuemin": 0,
             "aria-valuemax": timeline.samples.length - 1,
             "aria-valuenow": index,
-            "aria-valuetext": positionText(sample, t),
+            "aria-valuetext": positionText(sample, names, t),
           },
           on: {
             pointermove: moveTo,
@@ -120,8 +148,8 @@ export function timelineView(view: View, run: ReportRun): PageNode {
           h(
             "g.layers",
             { key: "layers" },
-            made.areas.map(({ kind, path }) =>
-              h(kind === "" ? "path.area" : `path.layer.fill-${kind}`, { key: kind, attrs: { d: path } }),
+            made.areas.map(({ fill, path }) =>
+              h(fill === "" ? "path.area" : `path.layer.fill-${fill}`, { key: fill, attrs: { d: path } }),
             ),
           ),
           h("path.line", { key: "line", attrs: { d: made.line } }),
@@ -144,18 +172,52 @@ export function timelineView(view: View, run: ReportRun): PageNode {
           attrs: { "aria-hidden": "true" },
           style: { "--x": share(sample.at), "--y": share(up) },
         }),
-        bubbleView(sample, index === timeline.peakIndex, cursor !== null, up, t),
+        bubbleView(sample, { isPeak: index === timeline.peakIndex, inspected: cursor !== null, up }, names, t),
       ),
       h("div.phases", { attrs: { "aria-hidden": "true" } }, phaseLabels(timeline.spans, t)),
     ),
     h("p.hint", { attrs: { id: "timeline-hint" } }, t("timeline.hint")),
+    reading === "module" ? modulesView(sample, names, t) : null,
     tableView(timeline, t),
   );
 }
 
+/** What a curve is read by: two ways to take it apart. */
+function readingView({ t, act }: View, reading: Reading): PageNode {
+  return h(
+    "div.reading",
+    { key: "reading", attrs: { role: "group", "aria-label": t("timeline.reading") } },
+    (["part", "module"] as const).map((one) =>
+      h(
+        `button.option${one === reading ? ".chosen" : ""}`,
+        {
+          key: one,
+          attrs: { type: "button", "aria-pressed": one === reading ? "true" : "false" },
+          on: { click: () => act({ type: "arrange", change: { reading: one } }) },
+        },
+        t(`timeline.by.${one}`),
+      ),
+    ),
+  );
+}
+
+/** Name and colour of each series, by its place. */
+type Names = readonly { readonly name: string; readonly fill: string }[];
+
+/** The modules by their colours, with what they hold at the cursor. */
+function modulesView(sample: Sample, names: Names, t: View["t"]): PageNode {
+  return h(
+    "ul.legend.modules",
+    { key: "modules", attrs: { "aria-label": t("timeline.by.module") } },
+    names.map(({ name, fill }, place) => legendRow(fill, name, gib(sample.alive?.[place] ?? 0, t.locale))),
+  );
+}
+
 /** What a screen reader says of a point: phase, size, place, and the largest of what is alive. */
-function positionText(sample: Sample, t: View["t"]): string {
-  const parts = largestAlive(sample, 3).map(({ kind, bytes }) => `${kindName(t, kind)} ${gib(bytes, t.locale)}`);
+function positionText(sample: Sample, names: Names, t: View["t"]): string {
+  const parts = largestAlive(sample, 3).map(
+    ({ series, bytes }) => `${names[series]?.name ?? ""} ${gib(bytes, t.locale)}`,
+  );
   const position = t("timeline.position", {
     phase: phaseName(t, sample.phase),
     size: gib(sample.bytes, t.locale),
@@ -165,7 +227,12 @@ function positionText(sample: Sample, t: View["t"]): string {
 }
 
 /** What is at the cursor; while it rests on the peak, only the size. */
-function bubbleView(sample: Sample, isPeak: boolean, inspected: boolean, up: number, t: View["t"]): PageNode {
+function bubbleView(
+  sample: Sample,
+  { isPeak, inspected, up }: { readonly isPeak: boolean; readonly inspected: boolean; readonly up: number },
+  names: Names,
+  t: View["t"],
+): PageNode {
   return h(
     `div.bubble${sample.at > 0.55 ? ".left" : ""}`,
     { key: "bubble", attrs: { "aria-hidden": "true" }, style: { "--x": share(sample.at), "--y": share(up) } },
@@ -173,12 +240,12 @@ function bubbleView(sample: Sample, isPeak: boolean, inspected: boolean, up: num
     ` ${phaseName(t, sample.phase)}`,
     isPeak ? h("em", null, t("timeline.peak")) : null,
     inspected
-      ? largestAlive(sample, 5).map(({ kind, bytes }) =>
+      ? largestAlive(sample, 5).map(({ series, bytes }) =>
           h(
             "span.bubble-row",
-            { key: kind },
-            swatch(kind),
-            h("span", null, kindName(t, kind)),
+            { key: String(series) },
+            swatch(names[series]?.fill ?? ""),
+            h("span", null, names[series]?.name ?? ""),
             h("span.number", null, gib(bytes, t.locale)),
           ),
         )

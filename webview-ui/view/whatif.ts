@@ -13,6 +13,7 @@ import {
 import { deltaGib, gib, integer } from "../model/format";
 import { toneOf } from "../model/headline";
 import { baseRun, isTrying, refusalOf, type State, shownRun } from "../state";
+import { changeButtons } from "./actions";
 import type { View } from "./context";
 import { icon } from "./icons";
 import { rich } from "./rich";
@@ -47,14 +48,14 @@ export function whatIfView(view: View): PageNode | null {
 }
 
 /** The total of what is tried; it stays in sight while the controls scroll. */
-function stateView({ state, t, act, send }: View, base: ReportRun): PageNode {
+function stateView(view: View, base: ReportRun): PageNode {
+  const { state, t, act, send } = view;
   const run = shownRun(state) ?? base;
   const used = run.perDevice?.usedPeakBytes ?? 0;
   const difference = used - (base.perDevice?.usedPeakBytes ?? 0);
   const count = Object.keys(state.set).length;
-  const note = count === 0 ? t("whatIf.intro") : count === 1 ? t("whatIf.one") : t("whatIf.active", { count });
   const tone = toneOf(run);
-  const ready = isTrying(state) && state.refused === null;
+  const target = { runId: base.id, set: state.set };
   return h(
     "div.what-if-state",
     { key: "state" },
@@ -65,37 +66,29 @@ function stateView({ state, t, act, send }: View, base: ReportRun): PageNode {
       h("strong", null, t("whatIf.total", { size: gib(used, t.locale) })),
       isTrying(state) && run !== base ? h("span.quiet", { key: "delta" }, deltaGib(difference, t.locale)) : null,
     ),
-    state.refused === null
-      ? h("p.quiet", { key: "note" }, note)
-      : h("p.refused", { key: "refused" }, t("whatIf.refused"), " ", rich(state.refused)),
-    h(
-      "div.what-if-actions",
-      { key: "actions" },
-      h(
-        "button.primary",
-        {
-          attrs: { type: "button", disabled: !ready },
-          on: { click: () => send({ type: "applyWhatIf", runId: base.id, set: state.set }) },
-        },
-        t("whatIf.apply"),
-      ),
-      h(
-        "button.secondary",
-        {
-          attrs: { type: "button", disabled: !ready },
-          on: { click: () => send({ type: "previewWhatIf", runId: base.id, set: state.set }) },
-        },
-        t("plans.preview"),
-      ),
-      h(
-        "button.secondary",
-        {
-          attrs: { type: "button", disabled: count === 0 },
-          on: { click: () => act({ type: "try", set: {} }) },
-        },
-        t("whatIf.reset"),
-      ),
-    ),
+    state.refused !== null
+      ? h("p.refused", { key: "refused" }, t("whatIf.refused"), " ", rich(state.refused))
+      : count === 0
+        ? h("p.quiet", { key: "note" }, t("whatIf.intro"))
+        : null,
+    count === 0
+      ? null
+      : h(
+          "div.what-if-actions",
+          { key: "actions" },
+          changeButtons(view, {
+            words: t("whatIf.apply"),
+            primary: true,
+            disabled: state.refused !== null,
+            apply: () => send({ type: "applyWhatIf", ...target }),
+            preview: () => send({ type: "previewWhatIf", ...target }),
+          }),
+          h(
+            "button.secondary",
+            { key: "reset", attrs: { type: "button" }, on: { click: () => act({ type: "try", set: {} }) } },
+            t("whatIf.reset"),
+          ),
+        ),
   );
 }
 

@@ -124,6 +124,14 @@ export class Labels {
     return own;
   }
 
+  /** A small number for each label, by its scope. */
+  byScope(numberOf: (scope: string) => number): Uint16Array {
+    const numbers = this.scopeWords.all.map(numberOf);
+    const own = new Uint16Array(this.count);
+    for (let index = 0; index < own.length; index++) own[index] = numbers[this.scopes[index]!]!;
+    return own;
+  }
+
   private grow(): void {
     const room = 2 * this.kinds.length;
     this.kinds = widened(this.kinds, new Uint8Array(room));

@@ -169,6 +169,11 @@ export class Ledger {
     return this.labels.byKind(numberOf);
   }
 
+  /** A small number for each label, by the path of its module. */
+  scopesOfLabels(numberOf: (scope: string) => number): Uint16Array {
+    return this.labels.byScope(numberOf);
+  }
+
   /** For each label whether an operator allocates (1); null when it never does. */
   labelsOf(operator: string): Uint8Array | null {
     return this.labels.ofOperator(operator);

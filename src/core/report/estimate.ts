@@ -54,6 +54,15 @@ export interface TimelinePoint {
   readonly allocatedBytes: number;
   /** The same bytes by kind, in the order of `COMPONENT_KINDS`. */
   readonly alive: number[];
+  /** The same bytes by module, in the order of the timeline's modules; what is missing belongs to none of them. */
+  readonly modules: number[];
+}
+
+/** The step as it goes on. */
+export interface StepTimeline {
+  readonly points: readonly TimelinePoint[];
+  /** Paths of the modules that hold the most at some point (`model.layers.*.mlp`), largest first. */
+  readonly modules: readonly string[];
 }
 
 export interface HostMemory {
@@ -94,7 +103,7 @@ export interface Estimate {
   /** Same bytes as `components`, by module path; largest first. */
   readonly modules: readonly ModuleShare[];
   readonly phases: readonly { readonly phase: Phase; readonly peakBytes: number }[];
-  readonly timeline: readonly TimelinePoint[];
+  readonly timeline: StepTimeline;
   readonly host: HostMemory;
   /** Key-value cache of the text that the run generates, at its longest; absent where it generates none. */
   readonly cacheBytes?: number;

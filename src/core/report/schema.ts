@@ -185,9 +185,13 @@ export const runSchema = z.object({
             allocatedBytes: bytes,
             /** `allocatedBytes` by component kind, in the order of the kinds of `components`' enum. */
             alive: z.array(bytes).optional(),
+            /** Of `allocatedBytes`, what each of `timelineModules` holds. */
+            modules: z.array(bytes).optional(),
           }),
         )
         .optional(),
+      /** Paths of the modules that hold the most at some point of the step, largest first. */
+      timelineModules: z.array(z.string()).optional(),
     })
     .nullable(),
   /** What the run was measured at, by the newest receipt of it; the fullest of its ranks. */

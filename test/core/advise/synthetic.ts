@@ -130,7 +130,7 @@ export function synthetic(shape: Shape): (run: TrainingRun) => Estimate {
       components: [],
       modules: [],
       phases,
-      timeline: [],
+      timeline: { points: [], modules: [] },
       host: { pinnedBytes: waiting("cpu"), pageableBytes: 0, nvmeBytes: waiting("nvme") },
       assumptions: [],
       operators: null,

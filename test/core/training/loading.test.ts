@@ -106,7 +106,13 @@ describe("loading with quantization on the fly", () => {
     const run = quantized({ prepareForKbit: true }, { microBatchSize: 1, sequenceLength: 8 });
     const result = estimate(run, graphsOf("llama"));
     assert.ok(result.ok);
-    const { peakPhase, allocatedPeakBytes, phases, components, timeline } = result.estimate;
+    const {
+      peakPhase,
+      allocatedPeakBytes,
+      phases,
+      components,
+      timeline: { points: timeline },
+    } = result.estimate;
     assert.equal(peakPhase, "load");
     assert.equal(phases.find(({ phase }) => phase === "load")?.peakBytes, allocatedPeakBytes);
     assert.equal(
