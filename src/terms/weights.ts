@@ -16,4 +16,6 @@ export interface WeightRule {
   readonly trained: boolean;
   /** The part of the model whose weights are meant; absent: all of it. */
   readonly part?: readonly PartStep[];
+  /** The model already has its adapter there: names and parts are those that peft gives. */
+  readonly adapted?: true;
 }

@@ -3,7 +3,7 @@ import { strict as assert } from "node:assert";
 import type { WeightRule } from "../../src/terms/weights";
 import { resolveFiles } from "./resolve-run";
 
-async function rules(body: string): Promise<{ rules: readonly WeightRule[]; said: string }> {
+async function resolved(body: string) {
   const script = `from transformers import AutoModelForSequenceClassification, Trainer, TrainingArguments
 model = AutoModelForSequenceClassification.from_pretrained("google-bert/bert-base-uncased")
 other = AutoModelForSequenceClassification.from_pretrained("google-bert/bert-base-cased")
@@ -12,7 +12,13 @@ trainer = Trainer(model, TrainingArguments("out"))
 trainer.train()
 model.requires_grad_(False)
 `;
-  const { run, suppositions } = await resolveFiles({ "train.py": script }, "train.py");
+  return resolveFiles({ "train.py": script }, "train.py");
+}
+
+const trained = async (body: string) => (await resolved(body)).run?.trained;
+
+async function rules(body: string): Promise<{ rules: readonly WeightRule[]; said: string }> {
+  const { run, suppositions } = await resolved(body);
   return { rules: run?.trained?.rules ?? [], said: JSON.stringify(suppositions) };
 }
 
@@ -51,6 +57,20 @@ describe("analysis: weights that a script freezes", () => {
     );
     assert.deepEqual(await patterns('    if any(k in name for k in ["a.b", "c"]):\n        p.requires_grad = False'), [
       ["^(?:(?=.*a\\.b)|(?=.*c))", false],
+    ]);
+  });
+
+  it("are meant by peft's names once the adapter is there; what was set before is lost", async () => {
+    const adapted = "from peft import LoraConfig, get_peft_model\nmodel = get_peft_model(model, LoraConfig(r=8))\n";
+    const before = await trained(`model.bert.requires_grad_(False)\n${adapted}`);
+    assert.equal(before, undefined);
+    const after = `for n, p in model.named_parameters():
+    if any(f"layer.{i}." in n for i in range(2)):
+        p.requires_grad = False
+model.base_model.model.classifier.requires_grad_()`;
+    assert.deepEqual((await trained(adapted + after))?.besideAdapter, [
+      { pattern: "^(?:(?=.*layer\\.0\\.)|(?=.*layer\\.1\\.))", trained: false, adapted: true },
+      { pattern: "", trained: true, part: ["base_model", "model", "classifier"], adapted: true },
     ]);
   });
 

@@ -63,6 +63,10 @@ Distils(model=model, args=args, teacher=teacher).train()
       .replace("teacher=teacher", "teacher_model=teacher");
     const later = student.replace(/(teacher = .*\n)([\s\S]*)(Distils\()/, "$2$1$3");
     assert.equal((await resolveFiles({ "train.py": HEAD + later }, "train.py")).run?.model.name, "Qwen/Qwen3-0.6B");
+    const global = body
+      .replace("    pass", "    def compute_loss(self, model, inputs):\n        return teacher(**inputs).loss")
+      .replace(", teacher=teacher", "");
+    assert.deepEqual((await resolveFiles({ "train.py": HEAD + global }, "train.py")).run?.beside, run?.beside);
     const named = body.replace('opt-1.3b")', 'opt-1.3b", dtype=torch.float32)');
     assert.equal((await resolveFiles({ "train.py": HEAD + named }, "train.py")).run?.beside?.dtype, "float32");
   });

@@ -10,9 +10,9 @@ import type { ResolveContext } from "./context";
 export function trainedOf(c: ResolveContext, adapted: boolean): TrainedSpec | undefined {
   const written = ofScript(c);
   if (adapted) {
-    // Adapters leave the model as it is; what a script trains of it besides is not followed.
-    if (written.some(({ trained }) => trained)) c.suppose(say("assume.weights-beside"), "trained_parameters");
-    return undefined;
+    // What is set before is lost: an adapter that is put on leaves the model as it is (BaseTuner._mark_only_adapters_as_trainable).
+    const besideAdapter = written.filter((rule) => rule.adapted === true);
+    return besideAdapter.length === 0 ? undefined : { besideAdapter };
   }
   const rules = [...only(stated(c)), ...written, ...only(ofAxolotl(c)), ...ofSwift(c)];
   const frozenShare = c.settings.number("freeze_parameters_ratio") ?? 0;

@@ -19,6 +19,7 @@ import { canInitialize, REPACKED_FROM } from "./adapters/initialization";
 import type { PromptSizes } from "./adapters/prompt-sizes";
 import type { PromptEncoder } from "./adapters/prompts";
 import { isAdapted } from "./adapters/targets";
+import { wrappedNames } from "./adapters/wrapped-names";
 import { inKeyOrder, warmUp, whilePacking, withPieces } from "./loading";
 import { type Part, partOf } from "./parts";
 import { isTable, type PlacedTensor, placeTensors } from "./placed";
@@ -29,7 +30,7 @@ import { linear8bit, packInt8 } from "./quantization/int8";
 import { engineLinear, engineWorkspace } from "./quantization/transformer-engine";
 import type { AdapterSpec, Float8Spec, QuantizationSpec } from "./run";
 import type { TrainedSpec } from "./specs/trained";
-import { withTrained } from "./trained";
+import { regrade, withTrained } from "./trained";
 
 export interface LoadedModel {
   /** In the order of `model.parameters()`, tied ones once. */
@@ -163,6 +164,8 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
           ...(options.initializes ? { initializes: true } : {}),
           isFrozen: (path) => isFrozen(options, path),
         });
+  const beside = options.trained?.besideAdapter ?? [];
+  if (adapted !== null && beside.length > 0) regrade(beside, wrappedNames(adapted.parameters, placed));
   const parameters = adapted?.parameters ?? placed.map(({ name }) => byName.get(name)!);
   const packedElements = [...loading.packed.values()].reduce(
     (sum, weight) => sum + weight.outputs * weight.inputs - weight.packed.elements,

@@ -7,7 +7,9 @@ import type { PartStep } from "../../terms/weights";
 import type { PlacedTensor } from "./placed";
 import { isTable } from "./placed";
 
-type Names = readonly Pick<PlacedTensor, "name" | "module" | "index">[];
+/** What is asked of a weight here. */
+export type Named = Pick<PlacedTensor, "name" | "module" | "index">;
+type Names = readonly Named[];
 
 /**
  * @param tied names of weights that stand under another one

@@ -5,10 +5,12 @@
  * (LLaMA-Factory's `finetuning_type: freeze`, llamafactory/model/adapter.py, _setup_freeze_tuning).
  */
 import { matchesPattern } from "../../terms/pattern";
+import { isFloating } from "../engine/dtype";
 import { numel } from "../engine/shape";
+import type { Tensor } from "../engine/tensor";
 import { DIMENSIONS } from "../graph/dimensions";
 import type { Scope } from "../graph/expression";
-import { partOf } from "./part-of";
+import { type Named, partOf } from "./part-of";
 import type { PlacedTensor } from "./placed";
 import type { TrainedLayers, TrainedSpec, WeightRule } from "./specs/trained";
 
@@ -35,12 +37,24 @@ export function withTrained(
   });
 }
 
+/**
+ * Switches gradients on and off once the adapter is there. Packed weights are integers, which have none: what asks for it raises.
+ * @param wrapped parameters under the names that peft gives them
+ */
+export function regrade(
+  rules: readonly WeightRule[],
+  wrapped: readonly { readonly tensor: Tensor; readonly item: Named }[],
+): void {
+  const items = wrapped.map(({ item }) => item);
+  const all = rules.map((rule) => ({ fits: fitting(rule, items, new Map()), trained: rule.trained }));
+  for (const { tensor, item } of wrapped) {
+    const rule = all.findLast(({ fits }) => fits(item.name));
+    if (rule !== undefined && isFloating(tensor.dtype)) tensor.requiresGradFlag = rule.trained;
+  }
+}
+
 /** Whether a rule means a weight. A part of the model has its tied weights, too, under names of its own. */
-function fitting(
-  { pattern, part }: WeightRule,
-  placed: readonly PlacedTensor[],
-  tied: TiedNames,
-): (name: string) => boolean {
+function fitting({ pattern, part }: WeightRule, placed: readonly Named[], tied: TiedNames): (name: string) => boolean {
   const found = (name: string): boolean => matchesPattern(pattern, name, "anywhere");
   if (part === undefined || part.length === 0) return found;
   const rest = partOf(part, placed, tied);

@@ -56,6 +56,9 @@ interface Place {
   readonly weight: string | null;
 }
 
+/** Calls that put an adapter on a model. */
+const ADAPTS = /(?:^|\.)(?:get_peft_model|add_adapter|PeftModel\w{0,40}\.from_pretrained)$/;
+
 const PARAMETERS: ReadonlySet<string> = new Set(["parameters", "named_parameters"]);
 
 /** The place that a path leads to; null: it is none of the model's. */
@@ -141,7 +144,7 @@ interface Deed {
   readonly raw: string;
 }
 
-function rulesOf({ path, guards, value, raw }: Deed): readonly Freezing[] {
+function rulesOf({ path, guards, value, raw }: Deed, adapted: boolean): readonly Freezing[] {
   const place = placeAt(path);
   const unknown = [{ unknown: raw }];
   if (place === null) return unknown;
@@ -153,12 +156,31 @@ function rulesOf({ path, guards, value, raw }: Deed): readonly Freezing[] {
     rule: {
       pattern: pattern === "" || pattern.startsWith("^") ? pattern : `^${pattern}`,
       trained,
-      ...(part.length > 0 ? { part } : {}),
+      ...(part.length > 0 ? { part: adapted ? wrappedPart(part) : part } : {}),
+      ...(adapted ? { adapted } : {}),
     },
   });
   if (typeof value === "boolean") return [rule(named, value)];
   const tested = loop === null ? null : patternOf(value, loop);
   return tested === null ? unknown : [rule(named, false), rule(named + tested, true)];
+}
+
+/**
+ * A part by the way to it in a model that peft wrapped: what is no attribute of the wrapper is looked for in what it wraps
+ * (peft/peft_model.py, `__getattr__`; peft/tuners/tuners_utils.py, BaseTuner).
+ */
+function wrappedPart(part: readonly PartStep[]): readonly PartStep[] {
+  const [first, second] = part;
+  const inside = typeof first === "object" && "method" in first;
+  if (inside && first.method !== "base") return part;
+  const passed = inside ? (second === "model" ? 2 : 1) : first === "model" ? 1 : 0;
+  return ["base_model", "model", ...part.slice(passed)];
+}
+
+/** When the trained model gets its adapter from the script itself; what is set before is lost then. */
+function adaptedAt(python: PythonModule, training: Training): number {
+  const calls = python.calls.filter(({ callee }) => ADAPTS.test(callee));
+  return Math.min(...calls.filter((call) => isBefore(training, call)).map(({ order = 0 }) => order));
 }
 
 /** Whether a path starts at the trained model. */
@@ -223,9 +245,10 @@ export function ruleOf(text: string): WeightRule | undefined {
  */
 export function freezingOf(python: PythonModule): readonly LocatedSetting[] {
   const training = trainingOf(python);
+  const adapter = adaptedAt(python, training);
   const deeds = deedsOf(python)
     .filter(({ order, path }) => order <= training.ends && isModel(path, training, python))
-    .map((deed) => ({ order: deed.order, at: deed.at, found: rulesOf(deed) }));
+    .map((deed) => ({ order: deed.order, at: deed.at, found: rulesOf(deed, deed.order > adapter) }));
   const methods = python.calls.flatMap((call) => {
     const name = call.callee.slice(call.callee.lastIndexOf(".") + 1);
     const rule = Object.hasOwn(FREEZES, name) ? FREEZES[name] : undefined;

@@ -25,7 +25,7 @@ import { pictureSide } from "./pictures";
 import { bareSwitches, callPlace, commandPlace } from "./places";
 import { resizedVocabulary } from "./resizing";
 import { tokenizedLengths } from "./tokenizing";
-import { isBefore, LOADS, type Training, trainingOf } from "./training";
+import { isBefore, LOADS, loadsBehind, type Training, trainingOf } from "./training";
 import { unslothAdapts, unslothSettings } from "./unsloth";
 
 const TRAINING = TRAINING_ARGUMENTS_KEYS.flatMap((key) => [key.key, ...(key.aliases ?? [])]).concat(
@@ -143,11 +143,17 @@ function preparedForKbit(python: PythonModule): readonly LocatedSetting[] {
   return [{ name: "gradient_checkpointing", key, value: true, node, keySpan: calleeSpan, valueSpan: calleeSpan }];
 }
 
-/** Models beside the trained one that the script's own trainer is given (a teacher in `compute_loss`). */
+/** Models beside the trained one that the script's own trainer is given, or calls by a name of the module's. */
 function otherModels(python: PythonModule): readonly LocatedSetting[] {
   const { trainer, load, parts } = trainingOf(python);
-  if (!python.classes.some(({ name }) => name === trainer?.callee)) return [];
-  const other = [...parts].find((call) => call !== load && LOADS.test(call.callee));
+  const own = python.classes.find(({ name }) => name === trainer?.callee);
+  if (own === undefined) return [];
+  const called = new Set(
+    python.calls.filter(({ start, end }) => start >= own.start && end <= own.end).map(({ callee }) => callee),
+  );
+  const named = python.assignments.entries.filter(({ key }) => called.has(key));
+  const calledLoads = named.flatMap(({ value }) => loadsBehind(python, value));
+  const other = [...parts, ...calledLoads].find((call) => call !== load && LOADS.test(call.callee));
   const name = other?.positional[0];
   if (other === undefined) return [];
   const dtype = keyword(other, "dtype")?.value ?? keyword(other, "torch_dtype")?.value;

@@ -86,14 +86,16 @@ function batchOf(python: PythonModule): LocatedSetting[] {
   return typeof size === "number" ? [at("micro_batch_size", call, size, node)] : [];
 }
 
+/** What of a forward's results an expression takes, and what it does to it: `model(…).loss / 4`. */
+const LOSS_ALONE =
+  /\)\s{0,9}(?:\.loss|\["loss"\]|\['loss'\]|\[0\])(?:\.mean\(\))?(?:\s{0,9}[*/]\s{0,9}[\w.]{1,80})?\s*$/;
+
 /** What the loop's names keep of a forward: `loss = model(…).loss` lets go of the outputs, any other name of them does not. */
 function heldOf({ assignments, unpacked }: PythonModule, names: ReadonlySet<string>): "loss" | "outputs" {
   const called = (raw: string): string | undefined => [...names].find((name) => raw.startsWith(`${name}(`));
   const binds = assignments.entries.some(({ value }) => {
     const raw = rawOf(value);
-    return (
-      raw !== undefined && called(raw) !== undefined && !/\)\s*(?:\.loss|\["loss"\]|\['loss'\]|\[0\])\s*$/.test(raw)
-    );
+    return raw !== undefined && called(raw) !== undefined && !LOSS_ALONE.test(raw);
   });
   return binds || unpacked.some((callee) => names.has(callee)) ? "outputs" : "loss";
 }

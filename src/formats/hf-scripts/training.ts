@@ -46,6 +46,11 @@ export function callsBehind(python: PythonModule, node: LocatedNode | undefined)
   return new Calls(python).behind(node);
 }
 
+/** The loads that a value goes back to, through calls that wrap the model; the last first. */
+export function loadsBehind(python: PythonModule, node: LocatedNode | undefined): readonly PythonCall[] {
+  return new Calls(python).loads(node);
+}
+
 /** Whether a call happens while training is made ready or runs. */
 export function isBefore({ ends }: Training, { order = 0, deferred }: PythonCall): boolean {
   return deferred === true || order <= ends;

@@ -272,9 +272,7 @@ export class Paths {
 
   /** One text, or several. */
   private texts(node: SyntaxNode, rounds: Rounds): readonly string[] | undefined {
-    const value =
-      (node.name === "VariableName" ? rounds.get(this.evaluator.slice(node)) : undefined) ??
-      this.evaluator.evaluate(node);
+    const value = this.evaluator.inRound(node, rounds);
     const items = value.kind === "list" ? value.items : [value];
     const texts = items.flatMap((item) =>
       item.kind === "scalar" && typeof item.value === "string" ? [item.value] : [],

@@ -19,6 +19,9 @@ const MAX_EVALUATIONS = 200_000;
 const CLASS_NAME = /^(?:\w{1,80}\.){0,8}[A-Z][a-z]\w{0,80}$/;
 /** Calls that make a mapping of their keyword arguments. */
 const MAPPINGS: ReadonlySet<string> = new Set(["dict", "L", "OmegaConf.create", "edict", "ConfigDict"]);
+/** Items of a range or of a comprehension that are made; longer ones are none of a config's. */
+const MAX_ITEMS = 4096;
+
 /** Calls that convert one value. */
 const CONVERSIONS: ReadonlySet<string> = new Set(["int", "float", "str", "list", "tuple"]);
 
@@ -86,6 +89,8 @@ export class Evaluator {
   private readonly values = new Map<string, LocatedNode>();
   private readonly evaluating = new Set<string>();
   private evaluations = 0;
+  /** What the names of comprehensions stand for while their items are made. */
+  private rounds: ReadonlyMap<string, LocatedNode> = new Map();
 
   /**
    * @param attributes those of namespaces, whose values are known from elsewhere in the module (`args.x`)
@@ -203,15 +208,59 @@ export class Evaluator {
   evaluate(node: SyntaxNode, depth = 0): LocatedNode {
     if (depth > MAX_DEPTH) return this.unknown(node, say("open.deep"));
     const place = `${node.from}:${node.to}`;
-    const known = this.values.get(place);
+    const isShared = this.rounds.size === 0;
+    const known = isShared ? this.values.get(place) : undefined;
     if (known !== undefined) return known;
     if (++this.evaluations > MAX_EVALUATIONS) return this.unknown(node, say("open.large"));
     if (this.evaluating.has(place)) return this.unknown(node, say("open.cycle"));
     this.evaluating.add(place);
     const value = this.expression(node, depth);
     this.evaluating.delete(place);
-    this.values.set(place, value);
+    if (isShared) this.values.set(place, value);
     return value;
+  }
+
+  /** A value where some names stand for what a round of a loop gives them. */
+  inRound(node: SyntaxNode, rounds: ReadonlyMap<string, LocatedNode>, depth = 0): LocatedNode {
+    const before = this.rounds;
+    this.rounds = new Map([...before, ...rounds]);
+    const value = this.evaluate(node, depth);
+    this.rounds = before;
+    return value;
+  }
+
+  /** `[f"layers.{i}" for i in range(8)]`, with conditions that are known. */
+  private comprehension(node: SyntaxNode, depth: number): LocatedNode {
+    const parts = childrenOf(node).filter((child) => !/^(?:[()[\]]|Comment)$/.test(child.name));
+    const [item, , target, , over, ...conditions] = parts;
+    const names = parts.map(({ name }) => name);
+    const tests = conditions.filter(({ name }) => name !== "if");
+    const isPlain = names[1] === "for" && names[3] === "in" && tests.length * 2 === conditions.length;
+    if (!isPlain || item === undefined || target?.name !== "VariableName" || over === undefined)
+      return this.unknown(node, say("open.expression"));
+    const list = this.evaluate(over, depth + 1);
+    if (list.kind !== "list" || list.items.length > MAX_ITEMS) return this.unknown(node, say("open.expression"));
+    const items: LocatedNode[] = [];
+    for (const given of list.items) {
+      const round = new Map([[this.slice(target), given]]);
+      const holds = tests.map((test) => truthOf(this.inRound(test, round, depth + 1)));
+      if (holds.includes(undefined)) return this.unknown(node, say("open.condition"));
+      if (!holds.includes(false)) items.push(this.inRound(item, round, depth + 1));
+    }
+    return { kind: "list", items, ...span(node) };
+  }
+
+  /** `range(8)`, as the list that it runs over. */
+  private counted(node: SyntaxNode, list: SyntaxNode, depth: number): ListNode | undefined {
+    const bounds = this.arguments(list, depth + 1).positional.map((one) =>
+      one.kind === "scalar" && Number.isInteger(one.value) ? Number(one.value) : Number.NaN,
+    );
+    const [first = Number.NaN, second, step = 1] = bounds;
+    const [from, to] = second === undefined ? [0, first] : [first, second];
+    const length = Math.max(0, Math.ceil((to - from) / step));
+    if (!(length <= MAX_ITEMS)) return undefined;
+    const items = Array.from({ length }, (_, k) => this.scalar(node, from + k * step));
+    return { kind: "list", items, ...span(node) };
   }
 
   private expression(node: SyntaxNode, depth: number): LocatedNode {
@@ -243,6 +292,10 @@ export class Evaluator {
       case "TupleExpression":
       case "SetExpression":
         return this.sequence(node, depth);
+      case "ArrayComprehensionExpression":
+      case "SetComprehensionExpression":
+      case "ComprehensionExpression":
+        return this.comprehension(node, depth);
       case "DictionaryExpression":
         return this.dictionary(node, depth);
       case "VariableName":
@@ -317,6 +370,8 @@ export class Evaluator {
   private variable(node: SyntaxNode, depth: number): LocatedNode {
     const name = this.slice(node);
     if (name === "__name__") return this.scalar(node, "__main__");
+    const given = this.rounds.get(name);
+    if (given !== undefined) return this.moved(given, node);
     const bindings = this.flow.bindingsAt(node);
     if (bindings === undefined || bindings.length === 0) return this.unknown(node, say("open.undefined", { name }));
     return this.bound(node, bindings, depth);
@@ -460,6 +515,8 @@ export class Evaluator {
       const base = positional.flatMap((argument) => (argument.kind === "map" ? argument.entries : []));
       return { kind: "map", entries: [...base, ...entries], ...span(node) };
     }
+    const range = list !== null && name === "range" ? this.counted(node, list, depth) : undefined;
+    if (range !== undefined) return range;
     if (list !== null && CONVERSIONS.has(name)) {
       const { positional } = this.arguments(list, depth + 1);
       const inner = positional.length === 1 ? positional[0] : undefined;

@@ -311,7 +311,6 @@ export const ANALYSIS = {
   "assume.adapter-condition": "adapter counted: whether `{condition}` holds is not known",
   "assume.other-weights": "weights of {name}, which the script's own trainer runs beside, are counted",
   "assume.other-model": "{name}, which the script's own trainer runs beside, is not counted",
-  "assume.weights-beside": "weights that the script trains beside the adapter not counted",
   "assume.weights-unfollowed": "what `{what}` leaves untrained not followed: every weight counted as trained",
   "assume.adapter-as": "{adapter} counted as {type}",
   "assume.adapter-as-lora": "{adapter} counted as LoRA of the same rank and modules",

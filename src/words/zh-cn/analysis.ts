@@ -289,7 +289,6 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "assume.adapter-condition": "按使用适配器计算：无法得知 `{condition}` 是否成立",
   "assume.other-weights": "脚本自己的训练器在旁边运行 {name}：其权重已计入",
   "assume.other-model": "脚本自定义的 Trainer 同时运行的 {name} 未计入",
-  "assume.weights-beside": "脚本在适配器之外训练的权重未计入",
   "assume.weights-unfollowed": "未能跟踪 `{what}` 冻结了哪些权重：按全部权重参与训练计算",
   "assume.adapter-as": "{adapter} 按 {type} 计算",
   "assume.adapter-as-lora": "{adapter} 按相同秩与模块的 LoRA 计",

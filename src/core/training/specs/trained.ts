@@ -8,6 +8,8 @@ export type { WeightRule };
 export interface TrainedSpec {
   /** The last one that fits decides; a weight that none fits is trained, unless its model leaves it as it is. */
   readonly rules?: readonly WeightRule[];
+  /** What is switched on and off when the adapter is there, by the names that peft gives; the last one that fits decides. */
+  readonly besideAdapter?: readonly WeightRule[];
   /** Share of all elements that stays as it is, from the first weight on, in whole weights. */
   readonly frozenShare?: number;
   /** Only these layers. */
