@@ -8,36 +8,54 @@ import type { FamilyGraphs } from "./graph/types";
 import { type Simulation, type SimulationResult, simulate } from "./simulate";
 import { countParameters } from "./simulation/parameters";
 import { localRun, type SplitUncertainty, splitsModel } from "./training/parallel/local";
-import { stagesOf } from "./training/parallel/pipeline";
+import { type Role, stagesOf } from "./training/parallel/pipeline";
 import type { TrainingRun } from "./training/run";
 
 export type FullestResult =
   | { readonly ok: true; readonly simulation: Simulation; readonly uncertain: readonly SplitUncertainty[] }
   | Extract<SimulationResult, { ok: false }>;
 
+/** What one of the ranks with a role holds. */
+export interface RoleSimulation {
+  readonly role: Role;
+  readonly simulation: Simulation;
+  readonly uncertain: readonly SplitUncertainty[];
+}
+
+type Failure = Extract<SimulationResult, { ok: false }>;
+
 /** Simulates `run` on its fullest GPU. Throws `NotModelled` as `simulate` does. */
 export function simulateFullest(run: TrainingRun, graphs: FamilyGraphs): FullestResult {
   if (!splitsModel(run)) return withUncertain(simulate(run, graphs), []);
+  const found = simulateRoles(run, graphs);
+  if (!Array.isArray(found)) return found;
+  const [fullest] = found.toSorted((a, b) => b.simulation.ledger.peak - a.simulation.ledger.peak);
+  if (fullest === undefined) return { ok: false, code: "invalid-config", reason: say("engine.no-stage") };
+  return { ok: true, simulation: fullest.simulation, uncertain: fullest.uncertain };
+}
+
+/** Simulates one rank of each role, each role once however many ranks have it. Throws `NotModelled` as `simulate` does. */
+export function simulateRoles(run: TrainingRun, graphs: FamilyGraphs): RoleSimulation[] | Failure {
   const split = localRun(run, graphs);
   if ("reason" in split) return { ok: false, code: "not-modelled", reason: split.reason };
   const { scope } = configView(graphs, run.model.config, NO_SIZES);
   const layers = Number(DIMENSIONS.layers.map(scope).find((value) => value !== null && value !== undefined) ?? 0);
   const family = split.family ?? graphs;
-  let fullest: SimulationResult | undefined;
-  let uncertain = split.uncertain;
+  const roles: RoleSimulation[] = [];
   for (const stage of stagesOf(split.run, graphs, layers)) {
     const alone = simulate(stage.run, family);
     if (!alone.ok) return alone;
     const waiting = stage.waiting * keptBytes(alone.simulation.ledger);
     const result = waiting > 0 ? simulate(stage.run, family, true, waiting) : alone;
     if (!result.ok) return result;
-    if (fullest?.ok === true && result.simulation.ledger.peak <= fullest.simulation.ledger.peak) continue;
-    fullest = result;
-    uncertain = split.uncertain.map((one) => (one.settleWith === "pipeline_parallel" ? scheduled(one, waiting) : one));
+    // Parameters are counted over the whole model, whatever part of it one GPU holds.
+    roles.push({
+      role: stage.role,
+      simulation: { ...result.simulation, ...countParameters(run, graphs) },
+      uncertain: split.uncertain.map((one) => (one.settleWith === "pipeline_parallel" ? scheduled(one, waiting) : one)),
+    });
   }
-  if (fullest?.ok !== true) return { ok: false, code: "invalid-config", reason: say("engine.no-stage") };
-  // Parameters are counted over the whole model, whatever part of it one GPU holds.
-  return withUncertain({ ok: true, simulation: { ...fullest.simulation, ...countParameters(run, graphs) } }, uncertain);
+  return roles;
 }
 
 const NO_SIZES = { B: 1, S: 1, T: 1, I: 1, A: 1 };

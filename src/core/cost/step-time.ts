@@ -22,8 +22,9 @@ import {
   network,
   type Range,
 } from "./rates";
-import { shapeOf, tokensPerSample } from "./shape";
-import { bytesOf, type Counts, halfPrecision, workOf } from "./work";
+import { tokensPerSample } from "./shape";
+import { speedOf, trafficOf } from "./traffic";
+import { type Counts, workOf } from "./work";
 
 const BOUNDS = ["compute", "memory", "interconnect", "host"] as const;
 export type Bound = (typeof BOUNDS)[number];
@@ -72,36 +73,6 @@ interface Seconds {
 const at = (range: Range, end: End): number => range[end];
 const work = (bounds: readonly [number, number], end: End): number => bounds[1 - end]!;
 
-/** Bytes each rank sends for the gradients and parameters of a step, and how often per step. */
-function collectiveBytes(run: TrainingRun, counts: Counts): { perMicroBatch: number; perStep: number } {
-  const { worldSize, deepspeed, fsdp, tensorParallel, pipelineParallel } = run.parallel;
-  const ranks = Math.max(1, worldSize / (tensorParallel * pipelineParallel));
-  if (ranks <= 1) return { perMicroBatch: 0, perStep: 0 };
-  const ring = (ranks - 1) / ranks;
-  const held = 1 / (tensorParallel * pipelineParallel);
-  const trained = counts.trainableParameters * held;
-  const all = counts.parameters * held;
-  const half = halfPrecision(run) ? 2 : 4;
-  const stage = deepspeed?.zeroStage ?? 0;
-  if (fsdp !== null || stage === 3) {
-    const stored = run.quantization === null ? half : 0.55;
-    return { perMicroBatch: ring * (2 * all * stored + trained * half), perStep: 0 };
-  }
-  if (stage === 2) return { perMicroBatch: ring * trained * half, perStep: ring * trained * half };
-  const gradient = deepspeed === null && run.adapter === null ? bytesOf(run) : half;
-  return { perMicroBatch: 0, perStep: 2 * ring * trained * gradient };
-}
-
-/** Bytes that tensor parallelism sends: two sums of a layer's output in forward and two in backward. */
-function tensorBytes(run: TrainingRun): number {
-  const { tensorParallel } = run.parallel;
-  const shape = shapeOf(run);
-  if (tensorParallel <= 1 || shape === null) return 0;
-  const tokens = run.microBatchSize * tokensPerSample(run) * run.gradientAccumulationSteps;
-  const ring = (2 * (tensorParallel - 1)) / tensorParallel;
-  return 4 * shape.layers * tokens * shape.hidden * 2 * ring;
-}
-
 /** Peak of the links that the run's collectives cross, bytes per second. */
 function linkPeak(run: TrainingRun, device: Device): number {
   const { worldSize } = run.parallel;
@@ -109,7 +80,10 @@ function linkPeak(run: TrainingRun, device: Device): number {
   return worldSize > DEVICES_PER_MACHINE ? Math.min(peak, network(device)[1]) : peak;
 }
 
-/** Seconds of collectives; the fast end hides them behind backward as far as there is any. */
+/**
+ * Seconds of what is sent; the fast end hides gradients and parameters behind backward as far as there is any, and nothing else
+ * overlaps anything.
+ */
 function interconnect(
   run: TrainingRun,
   counts: Counts,
@@ -117,19 +91,16 @@ function interconnect(
   end: End,
   hides: number,
 ): { readonly seconds: number; readonly bytes: number } {
-  const wide = run.parallel.worldSize > DEVICES_PER_MACHINE;
-  const link = linkOf(device, Math.min(run.parallel.worldSize, DEVICES_PER_MACHINE));
-  const within = link.peak * at(link.share, end);
-  const speed = wide ? Math.min(within, at(network(device), end)) : within;
-  const { perMicroBatch, perStep } = collectiveBytes(run, counts);
-  const bytes = perMicroBatch * run.gradientAccumulationSteps + perStep;
-  const seconds = bytes / speed;
-  const overlapped = end === 1 ? Math.max(0, seconds - 0.9 * hides) : Math.max(0.35 * seconds, seconds - 0.5 * hides);
-  // DeepSpeed communicates beside the computation only when told to (`overlap_comm`).
-  const shows = run.parallel.deepspeed?.overlapComm === false ? seconds : overlapped;
-  // None of tensor parallelism's sums overlaps anything.
-  const split = tensorBytes(run);
-  return { seconds: shows + split / within, bytes: bytes + split };
+  const sent = { seconds: 0, bytes: 0 };
+  for (const row of trafficOf(run, counts)) {
+    const seconds = row.bytes / at(speedOf(row, device), end);
+    const overlapped = end === 1 ? Math.max(0, seconds - 0.9 * hides) : Math.max(0.35 * seconds, seconds - 0.5 * hides);
+    // DeepSpeed communicates beside the computation only when told to (`overlap_comm`).
+    const hidden = row.sender === "states" && run.parallel.deepspeed?.overlapComm !== false;
+    sent.seconds += hidden ? overlapped : seconds;
+    sent.bytes += row.bytes;
+  }
+  return sent;
 }
 
 /** Bytes of paged optimizer states that find no room on the card. */

@@ -9,8 +9,12 @@ import type { TrainingRun } from "../run";
 import { reserveWhole, type Strategy } from "./strategy";
 import { withSizes } from "./with-sizes";
 
+/** A rank's part in a run: all of them alike, or an end of the pipeline. */
+export type Role = "any" | "first" | "last";
+
 /** One stage, with the micro-batches whose activations wait there while another one is run. */
 export interface Stage {
+  readonly role: Role;
   readonly run: TrainingRun;
   readonly waiting: number;
 }
@@ -18,7 +22,7 @@ export interface Stage {
 /** The first stage, where activations wait, and the last, which makes the logits; the run itself without a pipeline. */
 export function stagesOf(run: TrainingRun, family: FamilyGraphs, layers: number): readonly Stage[] {
   const { pipelineParallel } = run.parallel;
-  if (pipelineParallel <= 1) return [{ run, waiting: 0 }];
+  if (pipelineParallel <= 1) return [{ role: "any", run, waiting: 0 }];
   const config = withSizes(run.model.config, family, { num_hidden_layers: Math.ceil(layers / pipelineParallel) });
   const stage: TrainingRun = {
     ...run,
@@ -28,8 +32,8 @@ export function stagesOf(run: TrainingRun, family: FamilyGraphs, layers: number)
   };
   const waiting = run.parallel.oneAtATime ? 0 : Math.min(pipelineParallel, run.gradientAccumulationSteps) - 1;
   return [
-    { run: { ...stage, fusedLoss: true, fusedLayers: run.fusedLayers ?? run.fusedLoss }, waiting },
-    { run: stage, waiting: 0 },
+    { role: "first", run: { ...stage, fusedLoss: true, fusedLayers: run.fusedLayers ?? run.fusedLoss }, waiting },
+    { role: "last", run: stage, waiting: 0 },
   ];
 }
 
