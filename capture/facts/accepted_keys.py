@@ -1,5 +1,5 @@
 """
-Writes `src/formats/*/accepted.ts`: every name a library takes at its first level, or in any block of a nested config,
+Writes `src/formats/*/accepted.json`: every name a library takes at its first level, or in any block of a nested config,
 read from its own source without running it. A key that stands there is never called a misspelling.
 
 usage: python -m capture.facts.accepted_keys FOLDER...
@@ -11,8 +11,9 @@ list it has.
 import ast
 import re
 import sys
-import textwrap
 from pathlib import Path
+
+from .data import save
 
 FORMATS = Path(__file__).resolve().parent.parent.parent / "src" / "formats"
 
@@ -143,13 +144,8 @@ def field(item: ast.AnnAssign) -> str:
 
 
 def write(folder: str, found: set[str], source: str, where: str) -> None:
-    lines = textwrap.wrap(" ".join(sorted(found)), 112, break_long_words=False, break_on_hyphens=False)
-    body = " +\n".join(f'    "{line}{" " if index < len(lines) - 1 else ""}"' for index, line in enumerate(lines))
-    (FORMATS / folder / "accepted.ts").write_text(
-        f"/**\n * Every name the library takes {where}, whether or not it touches memory: what is here is no"
-        f" misspelling.\n * Source: {source}; `python -m capture.facts.accepted_keys` writes this file.\n */\n"
-        f'export const ACCEPTED: ReadonlySet<string> = new Set(\n  (\n{body}\n  ).split(" "),\n);\n'
-    )
+    about = f"Every name the library takes {where}, whether or not it touches memory: what is here is no misspelling."
+    save(FORMATS / folder / "accepted.json", about, source, "accepted_keys", names=sorted(found))
 
 
 def main(folders: list[str]) -> None:

@@ -1,5 +1,5 @@
 """
-Writes `src/formats/hf-scripts/signatures.ts`: the arguments that the classes and functions of Hugging Face's libraries
+Writes `src/formats/hf-scripts/signatures.json`: the arguments that the classes and functions of Hugging Face's libraries
 take, by version, read from their sources without running them. What stands there may be written into a call.
 
 usage: python -m capture.facts.signatures FOLDER...
@@ -11,10 +11,11 @@ versions, the nearer the versions between which an argument came and went.
 import ast
 import re
 import sys
-import textwrap
 from pathlib import Path
 
-OUT = Path(__file__).resolve().parent.parent.parent / "src" / "formats" / "hf-scripts" / "signatures.ts"
+from .data import save
+
+OUT = Path(__file__).resolve().parent.parent.parent / "src" / "formats" / "hf-scripts" / "signatures.json"
 
 #: Files of each library, and the classes of theirs that people call in scripts.
 SOURCES = {
@@ -85,7 +86,7 @@ def spelled(name: str, versions: list[Version], having: set[Version]) -> str:
 
 
 def main(folders: list[str]) -> None:
-    lines: list[str] = []
+    classes: dict[str, dict[str, object]] = {}
     for library, (patterns, wanted) in SOURCES.items():
         found: dict[Version, Library] = {}
         for folder in folders:
@@ -106,19 +107,11 @@ def main(folders: list[str]) -> None:
             base = next((one for one in sorted(outside) if one.endswith("TrainingArguments")), None)
             if not by_name:
                 continue
-            text = " ".join(spelled(argument, own_versions, having) for argument, having in sorted(by_name.items()))
-            wrapped = textwrap.wrap(text, 108, break_long_words=False, break_on_hyphens=False)
-            body = " +\n".join(f'      "{line}{" " if index < len(wrapped) - 1 else ""}"' for index, line in enumerate(wrapped))
-            above_text = f'\n    base: "{base}",' if base else ""
-            lines.append(f'  {name}: {{\n    library: "{library}",{above_text}\n    takes:\n{body},\n  }},')
+            takes = [spelled(argument, own_versions, having) for argument, having in sorted(by_name.items())]
+            classes[name] = {"library": library, **({"base": base} if base else {}), "takes": takes}
         print(library, [".".join(map(str, version)) for version in versions], len(names), "classes")
-    OUT.write_text(
-        "/**\n * Arguments that classes of Hugging Face's libraries take: `name@1.2` since that version, `name!1.4` until before it.\n"
-        " * Source: the libraries' own code; `python -m capture.facts.signatures` writes this file.\n */\n\n"
-        'export interface Signature {\n  readonly library: "transformers" | "trl" | "peft";\n'
-        "  /** Class of another library whose arguments it takes besides. */\n  readonly base?: string;\n  readonly takes: string;\n}\n\n"
-        "export const SIGNATURES: Readonly<Record<string, Signature>> = {\n" + "\n".join(lines) + "\n};\n"
-    )
+    about = "Arguments that classes of Hugging Face's libraries take: `name@1.2` since that version, `name!1.4` until before it."
+    save(OUT, about, "the libraries' own code", "signatures", classes=classes)
 
 
 if __name__ == "__main__":

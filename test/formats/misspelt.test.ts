@@ -2,15 +2,15 @@
 /** Misspelt keys are said with what was probably meant; keys that a library takes, and launchers' options, never are. */
 import { strict as assert } from "node:assert";
 import { FORMATS, recogniseFormat } from "../../src/formats";
-import { ACCEPTED as ACCELERATE } from "../../src/formats/accelerate/accepted";
-import { ACCEPTED as AXOLOTL } from "../../src/formats/axolotl/accepted";
+import accelerate from "../../src/formats/accelerate/accepted.json";
+import axolotl from "../../src/formats/axolotl/accepted.json";
 import { LAUNCHER_OPTIONS } from "../../src/formats/carriers";
-import { ACCEPTED as GPT_NEOX } from "../../src/formats/gpt-neox/accepted";
-import { ACCEPTED as MEGATRON } from "../../src/formats/megatron/accepted";
-import { ACCEPTED as MS_SWIFT } from "../../src/formats/ms-swift/accepted";
+import gptNeox from "../../src/formats/gpt-neox/accepted.json";
+import megatron from "../../src/formats/megatron/accepted.json";
+import msSwift from "../../src/formats/ms-swift/accepted.json";
 import { parseDocument } from "../../src/formats/parse";
 import { nearest } from "../../src/formats/suggest";
-import { ACCEPTED as ULTRALYTICS } from "../../src/formats/ultralytics/accepted";
+import ultralytics from "../../src/formats/ultralytics/accepted.json";
 
 function unknown(name: string, text: string): readonly (readonly [string, unknown])[] {
   const document = parseDocument(`file:///w/${name}`, text);
@@ -24,16 +24,20 @@ function unknown(name: string, text: string): readonly (readonly [string, unknow
 }
 
 /** A config of each format, to which one key is added. */
-const BASES: readonly (readonly [string, ReadonlySet<string>, string])[] = [
-  ["axolotl", AXOLOTL, "base_model: a/b\nmicro_batch_size: 1\ndatasets: []\nsequence_len: 512\n"],
-  ["accelerate", ACCELERATE, "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum_processes: 2\n"],
-  ["ms-swift", MS_SWIFT, "model: a/b\ndataset: c\ntuner_type: lora\nmax_length: 512\n"],
+const BASES: readonly (readonly [string, readonly string[], string])[] = [
+  ["axolotl", axolotl.names, "base_model: a/b\nmicro_batch_size: 1\ndatasets: []\nsequence_len: 512\n"],
+  [
+    "accelerate",
+    accelerate.names,
+    "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum_processes: 2\n",
+  ],
+  ["ms-swift", msSwift.names, "model: a/b\ndataset: c\ntuner_type: lora\nmax_length: 512\n"],
   [
     "gpt-neox",
-    GPT_NEOX,
+    gptNeox.names,
     "num_layers: 2\nhidden_size: 8\nnum_attention_heads: 2\nseq_length: 16\npipe_parallel_size: 1\n",
   ],
-  ["ultralytics", ULTRALYTICS, "task: detect\nmode: train\nimgsz: 640\nbatch: 4\n"],
+  ["ultralytics", ultralytics.names, "task: detect\nmode: train\nimgsz: 640\nbatch: 4\n"],
 ];
 
 describe("formats: misspelt keys", () => {
@@ -124,8 +128,11 @@ describe("formats: misspelt keys", () => {
 
   it("are not the launcher's options or the library's flags", () => {
     const flags = (names: Iterable<string>) => [...names].map((name) => `--${name} 1`).join(" ");
-    const megatron = "pretrain_gpt.py --num-layers 2 --hidden-size 8 --micro-batch-size 1 --seq-length 16";
-    assert.deepEqual(unknown("a.sh", `torchrun ${flags(LAUNCHER_OPTIONS)} ${megatron} ${flags(MEGATRON)}\n`), []);
-    assert.deepEqual(unknown("b.sh", `NPROC_PER_NODE=2 swift sft ${flags(LAUNCHER_OPTIONS)} ${flags(MS_SWIFT)}\n`), []);
+    const command = "pretrain_gpt.py --num-layers 2 --hidden-size 8 --micro-batch-size 1 --seq-length 16";
+    assert.deepEqual(unknown("a.sh", `torchrun ${flags(LAUNCHER_OPTIONS)} ${command} ${flags(megatron.names)}\n`), []);
+    assert.deepEqual(
+      unknown("b.sh", `NPROC_PER_NODE=2 swift sft ${flags(LAUNCHER_OPTIONS)} ${flags(msSwift.names)}\n`),
+      [],
+    );
   });
 });

@@ -7,7 +7,7 @@ import { has, hasGroup, NOT_RECOGNISED } from "../recognition";
 import { count, derived, schemaFormat, valueAt } from "../schema";
 import { problem } from "../table";
 import type { LocatedSetting, ProblemFix } from "../types";
-import { ACCEPTED } from "./accepted";
+import accepted from "./accepted.json";
 import { ACCELERATE_KEYS } from "./keys";
 
 const COMPANIONS = [
@@ -49,7 +49,7 @@ function resharded(at: LocatedSetting, written: string): readonly ProblemFix[] {
 export const accelerate = schemaFormat({
   id: "accelerate",
   keys: ACCELERATE_KEYS,
-  unknownKeys: { parents: [""], known: ACCEPTED, stops: "accelerate" },
+  unknownKeys: { parents: [""], known: new Set(accepted.names), stops: "accelerate" },
   views: (document) => dataView(document, ["yaml", "json"]),
   recognise({ map }) {
     const companions = count(map, COMPANIONS);

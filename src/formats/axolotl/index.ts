@@ -9,7 +9,7 @@ import { count, derived, schemaFormat } from "../schema";
 import { problem } from "../table";
 import type { LocatedSetting } from "../types";
 import { isTemplate } from "../value";
-import { ACCEPTED } from "./accepted";
+import accepted from "./accepted.json";
 import { AXOLOTL_KEYS } from "./keys";
 
 const COMPANIONS = [
@@ -62,7 +62,7 @@ function pluginOf(settings: readonly LocatedSetting[], name: RegExp): LocatedSet
 export const axolotl = schemaFormat({
   id: "axolotl",
   keys: AXOLOTL_KEYS,
-  unknownKeys: { parents: [""], known: ACCEPTED },
+  unknownKeys: { parents: [""], known: new Set(accepted.names) },
   views: (document) => dataView(document, ["yaml", "json"]),
   recognise({ map }) {
     const companions = count(map, COMPANIONS);

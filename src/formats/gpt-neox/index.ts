@@ -5,7 +5,7 @@ import { dataView } from "../carriers";
 import { has, hasGroup, hasKeys, NOT_RECOGNISED } from "../recognition";
 import { count, schemaFormat, type View } from "../schema";
 import type { ConfigDocument } from "../types";
-import { ACCEPTED } from "./accepted";
+import accepted from "./accepted.json";
 import { derive } from "./derive";
 import { GPT_NEOX_KEYS } from "./keys";
 
@@ -96,7 +96,7 @@ function views(document: ConfigDocument): readonly View[] {
 export const gptNeox = schemaFormat({
   id: "gpt-neox",
   keys: GPT_NEOX_KEYS,
-  unknownKeys: { parents: [""], known: ACCEPTED },
+  unknownKeys: { parents: [""], known: new Set(accepted.names) },
   views,
   recognise({ map }, document) {
     if (

@@ -1,6 +1,17 @@
 /** Which arguments a call may be given: what its class takes in the version in force, and what the module adds to it. */
 import type { PythonCall, PythonModule } from "../../syntax/tree";
-import { SIGNATURES } from "./signatures";
+import { table } from "../../terms/table";
+import signatures from "./signatures.json";
+
+interface Signature {
+  readonly library: string;
+  /** Class of another library whose arguments it takes besides. */
+  readonly base?: string;
+  /** `name@1.2` since that version, `name!1.4` until before it. */
+  readonly takes: readonly string[];
+}
+
+const SIGNATURES: Readonly<Record<string, Signature>> = table(signatures.classes);
 
 /** Versions of libraries by their names. */
 export type Versions = Readonly<Record<string, string>>;
@@ -25,9 +36,8 @@ const read = new Map<string, ReadonlyMap<string, { readonly since?: string; read
 function argumentsOf(name: string): ReadonlyMap<string, { readonly since?: string; readonly until?: string }> {
   let found = read.get(name);
   if (found === undefined) {
-    const words = (SIGNATURES[name]?.takes ?? "").split(" ").filter((word) => word !== "");
     found = new Map(
-      words.map((word) => {
+      (SIGNATURES[name]?.takes ?? []).map((word) => {
         const [, argument = "", since, until] = /^(\w+)(?:@([\d.]+))?(?:!([\d.]+))?$/.exec(word) ?? [];
         return [argument, { ...(since === undefined ? {} : { since }), ...(until === undefined ? {} : { until }) }];
       }),

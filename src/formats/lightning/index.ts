@@ -5,7 +5,7 @@ import { flatten } from "../reader";
 import { builds, has, hasKeys, hasWith, NOT_RECOGNISED } from "../recognition";
 import { count, derived, lookUp, schemaFormat, type View } from "../schema";
 import type { LocatedSetting } from "../types";
-import { ACCEPTED } from "./accepted";
+import accepted from "./accepted.json";
 import { LIGHTNING_GROUP_KEYS, LIGHTNING_KEYS, LITGPT_KEYS, STRATEGIES } from "./keys";
 import { mergedParts, publishedModel, targetsOf } from "./litgpt";
 
@@ -140,7 +140,7 @@ export const lightning = schemaFormat({
 export const litgpt = schemaFormat({
   id: "lightning",
   keys: LITGPT_KEYS,
-  unknownKeys: { known: ACCEPTED, stops: "litgpt" },
+  unknownKeys: { known: new Set(accepted.names), stops: "litgpt" },
   views: (document) => dataView(document, ["yaml"]),
   derive: deriveLitgpt,
   recognise({ map }) {

@@ -6,7 +6,7 @@ import { dataView } from "../carriers";
 import { has, hasGroup, hasKeys, NOT_RECOGNISED, runs } from "../recognition";
 import { count, derived, lookUp, schemaFormat, type View } from "../schema";
 import type { ConfigDocument, LocatedSetting } from "../types";
-import { ACCEPTED } from "./accepted";
+import accepted from "./accepted.json";
 import { LLM_FOUNDRY_KEYS } from "./keys";
 
 /** MCLI jobs put the training config under `parameters`, beside `compute`. */
@@ -25,7 +25,7 @@ function views(document: ConfigDocument): readonly View[] {
 export const llmFoundry = schemaFormat({
   id: "llm-foundry",
   keys: LLM_FOUNDRY_KEYS,
-  unknownKeys: { known: ACCEPTED },
+  unknownKeys: { known: new Set(accepted.names) },
   views,
   recognise({ map, words }, document) {
     // Jobs for the MosaicML platform, evaluation tasks, and models for its benchmarks.

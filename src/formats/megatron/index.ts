@@ -9,7 +9,7 @@ import { has, hasKeys, NOT_RECOGNISED, passes, type Recognition, runs } from "..
 import { count, derived, lookUp, schemaFormat, type View, valueAt } from "../schema";
 import { batchMultiple, problem } from "../table";
 import type { ConfigDocument, FormatProblem, LocatedSetting, SettingChange } from "../types";
-import { ACCEPTED } from "./accepted";
+import accepted from "./accepted.json";
 import { MEGATRON_KEYS } from "./keys";
 
 const MARKS = [
@@ -142,7 +142,7 @@ function pipelineLayers(settings: readonly LocatedSetting[]): readonly FormatPro
 const SHARED = {
   id: "megatron",
   keys: MEGATRON_KEYS,
-  unknownKeys: { parents: [""], known: new Set([...ACCEPTED, ...LAUNCHER_OPTIONS]) },
+  unknownKeys: { parents: [""], known: new Set([...accepted.names, ...LAUNCHER_OPTIONS]) },
   derive,
   check,
 } as const;

@@ -4,7 +4,7 @@ import { dataView, LAUNCHER_OPTIONS, shellViews } from "../carriers";
 import { hasKeys, hasWith, NOT_RECOGNISED, runs } from "../recognition";
 import { count, derived, schemaFormat, type View } from "../schema";
 import type { DocumentLink, LocatedSetting, SettingName } from "../types";
-import { ACCEPTED } from "./accepted";
+import accepted from "./accepted.json";
 import { MS_SWIFT_KEYS, SHIPPED_DEEPSPEED } from "./keys";
 
 const MARKS = [
@@ -92,7 +92,7 @@ function keepLink(link: DocumentLink): boolean {
 const SHARED = {
   id: "ms-swift",
   keys: MS_SWIFT_KEYS,
-  unknownKeys: { parents: [""], known: new Set([...ACCEPTED, ...LAUNCHER_OPTIONS]) },
+  unknownKeys: { parents: [""], known: new Set([...accepted.names, ...LAUNCHER_OPTIONS]) },
   derive,
   keepLink,
 } as const;

@@ -4,13 +4,13 @@ import { dataView } from "../carriers";
 import { has, hasKeys, NOT_RECOGNISED } from "../recognition";
 import { count, derived, lookUp, schemaFormat } from "../schema";
 import type { LocatedSetting } from "../types";
-import { ACCEPTED } from "./accepted";
+import accepted from "./accepted.json";
 import { NANOTRON_KEYS } from "./keys";
 
 export const nanotron = schemaFormat({
   id: "nanotron",
   keys: NANOTRON_KEYS,
-  unknownKeys: { known: ACCEPTED, stops: "nanotron" },
+  unknownKeys: { known: new Set(accepted.names), stops: "nanotron" },
   views: (document) => dataView(document, ["yaml"]),
   recognise({ map }) {
     const blocks = count(map, ["parallelism", "tokens", "optimizer", "model", "general", "checkpoints", "data_stages"]);

@@ -4,8 +4,10 @@ import { dataView, LAUNCHER_OPTIONS, shellViews } from "../carriers";
 import { builds, has, hasGroup, hasKeys, NOT_RECOGNISED, sets } from "../recognition";
 import { count, derived, lookUp, schemaFormat, type View, valueAt } from "../schema";
 import type { ConfigDocument, LocatedSetting } from "../types";
-import { ACCEPTED } from "./accepted";
+import accepted from "./accepted.json";
 import { NEMO_KEYS } from "./keys";
+
+const ACCEPTED: ReadonlySet<string> = new Set(accepted.names);
 
 function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
   const result: LocatedSetting[] = [];
@@ -75,7 +77,7 @@ export const nemoShell = schemaFormat({
   id: "nemo",
   carrier: "shell",
   keys: NEMO_KEYS,
-  unknownKeys: { known: new Set([...ACCEPTED, ...LAUNCHER_OPTIONS, "nodes"]) },
+  unknownKeys: { known: new Set([...accepted.names, ...LAUNCHER_OPTIONS, "nodes"]) },
   views: shellViews,
   derive,
   recognise(view) {

@@ -5,10 +5,10 @@ import { hasKeys, NOT_RECOGNISED, passes, runs } from "../recognition";
 import { count, derived, schemaFormat } from "../schema";
 import { batchMultiple } from "../table";
 import type { LocatedSetting } from "../types";
-import { ACCEPTED } from "./accepted";
+import accepted from "./accepted.json";
 import { OPENRLHF_KEYS } from "./keys";
 
-const KNOWN: ReadonlySet<string> = new Set([...ACCEPTED, ...LAUNCHER_OPTIONS]);
+const KNOWN: ReadonlySet<string> = new Set([...accepted.names, ...LAUNCHER_OPTIONS]);
 
 const MARKS = [
   "micro_train_batch_size",

@@ -5,7 +5,7 @@ import { dataView, LAUNCHER_OPTIONS, shellViews } from "../carriers";
 import { builds, has, hasKeys, NOT_RECOGNISED, runs } from "../recognition";
 import { derived, lookUp, schemaFormat, type View } from "../schema";
 import type { ConfigDocument, LocatedSetting } from "../types";
-import { ACCEPTED } from "./accepted";
+import accepted from "./accepted.json";
 import { TORCHTITAN_KEYS } from "./keys";
 import { publishedModel } from "./models";
 
@@ -47,7 +47,7 @@ function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] 
 const SHARED = {
   id: "torchtitan",
   keys: TORCHTITAN_KEYS,
-  unknownKeys: { known: new Set([...ACCEPTED, ...LAUNCHER_OPTIONS]), stops: "torchtitan" },
+  unknownKeys: { known: new Set([...accepted.names, ...LAUNCHER_OPTIONS]), stops: "torchtitan" },
   derive,
 } as const;
 

@@ -9,7 +9,7 @@ import { NOT_RECOGNISED, runs } from "../recognition";
 import { derived, schemaFormat, type View } from "../schema";
 import { problem } from "../table";
 import type { FormatProblem, LocatedSetting } from "../types";
-import { ACCEPTED } from "./accepted";
+import accepted from "./accepted.json";
 import { TORCHTUNE_KEYS } from "./keys";
 import { builderOf, componentOf, publishedModel } from "./models";
 
@@ -108,7 +108,7 @@ function check(settings: readonly LocatedSetting[]): readonly FormatProblem[] {
   return problems;
 }
 
-const KNOWN: ReadonlySet<string> = new Set([...ACCEPTED, ...LAUNCHER_OPTIONS]);
+const KNOWN: ReadonlySet<string> = new Set([...accepted.names, ...LAUNCHER_OPTIONS]);
 
 export const torchtune = schemaFormat({
   id: "torchtune",

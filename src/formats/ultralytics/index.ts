@@ -5,7 +5,7 @@ import { has, hasKeys, NOT_RECOGNISED, runs, trains } from "../recognition";
 import { count, derived, schemaFormat } from "../schema";
 import { problem } from "../table";
 import type { FormatProblem, LocatedSetting } from "../types";
-import { ACCEPTED } from "./accepted";
+import accepted from "./accepted.json";
 import { ULTRALYTICS_KEYS } from "./keys";
 
 const MARKS = [
@@ -65,7 +65,7 @@ function check(settings: readonly LocatedSetting[]): readonly FormatProblem[] {
 const SHARED = {
   id: "ultralytics",
   keys: ULTRALYTICS_KEYS,
-  unknownKeys: { parents: [""], known: ACCEPTED, stops: "Ultralytics" },
+  unknownKeys: { parents: [""], known: new Set(accepted.names), stops: "Ultralytics" },
   derive,
   check,
 } as const;

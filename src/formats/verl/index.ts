@@ -7,8 +7,10 @@ import { builds, has, hasGroup, hasKeys, NOT_RECOGNISED, runs, sets } from "../r
 import { count, derived, lookUp, schemaFormat, type View, valueAt } from "../schema";
 import { problem } from "../table";
 import type { FormatProblem, LocatedSetting } from "../types";
-import { ACCEPTED } from "./accepted";
+import accepted from "./accepted.json";
 import { VERL_GROUP_KEYS, VERL_KEYS, VERL_SFT_KEYS } from "./keys";
+
+const ACCEPTED: ReadonlySet<string> = new Set(accepted.names);
 
 /** `ppo_max_token_len_per_gpu`. */
 const TOKENS_PER_MICRO_BATCH = 16_384;
