@@ -1,15 +1,8 @@
 /** Controls that try other values: every option says what it would do before it is chosen. */
 import type { ReportRun } from "../../src/core/report/schema";
+import type { ControlGroup } from "../../src/terms/tried";
 import { h, type PageNode } from "../dom/node";
-import {
-  type Control,
-  type ControlGroup,
-  change,
-  controlsOf,
-  parseCount,
-  setKey,
-  type WhatIfSet,
-} from "../model/controls";
+import { type Control, change, controlsOf, parseCount, setKey, type WhatIfSet } from "../model/controls";
 import { deltaGib, gib, integer } from "../model/format";
 import { toneOf } from "../model/headline";
 import { baseRun, isTrying, refusalOf, type State, shownRun } from "../state";

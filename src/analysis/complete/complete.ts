@@ -7,7 +7,7 @@ import { type EditDialect, spell } from "../../syntax/spell";
 import type { SyntaxId } from "../../syntax/tree";
 import type { CompletionContent } from "../analyzer";
 import { isRemoved } from "../defaults";
-import { ALIASES, CURVES } from "../hover/curves";
+import { CURVES } from "../hover/curves";
 import { gib, t } from "../messages";
 import { effectOf } from "../messages/effects";
 import type { RunAnalysis } from "../run-analysis";
@@ -153,7 +153,7 @@ function valueCompletions(
   const path = knownParent(context.path, byPath);
   const spec = path === undefined || path === "" ? undefined : byPath.get(path);
   if (spec === undefined) return [];
-  const curve = spec.name === null ? undefined : CURVES[ALIASES[spec.name] ?? spec.name];
+  const curve = CURVES[spec.name ?? ""];
   const words = Object.keys(spec.means ?? {}).filter((word) => word !== "null" && word !== "");
   const listed = spec.type === "boolean" ? ["true", "false"] : (spec.values ?? words);
   // The curve's values are canonical: a format with words of its own is offered those.

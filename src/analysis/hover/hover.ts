@@ -6,8 +6,7 @@
 import type { Estimate, Phase } from "../../core/report/estimate";
 import type { KeySpec } from "../../formats/types";
 import type { SettingName } from "../../terms/settings";
-import { table } from "../../terms/table";
-import type { MessageId } from "../../words/message";
+import type { CountedName } from "../../terms/tried";
 import { inCode, inMarkdown } from "../../words/printable";
 import { brokenBy } from "../broken";
 import { frameworkOf } from "../frameworks";
@@ -24,7 +23,7 @@ import { uncountedKeys } from "../uncounted";
 import { baseName } from "../uris";
 import { needsMore } from "../verdict";
 import { mayDiffer, NEWEST } from "../versions";
-import { ALIASES, CURVES, type Curve } from "./curves";
+import { CURVES, type Curve } from "./curves";
 import { FIT_SIGNS, fitOf, type HoverPicture, pictureOf } from "./picture";
 
 /** The parts of a hover in the order of reading; all Markdown but the picture, any may be empty. */
@@ -56,8 +55,7 @@ export interface HoverTarget {
 /** What is said of a key of a run, before it is laid out. */
 export function hoverOf(analysis: RunAnalysis, target: HoverTarget): HoverParts {
   const { base, locale } = analysis;
-  const curveName = target.name === null ? undefined : (ALIASES[target.name] ?? target.name);
-  const curve = curveName === undefined ? undefined : CURVES[curveName];
+  const curve = CURVES[target.name ?? ""];
   const broken = brokenBy(analysis.inputs);
   if (broken !== undefined)
     return { ...NOTHING, lead: t(locale, "hover.broken", { reason: markdown(broken, locale) }) };
@@ -70,7 +68,7 @@ export function hoverOf(analysis: RunAnalysis, target: HoverTarget): HoverParts 
   const tried = curve === undefined ? [] : tryCurve(analysis, curve);
   const drawn = curve === undefined || tried.length < 2 ? null : drawnCurve(tried, curve, base, locale);
   const cost = curve === undefined ? undefined : costLine(analysis, tried, curve);
-  const largest = curveName === "micro_batch_size" ? largestOf(analysis) : undefined;
+  const largest = curve?.override === "micro_batch_size" ? largestOf(analysis) : undefined;
   const evaluation = EVALUATION_KEYS.has(target.name ?? "") ? evaluationLine(base.estimate, analysis) : undefined;
   return {
     lead: verdictLine(analysis) + uncounted,
@@ -214,8 +212,8 @@ function costLine(analysis: RunAnalysis, tried: readonly Tried[], curve: Curve):
   if (changes.every((change) => Math.abs(change) < used / 2000)) {
     return t(locale, "hover.nothing", { phase: t(locale, `phase.${base.estimate?.peakPhase ?? "load"}`) });
   }
-  const unit = UNITS[curve.override];
-  if (unit === undefined) return bestAlternative(tried, curve, base, locale);
+  const { per } = curve.row;
+  if (per === undefined) return bestAlternative(tried, curve, base, locale);
   const below = tried.findLast(({ value }) => Number(value) < Number(now)) ?? others[0];
   if (below === undefined) return undefined;
   const step = Number(now) - Number(below.value);
@@ -223,7 +221,7 @@ function costLine(analysis: RunAnalysis, tried: readonly Tried[], curve: Curve):
   const allocated = base.estimate?.allocatedPeakBytes ?? 0;
   const each = (allocated - (below.variant.estimate?.allocatedPeakBytes ?? 0)) / step;
   const shares = growth(analysis.vary({ [curve.override]: below.value }).estimate, base.estimate, locale);
-  return t(locale, unit.said, { each: size(each * unit.per), shares });
+  return t(locale, `hover.per-${curve.override as CountedName}`, { each: size(each * per), shares });
 }
 
 /** Of a few choices, the one that needs least, or what the present one saves. */
@@ -240,29 +238,8 @@ function bestAlternative(tried: readonly Tried[], curve: Curve, base: Variant, l
     bytes: size(Math.abs(usedBy(other) - used)),
   });
   if (usedBy(least) < used) return t(locale, "hover.least", args(least));
-  return SAVERS.has(curve.override) ? t(locale, "hover.saves", args(most)) : undefined;
+  return curve.row.saves === true ? t(locale, "hover.saves", args(most)) : undefined;
 }
-
-/** Choices that people make to save memory: what the present one saves is worth saying. */
-const SAVERS = new Set([
-  "gradient_checkpointing",
-  "fused_loss",
-  "attention",
-  "optimizer",
-  "zero_stage",
-  "offload_optimizer",
-  "offload_param",
-  "quantization",
-  "load_dtype",
-  "lora_target_modules",
-]);
-
-/** Settings counted in something, and how many of it the cost line speaks of. */
-const UNITS: Readonly<Record<string, { readonly per: number; readonly said: MessageId }>> = table({
-  micro_batch_size: { per: 1, said: "hover.per-micro_batch_size" },
-  sequence_length: { per: 1024, said: "hover.per-sequence_length" },
-  lora_rank: { per: 8, said: "hover.per-lora_rank" },
-});
 
 /** The components that grew most between two estimates, as shares. */
 function growth(from: Estimate | undefined, to: Estimate | undefined, locale: Locale): string {
