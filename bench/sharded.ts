@@ -18,6 +18,7 @@ const KINDS = [
   ["blocks-offload", "`fully_shard` by layers, shards on the host"],
   ["fsdp1-offload", "FSDP1, shards on the host"],
   ["tensor", "tensor parallelism by transformers' plan"],
+  ["tensor-more", "the same, tied heads among them"],
   ["context", "torch's context parallelism, with FSDP2"],
 ] as const;
 

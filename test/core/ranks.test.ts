@@ -9,7 +9,17 @@ import { reservedPeak } from "../../src/core/allocator/replay";
 import { simulateFullest } from "../../src/core/stages";
 import { type Case, graphsOf, receiptsOf, runOf } from "./receipts/case";
 
-const KINDS = ["fsdp2", "blocks", "fsdp1", "fsdp2-offload", "blocks-offload", "fsdp1-offload", "tensor", "context"];
+const KINDS = [
+  "fsdp2",
+  "blocks",
+  "fsdp1",
+  "fsdp2-offload",
+  "blocks-offload",
+  "fsdp1-offload",
+  "tensor",
+  "tensor-more",
+  "context",
+];
 
 /**
  * Scalars that no rule counts, in models of megabytes. Parameters that stay whole after forward are seen whole by what is

@@ -15,7 +15,7 @@ import time
 
 from ..receipts import FAMILIES, ROOT, alone, load
 from . import context, group
-from .sharding import KINDS, mesh_of
+from .sharding import KINDS, mesh_of, split_layers
 
 KEPT = ("peak_allocated", "peak_reserved", "peak_phase", "phase_peaks")
 WORLDS = (2, 3, 4, 8, 8, 16, 24, 64, 256, 1024)
@@ -86,7 +86,7 @@ WHOLE = (
     "mixtral",
 )
 DEPTHS = ("num_hidden_layers", "n_layer")
-SPLIT = ("context",)
+SPLIT = ("context", "tensor-more")
 OFFLOADED = ("fsdp2-offload", "blocks-offload", "fsdp1-offload")
 OPTIMIZERS = ("adamw_torch_fused", "adamw_torch", "sgd", "sgd_momentum", "rmsprop", "adagrad")
 
@@ -94,6 +94,8 @@ OPTIMIZERS = ("adamw_torch_fused", "adamw_torch", "sgd", "sgd_momentum", "rmspro
 def draw(kind, number):
     """The case of a number."""
     r = random.Random(f"{kind}-{number}")
+    if kind == "tensor-more":
+        return split(r, number, more=True)
     kind, _, offload = kind.partition("-")
     if kind == "tensor":
         return split(r, number)
@@ -156,8 +158,11 @@ def draw(kind, number):
     return case
 
 
-def split(r, number):
-    """A run whose linear layers are split by transformers' plan: sizes that divide, heads of their own."""
+def split(r, number, more=False):
+    """
+    A run whose linear layers are split by transformers' plan: sizes that divide, heads of their own. `more`: with tied heads
+    and adapters on what is split.
+    """
     family = r.choice(PLANNED)
     dims, _ = FAMILIES[family]
     degree = r.choice((2, 4, 8))
@@ -196,6 +201,18 @@ def split(r, number):
     }
     if case["gradient_checkpointing"] and r.random() < 0.3:
         case["use_reentrant"] = True
+    if more:
+        case["id"] = f"tensor-more-{number}-{family}"
+        model["tie_word_embeddings"] = r.random() < 0.5
+        linears = FAMILIES[family][1]
+        if r.random() < 0.7:
+            case["peft"] = {
+                "r": r.choice((1, 3, 8, 16, 64)),
+                "alpha": 16,
+                "dropout": 0.0,
+                "target_modules": r.sample(list(linears), r.randint(1, len(linears))),
+            }
+            case.pop("use_reentrant", None)
     return case
 
 
@@ -312,6 +329,8 @@ def run(oracle, case):
         within.enter_context(ledger)
         config, model = oracle.build(case)
         model.train()
+        if ranks["kind"] == "tensor":
+            split_layers(model, mesh)
         model = wrap(case, model)
         ndims = {name: parameter.ndim for name, parameter in model.named_parameters()}
         if "context" in ranks:

@@ -32,7 +32,7 @@ def mesh_of(ranks):
     copies = ranks.get("replicas", 1)
     if copies > 1:
         return init_device_mesh("cuda", (copies, ranks["world"] // copies), mesh_dim_names=("dp_replicate", "dp_shard_cp"))
-    return init_device_mesh("cuda", (ranks["world"],), mesh_dim_names=("dp_shard_cp",))
+    return init_device_mesh("cuda", (ranks["world"],), mesh_dim_names=("tp" if ranks["kind"] == "tensor" else "dp_shard_cp",))
 
 
 def fsdp2(case, model, mesh):
@@ -166,11 +166,20 @@ def fsdp1(case, model, _):
     return Sharded(wrapped, accumulating=accumulating, clip=lambda _, limit: wrapped.clip_grad_norm_(limit))
 
 
-def tensor(case, model, mesh):
+def split_layers(model, mesh):
     """`apply_tensor_parallelism` (transformers/distributed/tensor_parallel.py), as `from_pretrained` with a `tp_plan` calls it."""
     from transformers.distributed.tensor_parallel import apply_tensor_parallelism
 
+    # What peft asks before it splits adapters (peft/tuners/lora/model.py, get_tp_plan_and_mesh).
+    model._device_mesh, model._tp_size = mesh, mesh.size()
+    model.config.distributed_config = types.SimpleNamespace(tp_size=mesh.size(), enable_expert_parallel=False)
     apply_tensor_parallelism(model, mesh)
+    # Loading ends with it (transformers/modeling_utils.py, _finalize_model_loading).
+    model.tie_weights()
+
+
+def tensor(case, model, mesh):
+    """The Trainer around a model that is split already."""
     forward = torch.autocast("cuda", dtype=torch.bfloat16)(model.forward) if case.get("bf16") else model.forward
     if case.get("bf16"):
         from accelerate.utils.operations import convert_outputs_to_fp32

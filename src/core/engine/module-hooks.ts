@@ -7,6 +7,8 @@ import type { Torch } from "./torch";
 export interface ModuleHooks {
   /** They stand around checkpointed layers, not inside of what is recomputed. */
   readonly aroundCheckpoints?: boolean;
+  /** What an adapter stands for keeps its hooks inside of it, under `base_layer`. */
+  readonly insideAdapters?: boolean;
   /** Modules of adapters are checkpointed each by itself, inside their hooks. */
   readonly checkpointsAdapters?: boolean;
   /** What a wrapper around a module hands on to it, owned. */

@@ -11,7 +11,8 @@ import { packsOnTheFly } from "../training/loading";
 import { type LoadedModel, type LoadOptions, loadModel } from "../training/model";
 import { type ForwardUsage, type ModelEnds, type Strategy, tensorPlanOf } from "../training/parallel";
 import { shardedOver } from "../training/parallel/degrees";
-import { partOf } from "../training/parallel/tensor-plan/plan";
+import { splitEmbedding } from "../training/parallel/tensor-plan/modules";
+import { EMBEDDING, partOf } from "../training/parallel/tensor-plan/plan";
 import type { CompanionSpec, TrainingRun } from "../training/run";
 import { companionRun, graphsOf, type Program, programOf } from "./program";
 import { holdCritic, type LoadedScorer, raterOf, type Scorers, scorersOf, withHead } from "./scorers";
@@ -78,6 +79,13 @@ function splitting(run: TrainingRun): Pick<LoadOptions, "splits"> {
   return { splits };
 }
 
+/** The model with the forward of an embedding whose rows are spread over GPUs. */
+function withSplitEmbedding(model: LoadedModel, run: TrainingRun): LoadedModel {
+  const plan = tensorPlanOf(run);
+  if (plan?.styleOf(EMBEDDING) !== "vocabulary" || model.embedding === null) return model;
+  return { ...model, modules: new Map([...model.modules, [EMBEDDING, splitEmbedding(model.embedding, plan.degree)]]) };
+}
+
 /** A companion is loaded as it is, without what the run does to its own model. */
 function companionOptions(
   loading: Omit<LoadOptions, "adapter">,
@@ -142,7 +150,8 @@ export function loadModels(torch: Torch, setup: Setup, strategy: Strategy): Mode
       ...(strategy.adaptersSeenAs ? { seenAs: strategy.adaptersSeenAs } : {}),
     },
   };
-  const model = withHead(torch, spec, loadModel(torch, graph, view, adapted), head, strategy.shardsParameters);
+  const loaded = withSplitEmbedding(loadModel(torch, graph, view, adapted), run);
+  const model = withHead(torch, spec, loaded, head, strategy.shardsParameters);
   if (run.beside !== undefined)
     torch.ledger.relabel(torch.empty("empty", [run.beside.elements], run.beside.dtype).storage.id, "weights");
   const companion = spec?.companion ?? null;

@@ -21,7 +21,7 @@ export class HookedModules {
 
   constructor(
     private readonly torch: Torch,
-    private readonly options: Pick<InterpreterOptions, "hooks">,
+    private readonly options: Pick<InterpreterOptions, "hooks" | "modules">,
     private readonly operands: Operands,
   ) {}
 
@@ -85,7 +85,8 @@ export class HookedModules {
   }
 
   private isCalled(path: string): boolean {
-    return this.options.hooks?.has(path) === true;
+    const { hooks, modules } = this.options;
+    return hooks?.has(path) === true && !(hooks.insideAdapters === true && modules.has(path));
   }
 }
 

@@ -79,10 +79,17 @@ function delta(torch: Torch, adapter: AdapterSpec, lora: Lora, x: Tensor, result
     : weightDecomposed(torch, adapter, lora, x, result, base);
 }
 
+/** The layer that the adapter stands for, between the hooks that it has itself. */
+function insideHooks(torch: Torch, { path, forward }: BaseLayer, input: Tensor): Tensor {
+  const inner = `${path}.base_layer`;
+  if (torch.modules?.has(inner) !== true) return forward(torch, input);
+  return inModule(torch, inner, input, (given) => forward(torch, given));
+}
+
 /** peft/tuners/lora/layer.py (Linear.forward). */
 function plainLora(adapter: AdapterSpec, lora: Lora, base: BaseLayer): ModuleForward {
   return (torch, input) => {
-    const result = base.forward(torch, input);
+    const result = insideHooks(torch, base, input);
     const x = castInput(torch, input, adapter.seenAs ?? lora.a.dtype);
     const sum = delta(torch, adapter, lora, x, result, base);
     const { dtype } = result;

@@ -22,7 +22,8 @@ export function chooseStrategy(run: TrainingRun): Strategy {
 
 /** How the run's linear layers are split by transformers' plan; null: they are not. */
 export function tensorPlanOf({ model, parallel }: TrainingRun): TensorPlan | null {
-  return parallel.tensorPlan === undefined ? null : planOf(model.family, parallel.tensorPlan.degree);
+  const { tensorPlan } = parallel;
+  return tensorPlan === undefined ? null : planOf(model.family, tensorPlan.degree, tensorPlan.isTied);
 }
 
 function byData(run: TrainingRun): Strategy {

@@ -82,6 +82,8 @@ export interface TensorPlanSpec {
   readonly degree: number;
   /** Parameters, by their names in the graph, that the config says whole sizes of. */
   readonly undivided: readonly string[];
+  /** The head is the embedding's matrix. */
+  readonly isTied: boolean;
 }
 
 /** How the run is spread over devices. Product of the degrees divides `worldSize`. */

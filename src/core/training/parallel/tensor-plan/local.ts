@@ -6,7 +6,7 @@ import { configView, selectGraph, sizesOf } from "../../../graph/config";
 import { DIMENSIONS } from "../../../graph/dimensions";
 import { Expressions, truthy } from "../../../graph/expression";
 import type { FamilyGraphs } from "../../../graph/types";
-import type { TrainingRun } from "../../run";
+import type { AdapterSpec, TrainingRun } from "../../run";
 import { withSizes } from "../with-sizes";
 import { partOf, planOf, type TensorPlan } from "./plan";
 
@@ -16,7 +16,7 @@ type Sizes = Readonly<Record<string, number>>;
 const ONE_BY_ONE = new Set(["adamw_torch", "adamw_torch_fused"]);
 
 /** Whether nothing but transformers' own plan is around the model. */
-function isPlain({ parallel, ...run }: TrainingRun): boolean {
+function isPlain({ parallel, ...run }: TrainingRun, plan: TensorPlan): boolean {
   const { pipelineParallel, contextParallel, expertParallel, deepspeed, fsdp, mainParameters, sequenceParallel } =
     parallel;
   const isPlainLoss = !run.fusedLoss && run.task === "causal-lm" && (run.trainer == null || run.trainer.kind === "sft");
@@ -24,11 +24,25 @@ function isPlain({ parallel, ...run }: TrainingRun): boolean {
     run.ownCode === undefined &&
     isPlainLoss &&
     Math.max(pipelineParallel, contextParallel, expertParallel) <= 1 &&
-    [deepspeed, fsdp, run.adapter, run.quantization, run.float8].every((one) => one == null) &&
+    [deepspeed, fsdp, run.quantization, run.float8].every((one) => one == null) &&
+    (run.adapter === null || splitsAdapters(run.adapter, plan)) &&
     mainParameters === undefined &&
     sequenceParallel !== true &&
     ONE_BY_ONE.has(run.optimizer.name)
   );
+}
+
+/**
+ * Whether peft splits the adapters as what they stand beside (peft/tuners/lora/model.py, add_lora_tp_hooks_dtensor): those of
+ * columns and rows that stay split. Beside others they are whole, which a smaller config does not say.
+ */
+function splitsAdapters(adapter: AdapterSpec, plan: TensorPlan): boolean {
+  const { type, targetModules, targetParameters = [], modulesToSave } = adapter;
+  if (type !== "lora" || targetParameters.length + modulesToSave.length > 0) return false;
+  const others = plan.modules.filter(({ style }) => style === "gathered-columns" || style === "split-rows");
+  return typeof targetModules === "string"
+    ? others.every(({ path }) => !path.includes("*"))
+    : others.every(({ path }) => !targetModules.some((name) => path === name || path.endsWith(`.${name}`)));
 }
 
 /** The width of a head where a family's code writes it as a share of the states' width. */
@@ -40,15 +54,14 @@ function withWidth(family: FamilyGraphs, degree: number): FamilyGraphs {
   return { ...family, expressions: new Expressions((source) => source.replaceAll(HEAD_WIDTH, width)) };
 }
 
-/** The run of one GPU; null where the plan is not followed: there is none, the head is tied, or sizes do not divide. */
+/** The run of one GPU; null where the plan is not followed: there is none, or sizes do not divide. */
 export function byPlan(run: TrainingRun, family: FamilyGraphs): { run: TrainingRun; family: FamilyGraphs } | null {
   const degree = run.parallel.tensorParallel;
-  const plan = planOf(run.model.family, degree);
-  if (plan === null || !isPlain(run)) return null;
   const { scope } = configView(family, run.model.config, sizesOf(run));
-  // A tied head is the whole embedding, which its split inputs cannot be multiplied with.
   const tied = scope("tie_word_embeddings");
-  if (tied !== undefined && tied !== null && truthy(tied)) return null;
+  const isTied = tied !== undefined && tied !== null && truthy(tied);
+  const plan = planOf(run.model.family, degree, isTied);
+  if (plan === null || !isPlain(run, plan)) return null;
   const number = (name: string): number => Number(scope(name) ?? 0);
   const heads: Sizes = {
     num_attention_heads: number("num_attention_heads") / degree,
@@ -74,7 +87,7 @@ export function byPlan(run: TrainingRun, family: FamilyGraphs): { run: TrainingR
       run: {
         ...local,
         optimizer: { ...run.optimizer, name: "adamw_for_loop" },
-        parallel: { ...run.parallel, tensorParallel: 1, tensorPlan: { degree, undivided } },
+        parallel: { ...run.parallel, tensorParallel: 1, tensorPlan: { degree, undivided, isTied } },
       },
     };
   }
@@ -104,7 +117,7 @@ function undividedOf(own: Shapes, whole: Shapes, plan: TensorPlan, hasFewerHeads
     const found = own.get(name) ?? [];
     const expected = partOf(plan, name, sizes);
     const style = plan.styleOf(name.replace(/\.[^.]+$/, ""));
-    const isAmidWhole = style === "gathered-columns" || style === "split-rows";
+    const isAmidWhole = style === "gathered-columns" || style === "split-rows" || style === "vocabulary";
     if (!expected.every(Number.isInteger)) return null;
     if (equal(found, expected) && !(isAmidWhole && !equal(expected, sizes))) continue;
     if (!equal(found, sizes) || !(isAmidWhole || hasFewerHeads)) return null;

@@ -4,6 +4,7 @@
  * the first and put together (torch/distributed/_functional_collectives.py, all_gather_tensor). Source:
  * transformers/distributed/tensor_parallel.py (ColwiseParallel, RowwiseParallel), torch/distributed/tensor/_redistribute.py.
  */
+import type { ModuleForward } from "../../../engine/interpreter/options";
 import type { ModuleHooks } from "../../../engine/module-hooks";
 import { sameView, type Tensor } from "../../../engine/tensor";
 import type { Torch } from "../../../engine/torch";
@@ -13,10 +14,13 @@ import type { TensorPlan } from "./plan";
 type Exchange = (torch: Torch, tensor: Tensor) => Tensor;
 
 export class SplitModules implements ModuleHooks {
+  readonly insideAdapters = true;
+
   constructor(private readonly plan: TensorPlan) {}
 
   has(path: string): boolean {
-    return this.plan.styleOf(path) !== undefined;
+    const style = this.plan.styleOf(path);
+    return style !== undefined && style !== "vocabulary";
   }
 
   before(torch: Torch, path: string, inputs: readonly (Tensor | null)[]): (Tensor | null)[] {
@@ -61,6 +65,35 @@ export class SplitModules implements ModuleHooks {
         return [...outputs];
     }
   }
+}
+
+/**
+ * The forward of an embedding of which this GPU has some rows: tokens of others give zeros, and the GPUs' results are summed. Its
+ * gradient is of all rows before this GPU's are taken (torch/distributed/tensor/_ops/_embedding_ops.py).
+ */
+export function splitEmbedding(weight: Tensor, degree: number): ModuleForward {
+  const [rows, width] = weight.sizes as [number, number];
+  return (torch, tokens) => {
+    const node = torch.record("EmbeddingBackward0", [weight], (torch, [gradient]) => {
+      if (!gradient) return [null];
+      const whole = torch.empty("embedding_dense_backward", [rows * degree, width], gradient.dtype);
+      const own = torch.empty("clone", weight.sizes, gradient.dtype);
+      // The whole one goes with the part that was taken of it.
+      own.along = whole;
+      return [own];
+    });
+    if (node !== null) torch.save(node, tokens);
+    const bounds = ["lt", "ge", "__or__"].map((name) => torch.empty(name, tokens.sizes, "bool"));
+    for (const bound of bounds.slice(0, 2)) bound.release();
+    const copy = torch.empty("clone", tokens.sizes, tokens.dtype);
+    const local = torch.empty("sub", tokens.sizes, tokens.dtype);
+    copy.release();
+    const partial = torch.empty("embedding", [...tokens.sizes, width], weight.dtype);
+    for (const tensor of [local, bounds[2]!]) tensor.release();
+    const sum = torch.attach(node, allReduced(torch, partial));
+    partial.release();
+    return sum;
+  };
 }
 
 /** The sum over the GPUs. */
