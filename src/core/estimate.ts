@@ -8,7 +8,7 @@ import { pressedPool, reservedPeak } from "./allocator/replay";
 import { operatorsOf } from "./cost/operators";
 import { kernelTemporaries } from "./engine/kernels";
 import type { Ledger } from "./engine/ledger";
-import { NotModelled } from "./engine/not-modelled";
+import { ImpossibleSizes, NotModelled } from "./engine/not-modelled";
 import type { FamilyGraphs } from "./graph/types";
 import { type ByteBand, measuredBand, overheadBand } from "./hardware/context";
 import { poolLimit, streamOf } from "./pool";
@@ -66,9 +66,9 @@ export function estimate(
     if (!countable(whole)) return refused(run, graphs, { reason: say("engine.sizes") });
     return { ok: true, estimate: whole };
   } catch (error) {
-    // Sizes that are no numbers are the config's fault wherever they were met.
+    // Sizes that no library takes are the config's fault wherever they were met.
     if (error instanceof NotModelled)
-      return error.reason.id === "engine.sizes"
+      return error instanceof ImpossibleSizes
         ? refused(run, graphs, { reason: error.reason })
         : { ok: false, code: "not-modelled", reason: error.reason };
     // What the language says of its own mistakes is nothing a reader can act on.

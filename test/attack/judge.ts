@@ -3,7 +3,7 @@ import type { DocumentAnalysis } from "../../src/analysis/analyzer";
 
 /** Words of a program that failed, which are no sentence for a person. */
 const FAULT =
-  /undefined|\bNaN\b|Infinity|\[object |is not a function|is not iterable|Cannot (?:read|set|convert|access)|Maximum call stack|Invalid array length|Invalid string length|\bnull \(reading/;
+  /by a mistake of its own|undefined|\bNaN\b|Infinity|\[object |is not a function|is not iterable|Cannot (?:read|set|convert|access)|Maximum call stack|Invalid array length|Invalid string length|\bnull \(reading/;
 
 /** Numbers that may be negative: differences and places of a clock. */
 const SIGNED = /^(?:effectBytes|savesBytes|lessBytes|moreBytes|change|delta)/;

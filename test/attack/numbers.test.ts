@@ -4,10 +4,12 @@ import { createAnalyzer } from "../../src/analysis";
 import { memoryRuntime, uri } from "../analysis/memory-runtime";
 import { ALL_SEEDS } from "./format-seeds";
 import { faultsOf } from "./judge";
+import { modelNumbers } from "./model-numbers";
 import { numbersIn } from "./numbers";
 
 /** Of the numbers in a run's keys every so many is tried. */
 const STRIDE = 197;
+const MODEL_STRIDE = 2749;
 
 describe("attacks: numbers", () => {
   let place = 0;
@@ -19,4 +21,12 @@ describe("attacks: numbers", () => {
       }
     });
   }
+
+  it("in models' configs", async () => {
+    let model = 0;
+    for (const { what, value, main, files } of modelNumbers(() => model++ % MODEL_STRIDE === 0)) {
+      const analysis = await createAnalyzer(memoryRuntime(files)).analyse(uri(main), { device: "RTX 4090" });
+      assert.deepEqual(faultsOf(analysis, value), [], what);
+    }
+  });
 });

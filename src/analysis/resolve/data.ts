@@ -273,7 +273,7 @@ function imageSizeOf(c: ResolveContext, config: ModelConfig): number {
     config["image_size"] ??
     PROCESSED_SIDES.get(String(config["model_type"])) ??
     (config["model_type"] === "siglip2"
-      ? 16 * Number(vision["patch_size"] ?? 16)
+      ? 16 * pixels(vision["patch_size"], 16)
       : (vision["image_size"] ?? sideOfPair(config)));
   if (unit === null && typeof own === "number") return own;
   // Processors of pictures of any size scale larger ones down to a number of pixels.
@@ -335,11 +335,20 @@ function anySizeUnit(config: ModelConfig, vision: Readonly<Record<string, unknow
     return side > 0 ? side : tile;
   }
   // No patches of a picture are merged (VideoLlama3ImageProcessor, `merge_size`).
-  if (type === "video_llama_3") return Number(vision["patch_size"] ?? 16);
-  if (type === "fuyu") return Number(config["patch_size"] ?? 30);
-  if (POOLED.has(type)) return Number(vision["patch_size"] ?? 16) * Number(vision["pooling_kernel_size"] ?? 3);
+  if (type === "video_llama_3") return pixels(vision["patch_size"], 16);
+  if (type === "fuyu") return pixels(config["patch_size"], 30);
+  if (POOLED.has(type)) return pixels(vision["patch_size"], 16) * pixels(vision["pooling_kernel_size"], 3);
   const patch = type.startsWith("qwen3") ? 16 : 14;
   return /^(qwen(\d(_\d)?_vl|3_5)|(mistral3|lighton_ocr|glm_ocr|glm4v|glm46v|glmga|glm4v_moe|paddleocr_vl)$)/.test(type)
-    ? Number(vision["patch_size"] ?? patch) * Number(vision["spatial_merge_size"] ?? config["spatial_merge_size"] ?? 2)
+    ? pixels(vision["patch_size"], patch) * pixels(vision["spatial_merge_size"] ?? config["spatial_merge_size"], 2)
     : null;
+}
+
+/** Largest side of a picture that a config's numbers may ask for. */
+const MOST_PIXELS = 2 ** 20;
+
+/** A number of pixels as a config states it; the usual one where it states none that pictures can have. */
+function pixels(stated: unknown, usual: number): number {
+  const own = Number(stated ?? usual);
+  return Number.isInteger(own) && own >= 1 && own <= MOST_PIXELS ? own : usual;
 }

@@ -9,7 +9,7 @@ import { widened } from "../columns";
 import type { ComponentKind, Phase } from "../report/estimate";
 import { MOST_EVENTS, MOST_SIMULATED, OverBudget } from "./budget";
 import { type Label, Labels, NO_KERNEL, type Work } from "./labels";
-import { NotModelled } from "./not-modelled";
+import { ImpossibleSizes } from "./not-modelled";
 import type { Note, PlacedNote } from "./notes";
 
 /** Bytes that blocks are multiples of. */
@@ -209,7 +209,7 @@ export class Ledger {
     work: Work | null = null,
   ): number {
     // No tensor has fewer elements than none, or no number of them: what a config's negative or missing sizes come to.
-    if (!(size >= 0)) throw new NotModelled(say("engine.sizes"));
+    if (!(size >= 0)) throw new ImpossibleSizes(say("engine.sizes"));
     const rounded = this.divisions > 1 ? roundSize(size, this.divisions) : Math.ceil(size / BLOCK) * BLOCK;
     if (++this.simulated > MOST_SIMULATED) this.stop(MOST_SIMULATED);
     this.reserve(1, 1);

@@ -6,3 +6,6 @@ export class NotModelled extends Error {
     super(reason.id);
   }
 }
+
+/** A config's numbers give sizes that PyTorch refuses: no library runs it, and the config is at fault. */
+export class ImpossibleSizes extends NotModelled {}

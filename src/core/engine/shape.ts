@@ -3,6 +3,8 @@
  * Sources: c10/core/Contiguity.h, aten/src/ATen/TensorUtils.cpp (computeStride), aten/src/ATen/TensorIterator.cpp
  * (reorder_dimensions), aten/src/ATen/ExpandUtils.cpp (infer_dense_strides).
  */
+import { say } from "../../words/message";
+import { ImpossibleSizes } from "./not-modelled";
 
 export type Sizes = readonly number[];
 
@@ -60,7 +62,9 @@ export function isDense(sizes: Sizes, strides: Sizes): boolean {
   return true;
 }
 
-/** Replaces the one `-1` of a requested shape. */
+/**
+ * Replaces the one `-1` of a requested shape. Throws where no number fits (ATen/InferSize.h, "shape is invalid for input of size").
+ */
 export function inferSize(requested: Sizes, count: number): Sizes {
   const open = requested.lastIndexOf(-1);
   if (open < 0) return requested;
@@ -68,6 +72,8 @@ export function inferSize(requested: Sizes, count: number): Sizes {
   for (const size of requested) if (size !== -1) known *= size;
   const sizes = requested.slice();
   sizes[open] = known === 0 ? 0 : count / known;
+  if (!Number.isInteger(sizes[open]))
+    throw new ImpossibleSizes(say("engine.view", { count, sizes: requested.join(" × ") }));
   return sizes;
 }
 

@@ -4,7 +4,7 @@
  * and cross_entropy_loss.py; litgpt/model.py (`lm_head_chunk_size`), litgpt/utils.py (chunked_cross_entropy); axolotl/monkeypatch/loss.
  */
 import { say } from "../../words/message";
-import { NotModelled } from "../engine/not-modelled";
+import { ImpossibleSizes } from "../engine/not-modelled";
 import type { ChunkedLossSpec } from "../training/run";
 import { bareName } from "./reads";
 import { base, reads, rebuild, valuesOf, writes } from "./rewrite";
@@ -28,7 +28,7 @@ export function pieceLengths(length: number, { chunks, rows, rounds }: ChunkedLo
   const size = Math.max(1, rows ?? Math.ceil(length / wanted));
   const even = rows === undefined && rounds !== true;
   const count = even ? wanted : Math.ceil(length / size);
-  if (!(count <= MOST_PIECES)) throw new NotModelled(say("engine.sizes"));
+  if (!(count <= MOST_PIECES)) throw new ImpossibleSizes(say("engine.sizes"));
   const short = Math.floor(length / count);
   return Array.from({ length: count }, (_, k) =>
     even ? short + (k < length % count ? 1 : 0) : Math.min(size, length - k * size),

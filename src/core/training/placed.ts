@@ -1,6 +1,8 @@
 /** Parameters and buffers of a graph with their sizes: what a model of this config has, before anything is loaded. */
+import { say } from "../../words/message";
 import { MOST_WEIGHTS, TooManyWeights } from "../engine/budget";
 import type { DType } from "../engine/dtype";
+import { ImpossibleSizes } from "../engine/not-modelled";
 import { type ConfigView, layerScope } from "../graph/config";
 import { type Expressions, type Scope, truthy } from "../graph/expression";
 import type { TensorSpec } from "../graph/types";
@@ -34,7 +36,14 @@ function dtypeOf(text: string | undefined, load: DType): DType {
 }
 
 function sizesOf({ shape }: TensorSpec, expressions: Expressions, scope: Scope): readonly number[] {
-  return shape.map((expression) => Math.max(0, Math.round(Number(expressions.evaluate(expression, scope)))));
+  return shape.map((expression) => Number(expressions.evaluate(expression, scope)));
+}
+
+/** No tensor has a negative or a broken size (c10/core/TensorImpl, "Trying to create tensor with negative dimension"). */
+function checked(name: string, sizes: readonly number[]): readonly number[] {
+  if (sizes.every((size) => Number.isInteger(size) && size >= 0)) return sizes;
+  if (!sizes.every(Number.isFinite)) throw new ImpossibleSizes(say("engine.sizes"));
+  throw new ImpossibleSizes(say("engine.weight-size", { name, sizes: sizes.join(" × ") }));
 }
 
 /** What stands for the number of a module among several side by side. */
@@ -53,7 +62,7 @@ function place(
   const name = index === null ? spec.name : spec.name.replaceAll("{i}", String(index));
   const tensor = {
     name,
-    sizes: sizes ?? sizesOf(spec, expressions, scope),
+    sizes: checked(name, sizes ?? sizesOf(spec, expressions, scope)),
     dtype: dtypeOf(spec.dtype, load),
     pattern: spec.name,
     settles: spec.dtype === "$states",

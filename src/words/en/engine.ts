@@ -32,6 +32,11 @@ export const ENGINE = {
   // Why there is no estimate
   "engine.family": 'no graph of the family "{family}" was captured',
   "engine.sizes": "the model's config.json does not give every size",
+  "engine.window":
+    "PyTorch raises: a window of {window} does not fit into {over}, by the sizes in the model's config.json",
+  "engine.view": "PyTorch raises: {count} elements do not fit into {sizes}, by the sizes in the model's config.json",
+  "engine.nothing-joined": "PyTorch raises: nothing is left to be joined, by the sizes in the model's config.json",
+  "engine.weight-size": "no weight can have the size {sizes} that the model's config.json gives `{name}`",
   "engine.config": "the model's config.json cannot be run: {failure}",
   "engine.no-rule": "an operator is given what the engine has no rule for: {failure}",
   "engine.config-sizes": "the model's config.json lacks a size that its graph needs, or states it as something else",

@@ -1,5 +1,7 @@
 /** Convolutions and their transposed kind. Source: derivatives.yaml. */
-import { formatStrides, isChannelsLast } from "../shape";
+import { say } from "../../../words/message";
+import { ImpossibleSizes } from "../not-modelled";
+import { formatStrides, isChannelsLast, type Sizes } from "../shape";
 import { type Tensor, tensorBytes } from "../tensor";
 import type { Torch } from "../torch";
 import { lowered } from "./linear";
@@ -21,6 +23,17 @@ function convolve(torch: Torch, input: Tensor, kernel: Tensor, result: readonly 
 /** Stride, padding and dilation of a convolution. */
 export type Windows = readonly [stride: readonly number[], padding: readonly number[], dilation: readonly number[]];
 
+/**
+ * Throws where a window does not fit into what it goes over (aten/src/ATen/native/Convolution.cpp, check_shape_forward: "Kernel size
+ * can't be greater than actual input size"; Pool.h, pool2d_shape_check: "Output size is too small").
+ *
+ * @param places how many there are of it, by side
+ */
+export function refuseTooLarge(window: Sizes, over: Sizes, places: Sizes): void {
+  if (places.every((count) => count >= 1)) return;
+  throw new ImpossibleSizes(say("engine.window", { window: window.join(" × "), over: over.join(" × ") }));
+}
+
 /** `convolution`: saves input and weight; the backward makes the needed gradients in one kernel call. */
 export function convolution(
   torch: Torch,
@@ -35,6 +48,7 @@ export function convolution(
       const reach = (dilation[k] ?? dilation[0] ?? 1) * (w.size(2 + k) - 1) + 1;
       return Math.floor((size + 2 * (padding[k] ?? padding[0] ?? 0) - reach) / (stride[k] ?? stride[0] ?? 1)) + 1;
     });
+    refuseTooLarge(w.sizes.slice(2), x.sizes.slice(2), spatial);
     // cuDNN works in the channels-last format when the input or the kernel has it (cudnn_conv_suggest_memory_format).
     const last = isChannelsLast(x.sizes, x.strides) || isChannelsLast(w.sizes, w.strides);
     const node = torch.record("ConvolutionBackward0", [x, w, b], (torch, [gradient], [self, kernel], node) => {

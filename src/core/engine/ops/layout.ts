@@ -2,8 +2,10 @@
  * Views and copies. A view allocates nothing; `reshape` and `contiguous` copy only where the strides force them to.
  * Sources: aten/src/ATen/native/TensorShape.cpp, derivatives.yaml.
  */
+import { say } from "../../../words/message";
 import { promoteAll } from "../dtype";
 import type { BackwardFunction } from "../node";
+import { ImpossibleSizes } from "../not-modelled";
 import { repeated } from "../pieces";
 import { contiguousStrides, inferSize, numel, preservedStrides, type Sizes, sameSizes, viewStrides } from "../shape";
 import { alias, sameView, type Tensor } from "../tensor";
@@ -253,7 +255,9 @@ export function unbind(torch: Torch, input: Tensor, dim: number): Tensor[] {
 
 /** `cat`; operands are promoted to one dtype. The gradients are views of the result's gradient. */
 export function cat(torch: Torch, tensors: readonly Tensor[], dim: number): Tensor {
-  const first = tensors.find((tensor) => tensor.elements > 0) ?? tensors[0]!;
+  const first = tensors.find((tensor) => tensor.elements > 0) ?? tensors[0];
+  // aten/src/ATen/native/TensorShape.cpp, cat: "expected a non-empty list of Tensors".
+  if (first === undefined) throw new ImpossibleSizes(say("engine.nothing-joined"));
   const k = at(dim, first.rank);
   const sizes = [...first.sizes];
   sizes[k] = tensors.reduce((total, tensor) => total + (tensor.elements === 0 ? 0 : tensor.sizes[k]!), 0);

@@ -8,6 +8,7 @@ import { formatStrides, isChannelsLast } from "../shape";
 import { sameView, type Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import { elementwise, expandReduced, mean, mul, product, reducedSizes } from "./arithmetic";
+import { refuseTooLarge } from "./convolution";
 import { contiguous, squeeze, unsqueeze } from "./layout";
 
 /** How a window goes over a picture; a list of one number stands for both sides, an empty one for the default. */
@@ -85,7 +86,8 @@ function keepingInput(
 /** Sides of a pooled picture (`pooling_output_shape`); a window may not start in the padding on the right. */
 function pooled(input: Tensor, { kernel, stride, padding, dilation, ceiling }: Window): number[] {
   const at = (list: readonly number[], k: number, fallback: number): number => list[k] ?? list[0] ?? fallback;
-  return input.sizes.slice(2).map((size, k) => {
+  const sides = input.sizes.slice(2);
+  const places = sides.map((size, k) => {
     const window = at(dilation, k, 1) * (at(kernel, k, 1) - 1) + 1;
     const step = at(stride, k, at(kernel, k, 1));
     const pad = at(padding, k, 0);
@@ -93,6 +95,8 @@ function pooled(input: Tensor, { kernel, stride, padding, dilation, ceiling }: W
     const count = (ceiling ? Math.ceil(places) : Math.floor(places)) + 1;
     return ceiling && (count - 1) * step >= size + pad ? count - 1 : count;
   });
+  refuseTooLarge(kernel, sides, places);
+  return places;
 }
 
 /**

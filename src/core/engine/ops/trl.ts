@@ -5,7 +5,7 @@
 import { table } from "../../../terms/table";
 import { say } from "../../../words/message";
 import { type DType, ELEMENT_BYTES } from "../dtype";
-import { NotModelled } from "../not-modelled";
+import { ImpossibleSizes } from "../not-modelled";
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import { reducedSizes } from "./arithmetic";
@@ -41,7 +41,7 @@ function cast(torch: Torch, like: Tensor, rows: number, dtype: DType): Tensor | 
 
 /** Calls `body` for each tile: rows of tokens (`first` of their chunk) by rows of the vocabulary. */
 function tiles(total: number, size: number, body: (rows: number) => void): void {
-  if (!(size >= 1)) throw new NotModelled(say("engine.sizes"));
+  if (!(size >= 1)) throw new ImpossibleSizes(say("engine.sizes"));
   for (let start = 0; start < total; start += size) body(Math.min(size, total - start));
 }
 

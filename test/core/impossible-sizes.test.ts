@@ -1,0 +1,29 @@
+/** Sizes that PyTorch refuses: the config is at fault, and there is no estimate. */
+import { strict as assert } from "node:assert";
+import { estimate } from "../../src/core/estimate";
+import type { ModelConfig } from "../../src/core/training/run";
+import { graphsOf } from "./receipts/case";
+import { causalRun } from "./runs";
+
+function refusal(family: string, config: ModelConfig, change: Parameters<typeof causalRun>[0] = {}): string {
+  const model = { name: "x", family, source: "config.json", config: { model_type: family, ...config } } as const;
+  const result = estimate(causalRun({ model, ...change }), graphsOf(family));
+  assert.ok(!result.ok, "an estimate of what does not run");
+  assert.equal(result.code, "invalid-config");
+  return result.reason.id;
+}
+
+describe("sizes that PyTorch refuses", () => {
+  const pictures = { task: "image-cls", imageSize: 64, microBatchSize: 2, sequenceLength: 0 } as const;
+
+  it("a window that is larger than the picture", () =>
+    assert.equal(refusal("vit", { patch_size: 100_000, image_size: 64 }, pictures), "engine.window"));
+
+  it("weights of a negative or broken size", () => {
+    assert.equal(refusal("llama", { hidden_size: -64, num_attention_heads: 4, vocab_size: 512 }), "engine.weight-size");
+    assert.equal(
+      refusal("llama", { hidden_size: 64.5, num_attention_heads: 4, vocab_size: 512 }),
+      "engine.weight-size",
+    );
+  });
+});
