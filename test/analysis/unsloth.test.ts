@@ -32,6 +32,30 @@ describe("analysis: Unsloth", () => {
       assert.equal((await resolved(other, "")).run.quantization, null, other);
   });
 
+  it("puts no adapter on a model that it trains whole", async () => {
+    const { run } = await resolved(", full_finetuning=True", "");
+    assert.equal(run.adapter, null);
+  });
+
+  it("checkpoints every list of layers, those of a tower that transformers does not, too", async () => {
+    const vision = script("", "", "FastVisionModel").replace(
+      "Qwen/Qwen3-0.6B",
+      "unsloth/Llama-3.2-11B-Vision-Instruct",
+    );
+    const { run } = await resolveFiles({ "train.py": vision }, "train.py");
+    assert.ok(run);
+    assert.equal(run.checkpointing?.rewritten, true);
+    const family = graphsOf(run.model.family);
+    const peak = (rewritten: boolean): number => {
+      const result = simulate({ ...run, checkpointing: { useReentrant: rewritten, rewritten } }, family);
+      assert.ok(result.ok);
+      return result.simulation.ledger.peak;
+    };
+    // What layers share is differentiated twice under the reentrant kind, where they are called by names.
+    assert.throws(() => simulate({ ...run, checkpointing: { useReentrant: true } }, family), /backward-twice/);
+    assert.ok(peak(true) < 0.6 * peak(false));
+  });
+
   it("cuts its loss into pieces of four GiB of float32 logits", async () => {
     const { run } = await resolved("", "");
     assert.deepEqual([run.fusedLoss, run.fusedPieceBytes], [true, 4 * 2 ** 30]);

@@ -87,6 +87,8 @@ export function checkpointingOf(c: ResolveContext): TrainingRun["checkpointing"]
     ...(every > 1 && c.framework.countsLayersFromOne === true ? { firstLayer: every - 1 } : {}),
     ...(together > 1 ? { layersTogether: together } : {}),
     ...(offloads ? { offloads } : {}),
+    // unsloth_zoo/compiler.py, patch_gradient_checkpointing and strip_kw_from_module_calls.
+    ...(c.settings.boolean("use_unsloth") === true ? { rewritten: true } : {}),
   };
 }
 

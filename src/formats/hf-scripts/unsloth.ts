@@ -114,6 +114,7 @@ export function unslothSettings(python: PythonModule): readonly LocatedSetting[]
   const kind = plainOf(checkpoints) ?? standard.checkpoints;
   const share = keyword(load, "gpu_memory_utilization");
   const generates = plainOf(keyword(load, "fast_inference")) === true;
+  const whole = keyword(load, "full_finetuning");
   const other = ["load_in_4bit", "load_in_8bit", "load_in_16bit", "full_finetuning", "load_in_fp8"].some(
     (name) => keyword(load, name) !== undefined && plainOf(keyword(load, name)) !== false,
   );
@@ -131,6 +132,8 @@ export function unslothSettings(python: PythonModule): readonly LocatedSetting[]
       ? [said("gradient_checkpointing", false, checkpoints)]
       : [said("gradient_checkpointing", true, checkpoints), said("use_reentrant", true, checkpoints)]),
     ...(kind === "unsloth" ? [said("offload_activations", "legacy", checkpoints)] : []),
+    // `get_peft_model` has no effect there (unsloth/models/llama.py, UNSLOTH_ENABLE_FULL_FINETUNING).
+    ...(plainOf(whole) === true ? [said("adapter", "none", whole)] : []),
     ...(adapts === undefined ? [] : adapted(adapts)),
     ...(generates
       ? [

@@ -109,7 +109,8 @@ export class Layers {
     const path = this.hookedPath(fn, index);
     if (!wrapped || checkpointing === null || !this.torch.training)
       return this.hooked(path, inputs, (given) => this.taken(fn, given, index, inner));
-    const tensors = parts === undefined ? positional : [...new Set([...positional, ...parts.keys()])];
+    const saved = checkpointing.rewritten === true ? inputs.keys() : positional;
+    const tensors = [...new Set([...saved, ...(parts?.keys() ?? [])])];
     const { hooks } = this.options;
     const handed = checkpointing.wrapped && path !== null ? (hooks?.wrap?.(this.torch, inputs) ?? inputs) : inputs;
     const seen = handed.map((input, k) => (unseen.includes(k) ? null : input));
@@ -170,15 +171,20 @@ export class Layers {
     };
   }
 
+  /** Path of the module that a layer's function is, with `{i}` for its index; null: it is none. */
+  pathOf(fn: GraphFunction): string | null {
+    const known = this.paths.get(fn);
+    if (known !== undefined) return known;
+    const path = layerPath(fn);
+    this.paths.set(fn, path);
+    return path;
+  }
+
   /** Path of the module that a layer is, where it has hooks. */
   private hookedPath(fn: GraphFunction, index: number): string | null {
     const { hooks } = this.options;
     if (hooks === undefined) return null;
-    let path = this.paths.get(fn);
-    if (path === undefined) {
-      path = layerPath(fn);
-      this.paths.set(fn, path);
-    }
+    const path = this.pathOf(fn);
     const own = path?.replace("{i}", String(index)) ?? null;
     return own !== null && hooks.has(own) ? own : null;
   }

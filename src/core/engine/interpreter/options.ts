@@ -67,6 +67,11 @@ export interface CheckpointingOptions {
   readonly offloads?: boolean;
   /** Outputs of attention and of every other matrix product are kept (torchtitan's `selective` by `op`). */
   readonly selective?: boolean;
+  /**
+   * The models' loops over layers are written anew: every list of layers is checkpointed, and layers are called with positions
+   * alone, so that the reentrant kind detaches all that they are given (unsloth_zoo/compiler.py).
+   */
+  readonly rewritten?: boolean;
   /** A module of its own stands around every checkpointed layer (`CheckpointWrapper`), with hooks where layers have some. */
   readonly wrapped?: boolean;
 }

@@ -153,7 +153,14 @@ export class Repeats {
     context: Context,
     joined: boolean,
   ): LayerRounds {
-    const { checkpoint, positional, collect, passing = [] } = instruction.repeat;
+    const { carry, positional, collect, passing = [] } = instruction.repeat;
+    const isList = (block: number): boolean => this.layers.pathOf(this.graph.blocks[block]!) !== null;
+    const checkpoint =
+      instruction.repeat.checkpoint ||
+      (this.options.checkpointing?.rewritten === true &&
+        carry.some((k) => k !== null) &&
+        first < last &&
+        isList(bodyOf(first)));
     const repeat = this.torch.firstRepeat + this.counter.count++;
     const withheld = withheldInputs(instruction, this.graph.blocks);
     return {
