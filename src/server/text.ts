@@ -8,7 +8,7 @@ export function localeOf(tag: string | undefined): Locale {
   return /^zh\b/i.test(tag ?? "") && !/^zh-(tw|hk|mo|hant)/i.test(tag ?? "") ? "zh-cn" : "en";
 }
 
-const TEXT = {
+export const TEXT = {
   en: {
     openPanel: "Open panel",
     allPlans: "All plans…",
@@ -62,26 +62,26 @@ const TEXT = {
     otherFile: "会修改其他文件",
     review: "应用前请检查",
     moreFindings: "另有 {0} 条未显示",
-    planGone: "文件已改动,此方案不再适用。请查看新的方案。",
-    runGone: "文件中已没有这次训练。",
+    planGone: "文件已改动，此方案不再适用。请查看新的方案。",
+    runGone: "文件中已没有此运行。",
     planEmpty: "此方案没有可写入文件的改动。",
     written: "已写入配置",
     settleUnknown: "`{0}` 不是可以固定的键。",
-    settleUnreadable: "无法读取 {0},因此没有写入。请先修正它。",
+    settleUnreadable: "无法读取 {0}，因此没有写入。请先修正它。",
     settleTitle: "固定 {0}",
     notRecognised: "未识别为训练配置。",
-    partOf: "属于训练 {0}",
+    partOf: "属于运行 {0}",
     off: "VRAM Lens 对此文件已关闭。",
     unknownDevice: "设置 vramlens.device 中没有已知的 GPU:{0}",
     "part.weights": "权重",
     "part.adapters": "适配器",
     "part.gradients": "梯度",
-    "part.optimizer": "优化器",
+    "part.optimizer": "优化器状态",
     "part.activations": "激活",
     "part.logits-and-loss": "logits 与损失",
     "part.temporaries": "临时张量",
-    "part.communication": "通信",
-    "part.buffers": "缓冲",
+    "part.communication": "通信缓冲区",
+    "part.buffers": "模型缓冲区",
     "part.inputs": "输入",
     atPeak: "由此设置造成、峰值时占用的显存",
   },

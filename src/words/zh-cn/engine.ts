@@ -10,7 +10,7 @@ export const ENGINE: Readonly<Record<keyof typeof EN, string>> = {
   "engine.cudnn": "未计入 cuDNN 的工作区：其内核可能重排卷积的输入和输出",
   "engine.cusolver": "未计入为适配器分解权重时 cuSOLVER 的副本和工作区",
   "engine.raised-head": "输出头及其前的状态按加载时的精度计算：`cast_lm_head_to_fp32` 会把它们提升为 float32",
-  "engine.scatter": "峰值处所选元素的梯度按非原地方式写入；显卡上可能为原地写入",
+  "engine.scatter": "峰值处所选元素的梯度按非原地方式写入；GPU 上可能为原地写入",
   "engine.missing-kernels": "按未安装 {packages} 的内核计算；安装后 {module} 占用更少",
   "engine.tensor-parallel": "张量并行度 {degree}：聚合的输入与各 rank 间的求和计入误差带",
   "engine.placed-layers": "device_map：各层均分到 {degree} 张 GPU，依次计算",
@@ -22,7 +22,7 @@ export const ENGINE: Readonly<Record<keyof typeof EN, string>> = {
   "graph.no-cache": "假定不保留 KV 缓存：文本部分自己的 `use_cache` 也为 false，Trainer 不会修改它",
   "graph.first-word": "假定只有首个 token 使用全局注意力，与库中分类头的设置一致",
   "graph.first-of-choice": "假定只有首个 token 使用全局注意力，而库中该类让选项的每个 token 都使用",
-  "graph.no-word": "假定没有 token 使用全局注意力：批次中没有 `global_attention_mask`",
+  "graph.no-word": "假定没有 token 使用全局注意力：批中没有 `global_attention_mask`",
   "graph.balanced-experts": "假定各专家分到的 token 数相等；每个专家只在分给它的 token 上单独运行",
 
   "engine.family": "模型族 “{family}” 没有计算图",

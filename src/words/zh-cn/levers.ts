@@ -36,16 +36,16 @@ export const LEVERS: Readonly<Record<keyof typeof EN, { readonly title: string; 
   },
   "sequence-parallel": {
     title: "序列并行",
-    why: "被切分的矩阵之间，归一化和 dropout 保留的激活按token切分；通信量不变。",
+    why: "被切分的矩阵之间，归一化和 dropout 保留的激活按 token 切分；通信量不变。",
   },
   "context-parallel": {
     title: "上下文并行度 {value}",
-    why: "每张 GPU 只处理每个样本的一部分token；键和值在卡间传递。",
+    why: "每张 GPU 只处理每个样本的一部分 token；键和值在卡间传递。",
   },
   "pipeline-parallel": { title: "流水线并行度 {value}", why: "每张 GPU 只负责一部分层；微批依次流过各阶段。" },
   "expert-parallel": {
     title: "专家并行度 {value}",
-    why: "每张 GPU 只保存一部分专家；token被送到负责它的专家所在的 GPU。",
+    why: "每张 GPU 只保存一部分专家；token 被送到负责它的专家所在的 GPU。",
   },
   "offload-nvme": {
     title: "卸载的状态放到 NVMe",

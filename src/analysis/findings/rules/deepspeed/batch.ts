@@ -90,7 +90,7 @@ export const DEEPSPEED_BATCH_RULES: readonly Rule[] = [
     why: "With `elasticity.enabled` DeepSpeed chooses the batch sizes itself and rejects stated ones unless `ignore_non_elastic_batch_info` is set.",
     mend: "Remove the batch keys.",
     en: "`{key}` is rejected while elasticity is on (unless `ignore_non_elastic_batch_info`).",
-    zh: "elasticity 开启时 `{key}` 会被拒绝(除非设置 `ignore_non_elastic_batch_info`)。",
+    zh: "elasticity 开启时 `{key}` 会被拒绝（除非设置 `ignore_non_elastic_batch_info`）。",
     example: {
       deepspeed: '{"train_batch_size": 32, "zero_optimization": {"stage": 1}, "elasticity": {"enabled": true}}',
     },

@@ -78,7 +78,7 @@ export const TRAINER_MODEL_RULES: readonly Rule[] = [
     why: "Weights of this size and dtype leave no room on one card whatever the batch: they must be sharded (ZeRO-3, FSDP), quantized, or held on a larger card.",
     mend: "Use ZeRO stage 3 or FSDP over several GPUs, a quantized base with adapters, or a larger card.",
     en: "The weights alone take {bytes} of {usable}: no batch size helps; shard them, quantize them, or use a larger card.",
-    zh: "仅权重就占用 {bytes}（可用 {usable}）：调整批大小无济于事，请分片、量化或换用更大的显卡。",
+    zh: "仅权重就占用 {bytes}（可用 {usable}）：调整批大小无济于事，请分片、量化或换用更大的 GPU。",
     example: {
       train: "",
       pins: "device: 1GB\nsequence_length: 16\ndtype: float32",
