@@ -24,6 +24,7 @@ import { uncountedDirections, uncountedKeys } from "./uncounted";
 import { baseName, relativePath } from "./uris";
 import { usableOf } from "./verdict";
 import { LIBRARIES, NEWEST } from "./versions";
+import { writtenAs } from "./written";
 
 const DEEPSPEED_NAMES = new Set(DEEPSPEED_KEYS.map((spec) => spec.name));
 
@@ -247,6 +248,14 @@ function originsOf(names: readonly SettingName[], inputs: RunInputs, resolution:
     const setting: Resolved | undefined = resolution.resolved.get(name);
     const document = setting?.place == null ? undefined : documentOf(inputs, setting.place.uri);
     if (setting?.place == null || document === undefined) return [];
-    return [{ uri: setting.place.uri, key: setting.key, range: document.lines.range(setting.place.valueSpan) }];
+    const written = writtenAs(document, setting.key, setting.place);
+    return [
+      {
+        uri: setting.place.uri,
+        key: setting.key,
+        range: document.lines.range(setting.place.valueSpan),
+        ...(written === undefined ? {} : { written }),
+      },
+    ];
   });
 }

@@ -1,5 +1,6 @@
 /** The package holds what a person needs and nothing of how it is made. */
 import { strict as assert } from "node:assert";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
@@ -31,5 +32,14 @@ describe("package", () => {
     );
     assert.ok(!files.includes("dist/cli.js"));
     assert.ok(files.some((file) => file.startsWith("models/graphs/")));
+  });
+
+  it("has examples that are ES modules in any folder: they wait at their top", () => {
+    const examples = readdirSync(join(__dirname, "..", "..", "samples", "api"));
+    assert.ok(examples.length >= 2);
+    assert.deepEqual(
+      examples.filter((name) => !/\.m[jt]s$/.test(name)),
+      [],
+    );
   });
 });

@@ -4,6 +4,9 @@ import { type PartKind, partsOf } from "./bar";
 
 type Origin = NonNullable<ReportRun["perDevice"]>["components"][number]["origins"][number];
 
+/** What a person finds at the place. */
+export const nameOf = ({ key, written }: Origin): string => written ?? key;
+
 export interface ModuleRow {
   /** Path with `*` for repeated layers; empty for what no module holds. */
   readonly module: string;

@@ -2,7 +2,7 @@
 import type { ReportRun } from "../../src/core/report/schema";
 import { sentenceInMarkdown } from "../../src/words/printable";
 import type { Translate } from "../messages";
-import { breakdownOf } from "./breakdown";
+import { breakdownOf, nameOf } from "./breakdown";
 import { gib, gibUnit, percent } from "./format";
 import { describeRun, headlineOf } from "./headline";
 import { plansOf } from "./plans";
@@ -29,7 +29,7 @@ export function markdownOf(run: ReportRun, label: string, t: Translate): string 
       "|---|--:|--:|---|",
     );
     for (const row of breakdownOf(run)) {
-      const origins = row.origins.map((origin) => `\`${origin.key.replaceAll("`", "")}\``).join(", ");
+      const origins = row.origins.map((origin) => `\`${nameOf(origin).replaceAll("`", "")}\``).join(", ");
       lines.push(
         `| ${cell(t.named(`kind.${row.kind}`, row.kind))} | ${gib(row.bytes, t.locale)} | ${percent(row.share, t.locale)} | ${origins} |`,
       );
@@ -65,7 +65,7 @@ function field(value: string | number): string {
 export function csvOf(run: ReportRun): string {
   const rows: (readonly (string | number)[])[] = [["component", "module", "bytes", "keys"]];
   for (const row of breakdownOf(run)) {
-    rows.push([row.kind, "", row.bytes, row.origins.map((origin) => origin.key).join(" ")]);
+    rows.push([row.kind, "", row.bytes, row.origins.map(nameOf).join(" ")]);
     for (const module of row.modules) rows.push([row.kind, module.module, module.bytes, ""]);
   }
   return `${rows.map((row) => row.map(field).join(",")).join("\r\n")}\r\n`;

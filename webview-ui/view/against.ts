@@ -75,19 +75,21 @@ function tableView({ t }: View, run: ReportRun, label: string, other: ReportRun)
           const change = deltaGib(theirs - mine, t.locale);
           return row(t.named(`kind.${kind}`, kind), gib(mine, t.locale), gib(theirs, t.locale), change);
         }),
-        differing(run, other).map(([key, mine, theirs]) => row(key, mine, theirs, "")),
+        differing(run, other).map(([name, key, mine, theirs]) =>
+          row(t.named(`setting.${name}`, key), mine, theirs, ""),
+        ),
       ),
     ),
   );
 }
 
-/** Settings with another value: key, here, there. */
-function differing(run: ReportRun, other: ReportRun): readonly (readonly [string, string, string])[] {
+/** Settings with another value: name, key, here, there. */
+function differing(run: ReportRun, other: ReportRun): readonly (readonly [string, string, string, string])[] {
   const statedIn = (one: ReportRun, name: string) => one.settings.find((setting) => setting.name === name);
   const names = [...new Set([...run.settings, ...other.settings].map(({ name }) => name))];
   return names.flatMap((name) => {
     const [mine, theirs] = [statedIn(run, name), statedIn(other, name)];
     const [here, there] = [String(mine?.value ?? "–"), String(theirs?.value ?? "–")];
-    return here === there ? [] : [[mine?.key ?? theirs?.key ?? name, here, there] as const];
+    return here === there ? [] : [[name, mine?.key ?? theirs?.key ?? name, here, there] as const];
   });
 }

@@ -1,7 +1,7 @@
 /** The table of what is alive at the peak: components, modules below them, and the settings they come from. */
 import type { ReportRun } from "../../src/core/report/schema";
 import { h, type PageNode } from "../dom/node";
-import { type BreakdownRow, breakdownOf } from "../model/breakdown";
+import { type BreakdownRow, breakdownOf, nameOf } from "../model/breakdown";
 import { fileName, gib, percent } from "../model/format";
 import { meter, swatch } from "./bar";
 import { kindName, type View } from "./context";
@@ -103,7 +103,7 @@ function rowGroup({ t, act, send, state }: View, row: BreakdownRow): PageNode {
         "td.set-by",
         CELL,
         row.origins.map((origin) => {
-          const place = { key: origin.key, file: fileName(origin.uri), line: origin.range.start.line + 1 };
+          const place = { key: nameOf(origin), file: fileName(origin.uri), line: origin.range.start.line + 1 };
           return h(
             "button.link",
             {
@@ -115,7 +115,7 @@ function rowGroup({ t, act, send, state }: View, row: BreakdownRow): PageNode {
               },
               on: { click: () => send({ type: "reveal", uri: origin.uri, range: origin.range }) },
             },
-            h("code", null, breakable(origin.key)),
+            h("code", null, breakable(nameOf(origin))),
           );
         }),
       ),

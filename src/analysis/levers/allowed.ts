@@ -2,9 +2,10 @@
 
 import { LEVERS, MICRO_BATCH, packing, SMALLER_BATCH } from "../../core/advise/levers";
 import type { Limits } from "../../core/advise/limits";
+import { isPossible } from "../../core/advise/possible";
 import type { Lever, LeverId, SearchOptions } from "../../core/advise/types";
 import { filledShare } from "../../core/allocator/lengths";
-import { DEVICES_PER_MACHINE } from "../../core/hardware/devices";
+import { DEVICES_PER_MACHINE, deviceOf } from "../../core/hardware/devices";
 import type { TrainingRun } from "../../core/training/run";
 import { frameworkOf } from "../frameworks";
 import type { Resolution } from "../resolve";
@@ -66,14 +67,16 @@ function isWritable(analysis: RunAnalysis, run: TrainingRun, lever: Lever): bool
   return !("refused" in result) && result.edits.length > 0;
 }
 
-/** Levers whose settings no file of the run can hold: LoRA in a config without adapter keys, for example. */
+/** Levers that the device cannot do, and those whose settings no file of the run can hold: LoRA without adapter keys. */
 function unwritable(analysis: RunAnalysis, run: TrainingRun, batch: Lever): LeverId[] {
   // The switch means one thing in a format.
   const { offloadsAll, ligerFamilies } = frameworkOf(analysis.inputs.format);
   const other: LeverId[] = [offloadsAll === undefined ? "offload-activations" : "offload-checkpoints"];
   if (ligerFamilies?.has(run.model.family) === false) other.push("fused-loss");
   const checkpointed = { ...run, checkpointing: run.checkpointing ?? { useReentrant: false } };
+  const device = run.device === null ? null : deviceOf(run.device);
   const missing = [...LEVERS, packing(filledShare()), batch].flatMap((lever) => {
+    if (device !== null && !isPossible(lever, device)) return [lever.id];
     // Some levers apply only after another one: what files can hold does not depend on that.
     const option = lever.options(run)[0] ?? lever.options(checkpointed)[0];
     if (option === undefined) return [];

@@ -159,7 +159,15 @@ export const runSchema = z.object({
         z.object({
           kind: componentKind,
           bytes,
-          origins: z.array(z.object({ uri: z.string(), key: z.string(), range: rangeSchema })),
+          origins: z.array(
+            z.object({
+              uri: z.string(),
+              key: z.string(),
+              range: rangeSchema,
+              /** What stands in the script where the key is a place in a call; absent where the key itself does. */
+              written: z.string().optional(),
+            }),
+          ),
         }),
       ),
       modules: z.array(z.object({ module: z.string(), kind: componentKind, bytes })).optional(),

@@ -1,4 +1,4 @@
-// The largest micro-batch that fits each card: npx tsx largest-batch.ts train.yaml
+// The largest micro-batch that fits each card: npx tsx largest-batch.mts train.yaml
 import { check, type ReportRun } from "vram-lens";
 
 const fits = (run: ReportRun | undefined): boolean => run !== undefined && run.verdict !== "does-not-fit";
