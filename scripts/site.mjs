@@ -21,6 +21,7 @@ const MENU = [
   ["formats.md", "Formats"],
   ["devices.md", "GPUs"],
   ["levers.md", "Plans"],
+  ["believe.md", "Why believe it"],
   ["accuracy.md", "Accuracy"],
   ["verification.md", "Verification"],
   ["published-memory.md", "Published peaks"],
