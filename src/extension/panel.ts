@@ -105,6 +105,8 @@ class Panel {
   private runId: string | null;
   private follow: boolean;
   private isReady = false;
+  /** Document whose report the page shows. */
+  private shown: string | undefined;
   private isDisposed = false;
   private followTimer: ReturnType<typeof setTimeout> | undefined;
   /** Document that the page itself asked to show: opening it must not make the panel follow. */
@@ -128,7 +130,7 @@ class Panel {
         const about = vscode.Uri.parse(status.uri).toString();
         if (this.uri?.toString() === about) {
           // What is shown stays in sight until there is something newer, also while the file is half typed.
-          if (status.state === "broken") this.post({ type: "broken", because: status.because });
+          if (status.state === "broken") this.stay(status.because);
           else {
             this.post({ type: "busy" });
             this.refresh();
@@ -186,7 +188,16 @@ class Panel {
   // ---- Host to page ----
 
   private post(message: HostToPage): void {
+    if (message.type === "report") this.shown = message.uri;
+    else if (message.type === "empty") this.shown = undefined;
     if (!this.isDisposed) void this.view.webview.postMessage(message);
+  }
+
+  /** Leaves the last good report in sight; one of the broken text that is still under way is dropped. */
+  private stay(because: string): void {
+    this.refreshing.cancel();
+    this.refreshing = new vscode.CancellationTokenSource();
+    this.post({ type: "broken", because });
   }
 
   /** Sends the newest report; an older one still under way is dropped. */
@@ -219,6 +230,7 @@ class Panel {
     if (result.recognised === null) {
       return this.empty("not-recognised", t("{0} is not read as a training config.", labelOf(uri)));
     }
+    if (result.broken !== null && this.shown === uri.toString()) return { type: "broken", because: result.broken };
     const runs = result.report.runs;
     const picked = runs.find(({ id }) => id === this.runId);
     this.view.title = `${labelOf(uri).split("/").at(-1)} · VRAM Lens`;
@@ -247,6 +259,8 @@ class Panel {
     switch (message.type) {
       case "ready":
         this.isReady = true;
+        // A page that starts shows nothing yet.
+        this.shown = undefined;
         this.refresh();
         break;
       case "whatIf":

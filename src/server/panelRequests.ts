@@ -36,7 +36,7 @@ import {
 } from "./protocol";
 import { safely } from "./safely";
 import type { Settings } from "./settings";
-import { mainRun, recognised, statusRun } from "./status";
+import { brokenIn, mainRun, recognised, statusRun } from "./status";
 import { type Locale, type TextKey, text } from "./text";
 
 /** What the requests need of the server. */
@@ -178,6 +178,7 @@ async function report(
     runId: mainRun(analysis.runs)?.id ?? null,
     reserve: settings.reserve,
     locale: context.locale(),
+    broken: brokenIn(analysis)?.message ?? null,
   };
 }
 

@@ -153,6 +153,8 @@ export interface ReportResult {
   /** Share of usable memory that plans keep free, 0..1. */
   readonly reserve: number;
   readonly locale: string;
+  /** Why the file cannot be read as it is: what can be read of it is no run anybody meant; null when it can. */
+  readonly broken: string | null;
 }
 
 export interface WhatIfParams extends UriParams {

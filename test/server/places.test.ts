@@ -7,6 +7,7 @@ import { createAnalyzer } from "../../src/analysis";
 import {
   CLIENT_COMMANDS,
   METHODS,
+  type ReportResult,
   type SummaryResult,
   type SweepResult,
   type WhatIfResult,
@@ -143,6 +144,8 @@ describe("places", () => {
     const broken = await client.statuses.next((one) => one.uri === at && one.state !== "computing");
     assert.equal(broken.state, "broken");
     assert.equal(broken.run?.statement.short, good.run?.statement.short);
+    const report = await client.rpc.sendRequest<ReportResult | null>(METHODS.report, { uri: at });
+    assert.equal(report?.broken, broken.because);
     const found = (await client.pull(at)).items ?? [];
     assert.deepEqual(
       found.map(({ code }) => code),

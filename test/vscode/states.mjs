@@ -66,14 +66,17 @@ export const STATES = [
     },
   },
   {
-    name: "a file that is half typed keeps an estimate in sight",
+    name: "a file that is half typed keeps the last good verdict in sight, and says so",
     run: async (workbench, pictures) => {
       const panel = await workbench.webview("h1.verdict");
       const box = await eventually("the file's text", () => workbench.find("bf16"));
       await workbench.page.mouse.click(box.x + 2, box.y + box.height / 2);
       await workbench.page.keyboard.type("[{");
       await eventually("the squiggle", async () => (await workbench.squiggles()) > 0);
+      await panel.getByText("Shown is the last good verdict.").waitFor();
       assert.match(await panel.locator("h1").innerText(), /^No GPU chosen \d/);
+      // Half typed, the line would be no setting: the run would count as one in fp32.
+      assert.match(await panel.locator("p.run").innerText(), /bf16/);
       assert.deepEqual(await accessibilityProblems(panel), []);
       await workbench.screenshot(join(pictures, "state-broken.png"));
     },
