@@ -22,6 +22,9 @@ interface Outcome {
   readonly sameReserved: boolean;
 }
 
+/** What tells the first event at which the streams part, in the folder of a file of receipts. */
+const PARTING = "python -m capture.truth.parting --oracle ORACLE.py FILE";
+
 function compare({ case: c, result }: Receipt): Outcome {
   const simulated = simulate(runOf(c), graphsOf(c.model.model_type));
   if (!simulated.ok) return { wrong: `${c.id}: ${english(simulated.reason)}`, sameReserved: false };
@@ -49,7 +52,7 @@ function compare({ case: c, result }: Receipt): Outcome {
     wrong:
       wrong.length === 0
         ? null
-        : `${c.id}: ${wrong.map(([name, ours, theirs]) => `${name} ${ours} instead of ${theirs}`).join(", ")}`,
+        : `${c.id}: ${wrong.map(([name, ours, theirs]) => `${name} ${ours} instead of ${theirs}`).join(", ")}; ${PARTING} ${c.id}`,
     sameReserved: reserved === result.peak_reserved,
   };
 }
