@@ -6,8 +6,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { reservedPeak } from "../src/core/allocator/replay";
-import { simulateFullest } from "../src/core/stages";
-import { graphsOf, receiptsOf, runOf } from "../test/core/receipts/case";
+import { receiptsOf, simulatedAs } from "../test/core/receipts/case";
 import { quantile } from "./quantile";
 
 const KINDS = [
@@ -20,6 +19,7 @@ const KINDS = [
   ["tensor", "tensor parallelism by transformers' plan"],
   ["tensor-more", "the same, tied heads among them"],
   ["context", "torch's context parallelism, with FSDP2"],
+  ["pipeline", "stages of a pipeline in torch's 1F1B and GPipe"],
 ] as const;
 
 interface Row {
@@ -30,7 +30,7 @@ interface Row {
 
 function rowsOf(kind: string, name: string): Row[] {
   return receiptsOf(`ranks/${kind}`).flatMap(({ case: c, result }) => {
-    const simulated = simulateFullest(runOf(c), graphsOf(c.model.model_type));
+    const simulated = simulatedAs(c);
     if (!simulated.ok) return [];
     const { ledger, loadedEvents } = simulated.simulation;
     return [

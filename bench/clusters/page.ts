@@ -18,7 +18,7 @@ const GIB = 2 ** 30;
 const gib = (bytes: number): string => (bytes < 0.05 * GIB && bytes > 0 ? "<0.1" : (bytes / GIB).toFixed(1));
 const count = (value: number): string => value.toLocaleString("en-US");
 
-const ROLES = { any: "every rank", first: "first stage", last: "last stage" } as const;
+const ROLES = { any: "every rank", first: "first stage", middle: "second stage", last: "last stage" } as const;
 const SENDERS: Readonly<Record<Traffic["sender"], string>> = {
   states: "gradients and parameters",
   tensor: "split layers",

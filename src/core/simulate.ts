@@ -3,6 +3,7 @@
  */
 
 import type { Message } from "../words/message";
+import { ELEMENT_BYTES } from "./engine/dtype";
 import { RoundsDiffer } from "./engine/folding/rounds";
 import { Ledger } from "./engine/ledger";
 import { numel } from "./engine/shape";
@@ -25,7 +26,7 @@ import { runEvaluation } from "./training/evaluation";
 import type { BatchTensor } from "./training/forward";
 import { groupsOf, type Optimizer } from "./training/optimizers";
 import { chooseStrategy, type HostUse, type Strategy } from "./training/parallel";
-import { whileWaiting } from "./training/parallel/pipeline";
+import { type Waiting, whileWaiting, withBuffers } from "./training/parallel/pipeline";
 import { shareOf } from "./training/parallel/tensor";
 import type { EvaluationSpec, GenerationSpec, TrainingRun } from "./training/run";
 import { NO_QUIRKS } from "./training/specs/quirks";
@@ -74,6 +75,14 @@ export type SimulationResult =
   | { readonly ok: true; readonly simulation: Simulation }
   | { readonly ok: false; readonly code: "invalid-config" | "not-modelled"; readonly reason: Message };
 
+/** Micro-batches that wait while another one is run, and what each of them keeps. */
+export interface WaitingBytes {
+  readonly waiting: Waiting;
+  readonly bytes: number;
+}
+
+const NOTHING_WAITS: WaitingBytes = { waiting: { first: 0, later: 0 }, bytes: 0 };
+
 /** Runs `body` as `model.eval()` and `torch.no_grad()` do. */
 function withoutTraining<T>(torch: Torch, body: () => T): T {
   const { gradEnabled, training } = torch;
@@ -95,16 +104,21 @@ function beforeEach(ledger: Ledger, generates: () => void): Before {
 }
 
 /**
- * Simulates a run. `fold` = false runs every layer one by one (the same events, more slowly); `waitingBytes` are
+ * Simulates a run. `fold` = false runs every layer one by one (the same events, more slowly); `waiting` is
  * activations of other micro-batches kept while one is run. Throws `NotModelled` for operators the engine lacks;
  * `estimate` turns that into a result.
  */
-export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, waitingBytes = 0): SimulationResult {
+export function simulate(
+  run: TrainingRun,
+  family: FamilyGraphs,
+  fold = true,
+  waiting: WaitingBytes = NOTHING_WAITS,
+): SimulationResult {
   try {
-    return simulated(run, family, fold, fold, waitingBytes);
+    return simulated(run, family, fold, fold, waiting);
   } catch (error) {
     if (!(error instanceof RoundsDiffer)) throw error;
-    return simulated(run, family, fold, false, waitingBytes);
+    return simulated(run, family, fold, false, waiting);
   }
 }
 
@@ -113,7 +127,7 @@ function simulated(
   family: FamilyGraphs,
   fold: boolean,
   foldsRounds: boolean,
-  waitingBytes: number,
+  waiting: WaitingBytes,
 ): SimulationResult {
   const setup = setupOf(run, family);
   if ("reason" in setup) return { ok: false, code: "not-modelled", reason: setup.reason };
@@ -121,7 +135,7 @@ function simulated(
   torch.quirks = run.quirks ?? NO_QUIRKS;
   torch.routing = run.routing ?? "even";
   torch.share = shareOf(run);
-  const strategy = waitingBytes > 0 ? whileWaiting(chooseStrategy(run), waitingBytes) : chooseStrategy(run);
+  const strategy = ofStage(setup, waiting);
   const models = loadModels(torch, setup, strategy);
   if ("reason" in models) return { ok: false, code: "not-modelled", reason: models.reason };
   const simulation = new TrainingSimulation(torch, setup, models, strategy, fold);
@@ -130,6 +144,18 @@ function simulated(
   if (run.generation != null) simulation.generateAtEnd(run.generation);
   batches?.release();
   return { ok: true, simulation: simulation.result() };
+}
+
+/** The strategy of a run, or of one stage of its pipeline where other micro-batches wait. */
+function ofStage({ run, program, sizes }: Setup, { waiting, bytes }: WaitingBytes): Strategy {
+  const strategy = chooseStrategy(run);
+  const { stage } = run.parallel;
+  if (stage === undefined) return strategy;
+  const size = { tokens: sizes.B * sizes.S, width: Number(program.view.scope("hidden_size") ?? 0) };
+  const sent = stage.sent * size.tokens * size.width * ELEMENT_BYTES[stage.states];
+  const held = { first: waiting.first * bytes, later: waiting.later * bytes + sent };
+  const buffered = withBuffers(strategy, stage, size);
+  return held.first + held.later > 0 ? whileWaiting(buffered, held) : buffered;
 }
 
 /** The steps of a run whose models are loaded, and what comes after them. */
@@ -221,6 +247,7 @@ class TrainingSimulation {
         maxGradNorm: this.clips ? run.maxGradNorm : 0,
         keepsGradients: run.quirks?.keepsGradients === true,
         plainLoop: run.plainLoop === true,
+        stage: run.parallel.stage,
         loop: run.loop ?? null,
         keepsBatches: run.keepsBatches ?? null,
         ...(this.replaced !== null ? { strayGradients: [this.replaced] } : {}),

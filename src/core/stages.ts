@@ -45,14 +45,17 @@ export function simulateRoles(run: TrainingRun, graphs: FamilyGraphs): RoleSimul
   for (const stage of stagesOf(split.run, graphs, layers)) {
     const alone = simulate(stage.run, family);
     if (!alone.ok) return alone;
-    const waiting = stage.waiting * keptBytes(alone.simulation.ledger);
-    const result = waiting > 0 ? simulate(stage.run, family, true, waiting) : alone;
+    const { waiting } = stage;
+    const bytes = waiting.first === 0 ? 0 : keptBytes(alone.simulation.ledger);
+    const result = bytes > 0 ? simulate(stage.run, family, true, { waiting, bytes }) : alone;
     if (!result.ok) return result;
     // Parameters are counted over the whole model, whatever part of it one GPU holds.
     roles.push({
       role: stage.role,
       simulation: { ...result.simulation, ...countParameters(run, graphs) },
-      uncertain: split.uncertain.map((one) => (one.settleWith === "pipeline_parallel" ? scheduled(one, waiting) : one)),
+      uncertain: split.uncertain.map((one) =>
+        one.settleWith === "pipeline_parallel" ? scheduled(one, run, waiting.first * bytes) : one,
+      ),
     });
   }
   return roles;
@@ -60,8 +63,9 @@ export function simulateRoles(run: TrainingRun, graphs: FamilyGraphs): RoleSimul
 
 const NO_SIZES = { B: 1, S: 1, T: 1, I: 1, A: 1 };
 
-/** Interleaved schedules keep up to as much again, schedules that split the backward less. */
-function scheduled(one: SplitUncertainty, waitingBytes: number): SplitUncertainty {
+/** Where the schedule is not known: interleaved ones keep up to as much again, those that split the backward less. */
+function scheduled(one: SplitUncertainty, { parallel }: TrainingRun, waitingBytes: number): SplitUncertainty {
+  if (parallel.pipelineSchedule !== undefined) return one;
   return { ...one, moreBytes: waitingBytes, lessBytes: waitingBytes / 2 };
 }
 

@@ -6,8 +6,7 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { reservedPeak } from "../../src/core/allocator/replay";
-import { simulateFullest } from "../../src/core/stages";
-import { type Case, graphsOf, receiptsOf, runOf } from "./receipts/case";
+import { type Case, receiptsOf, simulatedAs } from "./receipts/case";
 
 const KINDS = [
   "fsdp2",
@@ -19,7 +18,11 @@ const KINDS = [
   "tensor",
   "tensor-more",
   "context",
+  "pipeline",
 ];
+
+/** Receipts that agree on reserved bytes, at least; what waits in a pipeline is one block here and many there. */
+const SAME_RESERVED: Readonly<Record<string, number>> = { pipeline: 0.3 };
 
 /**
  * Scalars that no rule counts, in models of megabytes. Parameters that stay whole after forward are seen whole by what is
@@ -27,6 +30,8 @@ const KINDS = [
  */
 function tolerance({ ranks, gradient_checkpointing: recomputes }: Case): number {
   const staysWhole = ranks?.strategy === "SHARD_GRAD_OP" && (recomputes === true || ranks.activation_checkpointing);
+  // Labels of a stage are not shifted by its own loss.
+  if (ranks?.kind === "pipeline") return 0.002;
   return staysWhole ? 0.02 : 0.0003;
 }
 
@@ -38,7 +43,7 @@ describe("sharded runs", () => {
       let same = 0;
       const receipts = receiptsOf(`ranks/${kind}`);
       for (const { case: c, result } of receipts) {
-        const simulated = simulateFullest(runOf(c), graphsOf(c.model.model_type));
+        const simulated = simulatedAs(c);
         assert.ok(simulated.ok, c.id);
         const { ledger, loadedEvents } = simulated.simulation;
         const off = Math.abs(ledger.peak - result.peak_allocated);
@@ -47,6 +52,9 @@ describe("sharded runs", () => {
         if (reservedPeak(ledger, loadedEvents) === result.peak_reserved) same++;
       }
       assert.deepEqual(wrong, []);
-      assert.ok(same >= 0.85 * receipts.length, `${same} of ${receipts.length} agree on reserved bytes`);
+      assert.ok(
+        same >= (SAME_RESERVED[kind] ?? 0.85) * receipts.length,
+        `${same} of ${receipts.length} agree on reserved bytes`,
+      );
     });
 });

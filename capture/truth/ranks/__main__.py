@@ -7,6 +7,7 @@ Receipts go to `test/core/receipts/ranks/<kind>.jsonl`, one a line; numbers alre
 
 import argparse
 import contextlib
+import gc
 import json
 import pathlib
 import random
@@ -14,7 +15,7 @@ import sys
 import time
 
 from ..receipts import FAMILIES, ROOT, alone, load
-from . import context, group
+from . import context, group, pipeline
 from .sharding import KINDS, mesh_of, split_layers
 
 KEPT = ("peak_allocated", "peak_reserved", "peak_phase", "phase_peaks")
@@ -85,8 +86,25 @@ WHOLE = (
     "seed_oss",
     "mixtral",
 )
+# Families whose layers take the states as the layer before left them.
+STAGED = (
+    "llama",
+    "mistral",
+    "qwen2",
+    "qwen3",
+    "phi3",
+    "olmo",
+    "olmo2",
+    "starcoder2",
+    "stablelm",
+    "glm4",
+    "nemotron",
+    "smollm3",
+    "seed_oss",
+    "mixtral",
+)
 DEPTHS = ("num_hidden_layers", "n_layer")
-SPLIT = ("context", "tensor-more")
+SPLIT = ("context", "tensor-more", "pipeline")
 OFFLOADED = ("fsdp2-offload", "blocks-offload", "fsdp1-offload")
 OPTIMIZERS = ("adamw_torch_fused", "adamw_torch", "sgd", "sgd_momentum", "rmsprop", "adagrad")
 
@@ -94,6 +112,8 @@ OPTIMIZERS = ("adamw_torch_fused", "adamw_torch", "sgd", "sgd_momentum", "rmspro
 def draw(kind, number):
     """The case of a number."""
     r = random.Random(f"{kind}-{number}")
+    if kind == "pipeline":
+        return staged(r, number)
     if kind == "tensor-more":
         return split(r, number, more=True)
     kind, _, offload = kind.partition("-")
@@ -271,6 +291,42 @@ def around(r, number):
     return case
 
 
+def staged(r, number):
+    """A run whose layers are divided over the stages of a pipeline, and which of them is looked at."""
+    family = r.choice(STAGED)
+    dims, _ = FAMILIES[family]
+    stages = r.choice((2, 2, 3, 4, 8))
+    model = {"model_type": family, **dims(r), "tie_word_embeddings": False}
+    for depth in DEPTHS:
+        if depth in model:
+            model[depth] = stages * r.choice((1, 2, 3)) + r.choice((0, 0, 1))
+    for rate in [key for key in model if "drop" in key]:
+        model[rate] = 0.0
+    if model.get("sliding_window"):
+        model["sliding_window"] = None
+    model.pop("use_sliding_window", None)
+    return {
+        "id": f"pipeline-{number}-{family}",
+        "model": model,
+        "task": "causal-lm",
+        "batch": r.choice((1, 1, 2, 4)),
+        "seq": r.choice((r.randint(7, 65), r.randint(66, 400), 128, 256)),
+        "load_dtype": r.choice(("float32", "bfloat16", "bfloat16")),
+        "bf16": False,
+        "attn": r.choice(("sdpa", "sdpa", "eager")),
+        "gradient_checkpointing": r.random() < 0.3,
+        "optim": r.choice(OPTIMIZERS),
+        "grad_accum": stages * r.choice((1, 1, 2)) + r.choice((0, 0, 1)),
+        "max_grad_norm": r.choice((1.0, 1.0, 0)),
+        "ranks": {
+            "kind": "pipeline",
+            "world": stages,
+            "schedule": r.choice(("1F1B", "1F1B", "GPipe")),
+            "stage": r.choice((0, 0, stages - 1, min(1, stages - 1))),
+        },
+    }
+
+
 def wrap(case, model):
     """Adapters and checkpointing as the Trainer puts them in before the model is sharded."""
     adapter = case.get("peft")
@@ -311,6 +367,45 @@ def optimizer_of(name, model, ndims, together=True):
         if parameter.requires_grad:
             (decayed if ndims.get(plain, 2) > 1 else others).append(parameter)
     return makes[name]([{"params": group, "weight_decay": 0.0} for group in (decayed, others) if group])
+
+
+def run_stage(oracle, case):
+    """Two steps of one stage in torch's own schedule, as torchtitan calls it: the first is given tokens, the last labels."""
+    import torch
+
+    ranks, ledger = case["ranks"], oracle.Ledger()
+    with contextlib.ExitStack() as within:
+        within.enter_context(group.of(ranks["world"], ranks["stage"]))
+        mesh = torch.distributed.device_mesh.init_device_mesh("cuda", (ranks["world"],), mesh_dim_names=("pp",))
+        within.enter_context(oracle.FakeTensorMode(allow_non_fake_inputs=True))
+        within.enter_context(ledger)
+        config, model = oracle.build(case)
+        first, end = pipeline.bounds(len(model.model.layers), ranks["world"])[ranks["stage"]]
+        part = pipeline.Part(wrap(case, model), first, end)
+        part.train()
+        del model
+        schedule = pipeline.scheduled(case, part, mesh, config.vocab_size)
+        gc.collect()
+        ledger.phase = "optimizer-init"
+        loaded = len(ledger.events)
+        optimizer = optimizer_of(case["optim"], part, {name: parameter.ndim for name, parameter in part.named_parameters()})
+        parameters = list(part.parameters())
+        rows = case["batch"] * case["grad_accum"]
+        for step in (1, 2):
+            ledger.phase = f"data{step}"
+            tokens = torch.zeros(rows, case["seq"], dtype=torch.long, device="cuda") if part.starts or part.ends else None
+            ledger.phase = f"forward{step}"
+            given = (tokens,) if part.starts else ()
+            schedule.step(*given, target=tokens if part.ends else None, losses=[] if part.ends else None, return_outputs=False)
+            ledger.phase = f"clip{step}"
+            if case["max_grad_norm"]:
+                torch.nn.utils.clip_grad_norm_(parameters, case["max_grad_norm"])
+            ledger.phase = f"step{step}"
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+    events = list(ledger.events)
+    result = oracle.summarize(events, ledger.size, {})
+    return {**result, "peak_reserved": oracle.replay_allocator(events, loaded)}, events
 
 
 def run(oracle, case):
@@ -371,7 +466,7 @@ def run(oracle, case):
 def receipt(oracle, case, out):
     begun = time.time()
     try:
-        result, _ = run(oracle, case)
+        result, _ = (run_stage if case["ranks"]["kind"] == "pipeline" else run)(oracle, case)
         row = {"case": case, "result": {key: result[key] for key in KEPT}}
     except Exception as error:  # what the libraries refuse is told, never dropped
         row = {"case": case, "error": f"{type(error).__name__}: {str(error)[:300]}"}

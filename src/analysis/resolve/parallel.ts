@@ -56,6 +56,7 @@ export function parallelOf(c: ResolveContext, config: ModelConfig, compute: Comp
     ...(placed && worldSize > 1 ? { oneAtATime: true } : {}),
     contextParallel,
     ...contextRotationOf(c),
+    ...pipelineScheduleOf(c),
     expertParallel: degree("expert_parallel"),
     deepspeed,
     fsdp,
@@ -81,6 +82,15 @@ function contextRotationOf({ settings, framework }: ResolveContext): Pick<Parall
   const standard = framework.contextRotation;
   if (standard === undefined || (settings.number("sequence_parallel") ?? 1) > 1) return {};
   return { contextRotation: settings.string("context_rotation") === "alltoall" ? "alltoall" : standard };
+}
+
+const SCHEDULES: Readonly<Record<string, ParallelSpec["pipelineSchedule"]>> = table({ "1f1b": "1f1b", gpipe: "gpipe" });
+
+/** torch's schedule where its name is known to be followed; of others the band speaks. */
+function pipelineScheduleOf(c: ResolveContext): Pick<ParallelSpec, "pipelineSchedule"> {
+  const name = c.settings.string("pipeline_schedule") ?? c.formatDefault("pipeline_schedule");
+  const known = SCHEDULES[String(name ?? "").toLowerCase()];
+  return known === undefined ? {} : { pipelineSchedule: known };
 }
 
 /** Megatron's and nanotron's optimizers; without half precision they step on the parameters themselves. */

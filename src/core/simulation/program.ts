@@ -17,6 +17,7 @@ import { buildsNoMask, withFlash } from "../graph/flash";
 import { ligerPatches, withLiger } from "../graph/liger";
 import type { LigerKernel } from "../graph/liger-families";
 import { onSharedSequences } from "../graph/shared-sequences";
+import { stageOf } from "../graph/stage";
 import type { ArchitectureGraph, FamilyGraphs } from "../graph/types";
 import { standsApart } from "../training/adapters/prefix";
 import { virtualTokens } from "../training/adapters/prompts";
@@ -52,7 +53,9 @@ export function programOf(run: TrainingRun, family: FamilyGraphs, sizes: RunSize
   const view = configView(family, run.model.config, { ...sizes, S: sizes.S + before });
   const found = capturedFor(run, family, view);
   if (found === undefined) return null;
-  const captured = run.parallel.ring === undefined ? found : onSharedSequences(found);
+  const { ring, stage } = run.parallel;
+  const shared = ring === undefined ? found : onSharedSequences(found);
+  const captured = (stage && stageOf(shared, stage)) ?? shared;
   const head = family.head ?? headOf(captured);
   const gated = GATED.has(String(view.scope("hidden_act") ?? view.scope("hidden_activation")));
   const layers = run.fusedLayers ?? run.fusedLoss;

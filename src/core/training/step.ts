@@ -18,6 +18,7 @@ import { NotModelled } from "../engine/not-modelled";
 import { OffloadHooks } from "../engine/offload";
 import { hostTensor, type Tensor } from "../engine/tensor";
 import type { Torch } from "../engine/torch";
+import { RECEIVED, type StageEnds } from "../graph/stage";
 import { HeldBatches } from "./batches";
 import { allocateBatch, type BatchTensor, forward, type PassFactory } from "./forward";
 import { counterparts } from "./layers";
@@ -48,6 +49,11 @@ export interface StepOptions {
   readonly keepsStates?: boolean;
   /** The first forward converts buffers for good: the first step does not do what later ones do. */
   readonly settles?: boolean;
+  /**
+   * The model is one stage of a pipeline: what it is given and the gradient of what it gives are in buffers that are there
+   * already, and outputs live until backward is done.
+   */
+  readonly stage?: StageEnds | undefined;
   /** Whether every saved activation waits in host memory, sent each or once per storage. */
   readonly offloads: "each" | "once" | null;
   /** Whether what repeats is derived instead of simulated again. */
@@ -145,7 +151,7 @@ export function runSteps(
           ? micro > 0 || (options.keepsGradients && step > 1)
           : options.trainable.some(({ grad }) => grad !== null);
       // Hooks inside a micro-batch may do something else where gradients are there already.
-      const known = options.fold && accumulates && strategy.hooks === undefined;
+      const known = options.fold && accumulates && strategy.hooks === undefined && strategy.variesByPass !== true;
       const which = accumulates && !known ? 1 : 0;
       if (regions[which] === undefined) {
         regions[which] = simulateMicroBatches(torch, passes, optimizer, options, strategy, { find, count: 1 });
@@ -295,14 +301,15 @@ function microBatch(
   ledger.enter("data", step);
   torch.kind = "inputs";
   const batch =
-    options.keepsBatches === null && !holdsBatch(options)
+    options.keepsBatches === null && options.stage === undefined && !holdsBatch(options)
       ? allocateBatch(torch, options.batch)
       : options.batch.map(({ sizes, dtype }) => hostTensor(torch.ledger, sizes, dtype));
+  for (const k of batch.keys()) if (options.batch[k]?.name === RECEIVED) batch[k]!.requiresGradFlag = true;
   for (const tensor of last.batch) tensor.release();
   strategy.beginPass?.(torch);
   const offload = options.offloads === null ? null : new OffloadHooks(torch, options.offloads);
   if (offload !== null) torch.hooks.push(offload);
-  const converts = !options.plainLoop && options.loop?.keepsDtype !== true;
+  const converts = !options.plainLoop && options.loop?.keepsDtype !== true && options.stage === undefined;
   torch.rebinds = () => {
     for (const tensor of last.results) tensor.release();
     torch.rebinds = null;
@@ -316,13 +323,16 @@ function microBatch(
   torch.tape?.returns([loss!, ...rest]);
   const locals = [...rest, ...batch];
   const named = options.plainLoop || options.loop?.holds === "outputs";
-  const held = named || pass.holdsOutputs;
+  const held = named || pass.holdsOutputs || options.stage !== undefined;
   if (!held) for (const tensor of options.loop === null ? locals : rest) tensor.release();
   clears?.();
   ledger.enter("backward", step);
   torch.kind = "temporaries";
   torch.logits = true;
-  const one = torch.empty("ones_like", loss!.sizes, loss!.dtype);
+  const one =
+    options.stage?.last === false
+      ? hostTensor(torch.ledger, loss!.sizes, loss!.dtype)
+      : torch.empty("ones_like", loss!.sizes, loss!.dtype);
   torch.logits = false;
   // The first gradient belongs to the caller of the pass, who lets go of it last.
   backward(torch, [loss!], [one.retain()]);

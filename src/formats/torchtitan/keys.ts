@@ -86,7 +86,8 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
   }),
   memory("parallelism.expert_parallel_degree", "expert_parallel", "integer", "expert", { default: 1, min: 1 }),
   memory("parallelism.expert_tensor_parallel_degree", null, "integer", "expert", { min: 1 }),
-  memory("parallelism.pipeline_parallel_schedule", null, "string", "schedule", {
+  memory("parallelism.pipeline_parallel_schedule", "pipeline_schedule", "string", "schedule", {
+    default: "1F1B",
     aliases: ["experimental.pipeline_parallel_schedule"],
   }),
   memory("parallelism.pipeline_parallel_microbatch_size", null, "integer", "pipeline_parallel_microbatch_size", {

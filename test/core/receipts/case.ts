@@ -4,6 +4,7 @@ import path from "node:path";
 import type { DType } from "../../../src/core/engine/dtype";
 import { familyGraphs, likeOf } from "../../../src/core/graph/stored";
 import type { FamilyGraphs } from "../../../src/core/graph/types";
+import { type FullestResult, simulateFullest, simulateRoles } from "../../../src/core/stages";
 import { initializationNamed } from "../../../src/core/training/adapters/initialization";
 import {
   IA3_FEEDFORWARD,
@@ -91,7 +92,7 @@ export interface Case {
 
 /** A sharded run in the words of `capture/truth/ranks`. */
 export interface Ranks {
-  readonly kind: "fsdp2" | "blocks" | "fsdp1" | "tensor";
+  readonly kind: "fsdp2" | "blocks" | "fsdp1" | "tensor" | "pipeline";
   readonly world: number;
   readonly replicas?: number;
   readonly reshard?: boolean | number;
@@ -105,6 +106,9 @@ export interface Ranks {
   readonly context?: number;
   readonly rotate?: "alltoall";
   readonly rank?: number;
+  /** The pipeline's schedule, and the stage that is looked at. */
+  readonly schedule?: "1F1B" | "GPipe";
+  readonly stage?: number;
 }
 
 /** What PyTorch says, in bytes and elements. */
@@ -262,7 +266,26 @@ function spreadOf(ranks: Ranks): TrainingRun["parallel"] {
   const shares: Partial<TrainingRun["parallel"]> =
     degree === 1 ? {} : { contextParallel: degree, contextRotation: rotation, ring: { degree, rank, rotation } };
   const spread = { ...causalRun({}).parallel, worldSize: ranks.world, ...shares };
+  if (ranks.kind === "pipeline")
+    return {
+      ...spread,
+      pipelineParallel: ranks.world,
+      pipelineSchedule: ranks.schedule === "GPipe" ? "gpipe" : "1f1b",
+    };
   return ranks.kind === "tensor" ? { ...spread, tensorParallel: ranks.world } : { ...spread, fsdp: fsdpOf(ranks) };
+}
+
+/** What the rank that a case looks at holds: the fullest, or the stage that it names. */
+export function simulatedAs(c: Case): FullestResult {
+  const [run, graphs] = [runOf(c), graphsOf(c.model.model_type)];
+  const { stage, world = 1 } = c.ranks ?? {};
+  if (stage === undefined) return simulateFullest(run, graphs);
+  const roles = simulateRoles(run, graphs);
+  if (!Array.isArray(roles)) return roles;
+  const wanted = stage === 0 ? "first" : stage === world - 1 ? "last" : "middle";
+  const found = roles.find(({ role }) => role === wanted);
+  if (found === undefined) throw new Error(`${c.id}: no stage ${stage}`);
+  return { ok: true, simulation: found.simulation, uncertain: found.uncertain };
 }
 
 /** The run a case describes. */

@@ -1,48 +1,136 @@
 /**
- * Pipeline parallelism: the stages that may be the fullest, each as a run of its own. In the 1F1B schedule the first
- * stage runs as many forwards as there are stages before its first backward. Source:
+ * Pipeline parallelism: the stages that may be the fullest, each as a run of its own. In the 1F1B schedule a stage runs as many
+ * forwards before its first backward as there are stages from it on. Source:
  * megatron/core/pipeline_parallel/schedules.py; torch/distributed/pipelining/schedules.py (`Schedule1F1B`).
  */
 import type { Torch } from "../../engine/torch";
+import type { StageEnds } from "../../graph/stage";
 import type { FamilyGraphs } from "../../graph/types";
-import type { TrainingRun } from "../run";
+import type { StageSpec, TrainingRun } from "../run";
+import { chooseStrategy } from ".";
 import { reserveWhole, type Strategy } from "./strategy";
 import { withSizes } from "./with-sizes";
 
-/** A rank's part in a run: all of them alike, or an end of the pipeline. */
-export type Role = "any" | "first" | "last";
+/** A rank's part in a run: all of them alike, or an end of the pipeline, or between them. */
+export type Role = "any" | "first" | "middle" | "last";
 
 /** One stage, with the micro-batches whose activations wait there while another one is run. */
 export interface Stage {
   readonly role: Role;
   readonly run: TrainingRun;
-  readonly waiting: number;
+  readonly waiting: Waiting;
 }
 
-/** The first stage, where activations wait, and the last, which makes the logits; the run itself without a pipeline. */
+/** How many wait while a step's first micro-batch goes through backward, and while later ones do. */
+export interface Waiting {
+  readonly first: number;
+  readonly later: number;
+}
+
+const NONE: Waiting = { first: 0, later: 0 };
+
+/**
+ * Layers of a stage: the first ones have one more where they do not divide.
+ *
+ * @param index of the stage
+ */
+export function layersOf(layers: number, stages: number, index: number): readonly [from: number, to: number] {
+  const each = Math.floor(layers / stages);
+  const more = layers - each * stages;
+  const from = index * each + Math.min(index, more);
+  return [from, from + each + (index < more ? 1 : 0)];
+}
+
+/** What waits on a stage with so many from it on. Once no forward is left to run, one less waits with every backward. */
+function waitingOn({ gradientAccumulationSteps: all, parallel }: TrainingRun, ahead: number): Waiting {
+  const inFlight = parallel.pipelineSchedule === "gpipe" ? all : Math.min(ahead, all);
+  return { first: inFlight - 1, later: all > inFlight ? inFlight - 1 : Math.max(0, inFlight - 2) };
+}
+
+/**
+ * Both ends and the first stage between them, where more micro-batches wait than in those behind it; the run itself without a
+ * pipeline.
+ */
 export function stagesOf(run: TrainingRun, family: FamilyGraphs, layers: number): readonly Stage[] {
-  const { pipelineParallel } = run.parallel;
-  if (pipelineParallel <= 1) return [{ role: "any", run, waiting: 0 }];
-  const config = withSizes(run.model.config, family, { num_hidden_layers: Math.ceil(layers / pipelineParallel) });
-  const stage: TrainingRun = {
-    ...run,
-    // Either end holds one matrix of the vocabulary's size.
-    model: { ...run.model, config: { ...config, tie_word_embeddings: true } },
-    parallel: { ...run.parallel, pipelineParallel: 1 },
-  };
-  const waiting = run.parallel.oneAtATime ? 0 : Math.min(pipelineParallel, run.gradientAccumulationSteps) - 1;
-  return [
-    { role: "first", run: { ...stage, fusedLoss: true, fusedLayers: run.fusedLayers ?? run.fusedLoss }, waiting },
-    { role: "last", run: stage, waiting: 0 },
+  const { pipelineParallel: count, oneAtATime } = run.parallel;
+  if (count <= 1) return [{ role: "any", run, waiting: NONE }];
+  const states = chooseStrategy({ ...run, parallel: { ...run.parallel, pipelineParallel: 1 } }).parameterDtype;
+  const roles: readonly (readonly [Role, number])[] = [
+    ["first", 0],
+    ...(count > 2 ? ([["middle", 1]] as const) : []),
+    ["last", count - 1],
   ];
+  return roles.map(([role, index]) => {
+    const [from, to] = layersOf(layers, count, index);
+    const { config } = run.model;
+    const { layer_types: types } = config as { readonly layer_types?: unknown };
+    const kinds = Array.isArray(types) ? { layer_types: types.slice(from, to) } : {};
+    const model = {
+      ...run.model,
+      config: { ...withSizes(config, family, { num_hidden_layers: to - from }), ...kinds },
+    };
+    const waiting = oneAtATime ? NONE : waitingOn(run, count - index);
+    const ends = { first: index === 0, last: index === count - 1, states: states ?? run.loadDtype };
+    const stage = { ...ends, ...buffersOf(run, ends, waiting) };
+    return {
+      role,
+      run: { ...run, model, parallel: { ...run.parallel, pipelineParallel: 1, stage } },
+      waiting,
+    };
+  });
 }
 
-/** The strategy with `bytes` of other micro-batches' activations kept while one is run. */
-export function whileWaiting(strategy: Strategy, bytes: number): Strategy {
-  let kept: { release(): void } | null = null;
+/** Sizes of one micro-batch's states. */
+export interface StatesSize {
+  readonly tokens: number;
+  readonly width: number;
+}
+
+/**
+ * Micro-batches with buffers of their own. torch makes all of a step's before the first (torch/distributed/pipelining/stage.py,
+ * _prepare_forward_infra, _create_grad_recv_info); others hold what is in flight (megatron/core/pipeline_parallel/schedules.py).
+ */
+function buffersOf(
+  { parallel, gradientAccumulationSteps: all }: TrainingRun,
+  { first, last }: StageEnds,
+  waiting: Waiting,
+): Omit<StageSpec, keyof StageEnds> {
+  const { pipelineSchedule, oneAtATime } = parallel;
+  const each = oneAtATime ? 0 : pipelineSchedule === undefined ? 1 : all;
+  return {
+    received: first ? 0 : Math.max(each, each && waiting.first + 1),
+    gradients: last ? 0 : each,
+    // GPipe's loop lets go of it before the next backward.
+    sent: first || all < 2 || oneAtATime || pipelineSchedule === "gpipe" ? 0 : 1,
+    batches: first || last ? Math.max(1, each) : 0,
+  };
+}
+
+/** The strategy of a stage, with its buffers. */
+export function withBuffers(strategy: Strategy, stage: StageSpec, { tokens, width }: StatesSize): Strategy {
   return Object.create(strategy, {
+    prepare: {
+      value(torch: Torch, ...rest: Rest<Parameters<Strategy["prepare"]>>): void {
+        strategy.prepare(torch, ...rest);
+        for (let k = 0; k < stage.received + stage.gradients; k++)
+          reserveWhole(torch, "recv", tokens * width, stage.states, "communication");
+        if (stage.batches > 0) reserveWhole(torch, "zeros", stage.batches * tokens, "int64", "inputs");
+      },
+    },
+  });
+}
+
+type Rest<T extends readonly unknown[]> = T extends readonly [unknown, ...infer R] ? R : never;
+
+/** The strategy with so many bytes of other micro-batches kept while a step's first one is run, and while later ones are. */
+export function whileWaiting(strategy: Strategy, { first, later }: Waiting): Strategy {
+  let kept: { release(): void } | null = null;
+  let passes = 0;
+  return Object.create(strategy, {
+    variesByPass: { value: first !== later },
     beginPass: {
       value(torch: Torch): void {
+        const bytes = passes++ === 0 ? first : later;
         kept = reserveWhole(torch, "waiting_micro_batches", bytes, "uint8", "activations");
         strategy.beginPass?.(torch);
       },

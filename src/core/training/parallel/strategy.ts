@@ -76,6 +76,8 @@ export interface Strategy {
   onReduced?(reduced: (shard: Tensor) => void): void;
   /** What the model is given of a batch whose tensors go by `names`; what is made is the strategy's until the pass ends. */
   split?(torch: Torch, names: readonly string[], batch: readonly Tensor[]): Tensor[];
+  /** A step's first micro-batch runs beside other things than later ones. */
+  readonly variesByPass?: boolean;
   /** Around one micro-batch's forward and backward. */
   beginPass?(torch: Torch): void;
   endPass?(torch: Torch): void;
@@ -120,7 +122,7 @@ export function reserve(
   operator: string,
   elements: number,
   dtype: DType,
-  kind: "activations" | "communication" | "weights" | "gradients" | "optimizer" | "temporaries" | "buffers",
+  kind: "activations" | "inputs" | "communication" | "weights" | "gradients" | "optimizer" | "temporaries" | "buffers",
 ): Tensor {
   const before = { kind: torch.kind, logits: torch.logits, scope: torch.scope };
   torch.kind = kind;

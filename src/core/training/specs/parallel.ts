@@ -1,6 +1,7 @@
 /** How a run is spread over devices. */
 import type { DType } from "../../engine/dtype";
 import type { Ring } from "../../engine/ops/ring-attention";
+import type { StageEnds } from "../../graph/stage";
 
 /** Where ZeRO keeps a kind of state. */
 export type OffloadTarget = "none" | "cpu" | "nvme";
@@ -86,11 +87,24 @@ export interface TensorPlanSpec {
   readonly isTied: boolean;
 }
 
+/** One stage of a pipeline, with how many micro-batches' buffers are there all the time. */
+export interface StageSpec extends StageEnds {
+  /** States that come in, and gradients of those that went out. */
+  readonly received: number;
+  readonly gradients: number;
+  /** Gradients of the states that came in, on their way back. */
+  readonly sent: number;
+  /** Tokens, where the stage is given any. */
+  readonly batches: number;
+}
+
 /** How the run is spread over devices. Product of the degrees divides `worldSize`. */
 export interface ParallelSpec {
   readonly worldSize: number;
   readonly tensorParallel: number;
   readonly pipelineParallel: number;
+  /** torch's own schedule runs the stages; absent: other code, one forward, one backward. */
+  readonly pipelineSchedule?: "1f1b" | "gpipe";
   readonly contextParallel: number;
   /** How torch's own attention hands keys and values around between them; absent: other code splits sequences. */
   readonly contextRotation?: Ring["rotation"];
@@ -104,6 +118,8 @@ export interface ParallelSpec {
   readonly mainParameters?: MainParametersSpec;
   /** One process puts layers on every GPU and a micro-batch goes through them in turn (`device_map`), no other beside it. */
   readonly oneAtATime?: true;
+  /** One stage of the pipeline, in a run whose layers are that stage's already (`stagesOf`). */
+  readonly stage?: StageSpec;
   /** How transformers' plan splits linear layers, in a run whose config has one GPU's sizes already (`localRun`). */
   readonly tensorPlan?: TensorPlanSpec;
 }
