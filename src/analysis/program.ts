@@ -12,6 +12,7 @@ import { type GivenOptions, parsePython } from "../syntax/python";
 import type { Entry, LocatedNode, MapNode, PythonModule, ShellCommand, Span } from "../syntax/tree";
 import type { CommandLine } from "./compose/overrides";
 import { programFile, programOf, type Search } from "./hydra-program";
+import { importedOptions } from "./imported-options";
 import { located, type Place, type Setting } from "./settings";
 import type { DocumentStore, LoadedDocument } from "./store";
 
@@ -56,7 +57,9 @@ export async function startedProgram(
   for (const command of commands) {
     const program = programOf(command);
     const document = program === undefined ? undefined : await programFile(program, folders, search);
-    const read = document === undefined ? undefined : readProgram(document, { script, command });
+    if (document === undefined) continue;
+    const imported = await importedOptions(document, folders, search);
+    const read = readProgram(document, { script, command }, imported);
     if (read !== undefined) return read;
   }
   return undefined;
@@ -73,12 +76,21 @@ export async function formatByProgram(
 }
 
 /** A program as a command starts it; undefined when it is no training. */
-export function readProgram(document: LoadedDocument, line: CommandLine): StartedProgram | undefined {
+export function readProgram(
+  document: LoadedDocument,
+  line: CommandLine,
+  imported: readonly Entry[] = [],
+): StartedProgram | undefined {
   const { config } = document;
   if (config?.parsed.python === undefined) return undefined;
   const by = document.text.length + 1;
   const given = givenOptions(line.command, config.parsed.python.options, by);
-  const known = new Map([...trainerDefaults(config.parsed.python), ...given]);
+  const beside = plainDefaults(imported);
+  const known = new Map([
+    ...trainerDefaults(config.parsed.python),
+    ...beside.map(({ key, value }) => [key, value] as const),
+    ...given,
+  ]);
   const as: ConfigDocument = { ...config, parsed: parsePython(document.text, known) };
   const format = recogniseFormat(as)?.format;
   if (format?.carrier !== "python") return undefined;
@@ -91,7 +103,7 @@ export function readProgram(document: LoadedDocument, line: CommandLine): Starte
     format,
     commandFormat,
     settings: placed,
-    ...namedOptions(commandFormat, document, line, given),
+    ...namedOptions(commandFormat, document, line, given, beside),
     links: links.map((link) => ({ ...link, from: document })),
   };
 }
@@ -108,6 +120,16 @@ function trainerDefaults({ calls, options }: PythonModule): GivenOptions {
     TRAINING_ARGUMENTS_KEYS.flatMap(({ key, default: value }) =>
       value === undefined || own.has(key) ? [] : [[key, { kind: "scalar" as const, value, raw: "", ...at }]],
     ),
+  );
+}
+
+/** Defaults that stand in another file: they have no place in the program. */
+function plainDefaults(imported: readonly Entry[]): readonly Entry[] {
+  const at = { start: -1, end: -1 };
+  return imported.flatMap(({ key, value }) =>
+    value.kind === "scalar"
+      ? [{ key, keySpan: at, value: { kind: "scalar" as const, value: value.value, raw: "", ...at } }]
+      : [],
   );
 }
 
@@ -162,13 +184,17 @@ function namedOptions(
   program: LoadedDocument,
   { script, command }: CommandLine,
   given: GivenOptions,
+  imported: readonly Entry[],
 ): Pick<StartedProgram, "flags" | "defaults"> {
   const { config } = script;
   const shell = config?.parsed.shell;
   if (format === undefined || config === undefined || shell === undefined) return { flags: [], defaults: [] };
   const by = script.text.length + 1;
   const stated = command.flags.entries;
-  const open = defaultsOf(program, given).map(
+  const beside = imported
+    .filter(({ key, value }) => !isNone(value) && !given.has(key))
+    .map((entry) => ({ ...entry, keySpan: moved(entry.keySpan, 1), value: shifted(entry.value, 1) }));
+  const open = [...beside, ...defaultsOf(program, given)].map(
     ({ key, keySpan, value }): Entry => ({ key, keySpan: moved(keySpan, by), value: shifted(value, by) }),
   );
   const flags: MapNode = { ...command.flags, entries: [...open, ...stated] };

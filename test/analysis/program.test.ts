@@ -46,6 +46,30 @@ describe("analysis: programs that scripts start", () => {
     assert.equal(said("sequence_length")?.uri, uri("train.py"));
   });
 
+  it("give the defaults of dataclasses that they import, through re-exports and bases, too", async () => {
+    const [head = "", tail = ""] = HF.split("@dataclass\nclass TrainingArguments");
+    const classes = `@dataclass\nclass TrainingArguments${tail.slice(0, tail.indexOf("m, a = "))}`;
+    const files = {
+      "src/train/main.py":
+        `${head}from src.params import ModelArguments, TrainingArguments\n${HF.slice(HF.indexOf("m, a = "))}`.replace(
+          "Trainer(model",
+          "if a.lora_enable:\n    model = get_peft_model(model, LoraConfig(r=a.lora_rank))\nTrainer(model",
+        ),
+      "src/params/__init__.py": "from .own import ModelArguments, TrainingArguments\n",
+      "src/params/own.py": `${head}from .lora import Lora\n${classes.replace("(transformers.TrainingArguments)", "(Lora, transformers.TrainingArguments)")}`,
+      "src/params/lora.py": "class Lora:\n    lora_enable: bool = False\n    lora_rank: int = 64\n",
+      "run.sh":
+        "uv run --extra gpu torchrun --nproc_per_node 2 src/train/main.py --output_dir o --per_device_train_batch_size 4\n",
+    };
+    const { value } = await runOf(files, "run.sh");
+    assert.equal(value("model"), "EleutherAI/pythia-1b");
+    assert.equal(value("sequence_length"), 512);
+    assert.equal(value("world_size"), 2);
+    assert.equal(value("adapter"), "none");
+    const adapted = await runOf({ ...files, "run.sh": `${files["run.sh"].trim()} --lora_enable True\n` }, "run.sh");
+    assert.deepEqual([adapted.value("adapter"), adapted.value("lora_rank")], ["lora", 64]);
+  });
+
   it("are read as their script starts them when they are open themselves", async () => {
     const files = {
       "train.py": HF,

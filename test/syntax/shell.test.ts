@@ -126,6 +126,11 @@ torchrun \${ARGS[@]} $MORE --world $WORLD --save $1 --name x-$UNSET-y
     assert.deepEqual(flags("cat <<EOF > x.json\n--not a flag\nEOF\ntrain --a 1\n"), { a: 1 });
   });
 
+  it("takes what an environment's runner starts for the command", () => {
+    assert.deepEqual(flags("uv run --extra gpu python -m train --a 1\n"), { m: "train", a: 1 });
+    assert.deepEqual(flags("docker run --gpus all -v a:b image torchrun --a 1 train.py --b 2\n"), { a: 1, b: 2 });
+  });
+
   it("reads Makefiles and Dockerfiles", () => {
     assert.deepEqual(flags("B ?= 4\n\ntrain: data\n\t@python train.py --batch $(B) \\\n\t  --bf16\n", "makefile"), {
       batch: 4,

@@ -180,7 +180,8 @@ function limitOf(c: ResolveContext, config: ModelConfig, settled: boolean): numb
   const strongest = pinned ?? stated;
   if (typeof strongest?.value === "number") {
     c.keep("sequence_length", strongest);
-    if (strongest === stated && stated.from === "document" && !filled && !settled) {
+    const said = stated?.from === "document" || stated?.from === "linked";
+    if (strongest === stated && said && !filled && !settled) {
       c.suppose(say("assume.full-length", { length: strongest.value, key: strongest.key }), "sequence_length");
     }
     return strongest.value;

@@ -22,6 +22,11 @@ const SCRIPT_KEYS: readonly KeySpec[] = [
   ...touching("engine-part", "enable_hybrid_engine"),
   ...touching("quantization", "use_nested_quant bnb_4bit_quant_storage_dtype"),
   ...touching("masks", "actor_dropout critic_dropout"),
+  // LMFlow, FlagEmbedding and InternVL have these (lmflow/args.py, AbsArguments, InternVL's ModelArguments).
+  ...touching("block", "use_lisa lisa_activated_layers"),
+  ...touching("sequence", "query_max_len passage_max_len"),
+  ...touching("micro-batch", "train_group_size"),
+  ...touching("adapter", "use_llm_lora use_backbone_lora"),
   memory("per_device_training_batch_size", "micro_batch_size", "integer", "micro-batch", { min: 1 }),
   memory("model_max_length", "sequence_length", "integer", "sequence", { min: 1 }),
   memory("max_seq_len", "sequence_length", "integer", "sequence", { min: 1 }),

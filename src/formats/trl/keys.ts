@@ -1,5 +1,5 @@
 /** TRL's ModelConfig, SFTConfig, DPOConfig, GRPOConfig and the other trainers, beyond TrainingArguments (TRL 1.x). */
-import { memory, other } from "../effects";
+import { memory, onlyWhenOn, other } from "../effects";
 import type { KeySpec } from "../types";
 
 export const TRL_KEYS: readonly KeySpec[] = [
@@ -44,7 +44,9 @@ export const TRL_KEYS: readonly KeySpec[] = [
   }),
   // open-instruct's names (open_instruct/finetune.py, `FlatArguments`).
   memory("use_peft", "use_peft", "boolean", "use_peft", { default: false, aliases: ["use_lora"] }),
-  memory("use_qlora", "load_in_4bit", "boolean", "quantization"),
+  memory("use_qlora", "load_in_4bit", "boolean", "quantization", {
+    also: [{ name: "adapter", means: onlyWhenOn("lora"), only: true }],
+  }),
   memory("lora_r", "lora_rank", "integer", "lora_r", { default: 16, min: 1, aliases: ["lora_rank"] }),
   memory("lora_alpha", "lora_alpha", "number", "lora_alpha", { default: 32 }),
   memory("lora_dropout", "lora_dropout", "number", "lora_dropout", {

@@ -6,6 +6,21 @@ import { nodeOf } from "./nodes";
 const FLAG = /^--?[A-Za-z][\w.:/-]*/;
 const OVERRIDE = /^(?:\+{0,2}|~)[A-Za-z_][\w.@/-]*(?:\[[^\]]*\])?=/;
 
+/** Programs that run another one in an environment or a container, by the words they begin with. */
+const RUNNER =
+  /^(?:(?:\S{0,200}\/)?(?:(?:uv|poetry|pdm|hatch|pixi|rye|pipenv|conda|mamba|micromamba) run|(?:docker|podman) (?:run|exec)|(?:singularity|apptainer) (?:run|exec)))$/;
+/** Programs that train, or start one that does. */
+const STARTED =
+  /(?:^|\/)(?:python[\d.]{0,6}|torchrun|accelerate|deepspeed|trl|axolotl|swift|llamafactory-cli|tune|litgpt|composer|yolo|openrlhf|nnUNetv2_train)$|\.py$/;
+
+/** What an environment's runner starts (`uv run --extra gpu accelerate launch …`); the words as they are where it is none that trains. */
+export function withoutRunner(fields: readonly Field[]): readonly Field[] {
+  const [first, second] = fields;
+  if (second === undefined || !RUNNER.test(`${first?.text} ${second.text}`)) return fields;
+  const at = fields.findIndex(({ text }, index) => index > 1 && STARTED.test(text));
+  return at < 0 ? fields : fields.slice(at);
+}
+
 function isFlag(text: string): boolean {
   return FLAG.test(text) && !/^-\d/.test(text);
 }

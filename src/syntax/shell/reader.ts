@@ -1,7 +1,7 @@
 /** Walks through a script, command by command. */
 import { say } from "../../words/message";
 import type { Entry, ShellCommand, ShellScript, ShellWord, Span, SyntaxProblem } from "../tree";
-import { argumentsOf } from "./arguments";
+import { argumentsOf, withoutRunner } from "./arguments";
 import { Branches } from "./branches";
 import { directivesOf, jobVariables } from "./directives";
 import { dockerfile } from "./dockerfile";
@@ -250,10 +250,11 @@ export class ScriptReader {
     return false;
   }
 
-  private build(fields: readonly Field[], environment: ReadonlyMap<string, Field>): ShellCommand {
+  private build(written: readonly Field[], environment: ReadonlyMap<string, Field>): ShellCommand {
     const document = this.textOfDocument;
-    const start = Math.min(...fields.map((field) => field.start));
-    const end = Math.max(...fields.map((field) => field.end));
+    const start = Math.min(...written.map((field) => field.start));
+    const end = Math.max(...written.map((field) => field.end));
+    const fields = withoutRunner(written);
     const words = fields.map((field): ShellWord => ({ node: nodeOf(field, document, field), text: field.text }));
     const { flags, overrides, positional } = argumentsOf(fields, words, document);
     const at: Span = { start, end };

@@ -1,0 +1,83 @@
+/**
+ * Options whose classes a program imports from other modules of the workspace: the fields of the dataclasses that its parser is
+ * given (`HfArgumentParser((ModelArguments, …))`, `tyro.cli(Config)`), with those of their bases. Nothing is executed.
+ */
+import type { Entry, LocatedNode, PythonModule } from "../syntax/tree";
+import { programFile, type Search } from "./hydra-program";
+import type { LoadedDocument } from "./store";
+import { parentOf } from "./uris";
+
+/** Calls that are given classes whose fields are options. */
+const PARSES = /(?:Parser\w{0,40}|(?:^|\.)(?:cli|parse))$/;
+/** Modules looked through for one program. */
+const MAX_MODULES = 24;
+/** Folders above a program that may be the root of its packages. */
+const MAX_PARENTS = 4;
+
+interface Looking {
+  readonly search: Search;
+  /** Folders that absolute imports may start from. */
+  readonly roots: readonly string[];
+  readonly seen: Set<string>;
+  readonly found: Map<string, Entry>;
+}
+
+/** Fields with their defaults, the first class's before others'; those of the program's own classes are not among them. */
+export async function importedOptions(program: LoadedDocument, folders: readonly string[], search: Search) {
+  const python = program.config?.parsed.python;
+  if (python === undefined) return [];
+  const above = [parentOf(program.uri)];
+  while (above.length <= MAX_PARENTS) above.push(parentOf(above.at(-1) ?? ""));
+  const inside = above.filter((folder) => folders.some((root) => `${folder}/`.startsWith(`${root}/`)));
+  const looking: Looking = { search, roots: [...new Set([...inside, ...folders])], seen: new Set(), found: new Map() };
+  for (const name of parsed(python)) await ofClass(name, program, looking);
+  const own = new Set(python.options.entries.map(({ key }) => key));
+  return [...looking.found.values()].filter(({ key }) => !own.has(key));
+}
+
+/** Names of the classes that parsers are given. */
+function parsed({ calls }: PythonModule): readonly string[] {
+  const texts = (node: LocatedNode): readonly string[] =>
+    node.kind === "list" ? node.items.flatMap(texts) : node.kind === "unknown" ? [node.raw] : [];
+  const given = calls
+    .filter(({ callee }) => PARSES.test(callee))
+    .flatMap(({ positional }) => positional.flatMap(texts));
+  return given.filter((text) => /^[A-Za-z_][\w.]{0,200}$/.test(text));
+}
+
+/** Collects the fields of a class by the name that a module has for it. */
+async function ofClass(name: string, document: LoadedDocument, looking: Looking): Promise<void> {
+  const place = `${document.uri} ${name}`;
+  const python = document.config?.parsed.python;
+  if (python === undefined || looking.seen.has(place) || looking.seen.size > MAX_MODULES) return;
+  looking.seen.add(place);
+  const own = python.classes.find((type) => type.name === name);
+  if (own !== undefined) {
+    for (const entry of own.fields.entries) if (!looking.found.has(entry.key)) looking.found.set(entry.key, entry);
+    for (const base of own.bases) await ofClass(base, document, looking);
+    return;
+  }
+  const [head = "", ...rest] = name.split(".");
+  const imported = python.imports.find((one) => one === head || one.endsWith(`.${head}`));
+  if (imported === undefined) return;
+  const last = rest.at(-1);
+  // `from package import module` or `import module`, whose attribute it is; else the name itself is imported.
+  const [module, wanted] = last === undefined ? [imported.slice(0, -head.length - 1), head] : [imported, last];
+  const file = await moduleFile(module, document, looking);
+  if (file !== undefined) await ofClass(wanted, file, looking);
+}
+
+/** The file of a module, seen from one that imports it; `.` at its start stands for the package, another for the one above. */
+async function moduleFile(module: string, from: LoadedDocument, { search, roots }: Looking) {
+  const dots = /^\.*/.exec(module)?.[0].length ?? 0;
+  const path = module.slice(dots).replaceAll(".", "/");
+  let folder = parentOf(from.uri);
+  for (let up = 1; up < dots; up++) folder = parentOf(folder);
+  const starts = dots > 0 ? [folder] : roots;
+  const names = path === "" ? ["__init__.py"] : [`${path}.py`, `${path}/__init__.py`];
+  for (const name of names) {
+    const file = await programFile({ path: name, span: { start: 0, end: 0 } }, starts, search);
+    if (file !== undefined) return file;
+  }
+  return undefined;
+}
