@@ -82,6 +82,18 @@ describe("architecture", () => {
     });
   }
 
+  it("asks families for traits, and no code of the analysis outside of their rows for their names", () => {
+    const families = readdirSync(join(root, "models", "graphs")).map((file) => file.replace(/\.json$/, ""));
+    const compares = new RegExp(
+      `(?:[!=]==\\s*|startsWith\\(|\\.has\\()"(?:${families.join("|").replaceAll(".", "\\.")})"`,
+    );
+    const found = sources(join(root, "src/analysis")).filter((file) => compares.test(readFileSync(file, "utf8")));
+    assert.deepEqual(
+      found.map((file) => relative(root, file)),
+      [],
+    );
+  });
+
   it("asks frameworks for traits, and no code outside of their rows and folders for their names", () => {
     const ids =
       "axolotl|llama-factory|ms-swift|torchtune|torchtitan|megatron|gpt-neox|llm-foundry|nanotron|lightning|verl|openrlhf|nemo|" +

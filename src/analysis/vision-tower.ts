@@ -3,13 +3,11 @@
  * projector maps to the words' (LLaVA's llava/model/llava_arch.py; transformers' `llava` is the same network). The tower runs
  * without gradients (llava/model/multimodal_encoder/clip_encoder.py).
  */
-import { table } from "../terms/table";
 import type { Catalogue } from "./catalogue";
+import { familyOf } from "./families";
 import type { ModelFound } from "./model";
 import type { Settings } from "./settings";
 
-/** Types of towers that transformers' network takes, by the type of the model that they are a part of. */
-const TOWERS: Readonly<Record<string, string>> = table({ clip: "clip_vision_model", siglip: "siglip_vision_model" });
 /** The projector that the network has: two linear layers with a GELU between them. */
 const PROJECTORS: ReadonlySet<string> = new Set(["mlp2x_gelu"]);
 
@@ -19,7 +17,7 @@ export function withTower(found: ModelFound, settings: Settings, catalogue: Cata
   if (found.kind !== "found" || tower === undefined || found.config["vision_config"] !== undefined) return undefined;
   if (!PROJECTORS.has(settings.string("projector") ?? "")) return undefined;
   const whole = catalogue.find(tower)?.config;
-  const type = TOWERS[String(whole?.["model_type"])];
+  const type = whole && familyOf(whole).tower;
   const vision = whole?.["vision_config"];
   if (type === undefined || typeof vision !== "object" || vision === null) return undefined;
   const config = {

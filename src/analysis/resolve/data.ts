@@ -2,20 +2,12 @@
 
 import { factsOf } from "../../core/graph/facts";
 import type { ModelConfig, Task, TrainingRun } from "../../core/training/run";
-import { table } from "../../terms/table";
 import { say } from "../../words/message";
 import { defaultOf, keyFor } from "../defaults";
+import { familyOf } from "../families";
 import type { ResolveContext } from "./context";
 import { evenBatches, LONGEST_KEY, longestSample } from "./padding";
-import {
-  hearsFixedWindow,
-  PROCESSED_SIDES,
-  partOf,
-  readsPrompt,
-  recordingTokens,
-  writesTargets,
-  writesWhileHearing,
-} from "./sides";
+import { partOf, readsPrompt, recordingTokens, writesTargets } from "./sides";
 
 /** Tokens per sequence when nothing says it. */
 const ASSUMED_SEQUENCE = 2048;
@@ -60,7 +52,7 @@ export function sampleSizesOf(
   task: Task,
   generated: number | null,
 ): Pick<TrainingRun, "sequenceLength" | "targetLength" | "imageSize" | "audioSamples"> {
-  const audioSamples = HEARS.has(task) && !hearsFixedWindow(config) ? audioSamplesOf(c) : 0;
+  const audioSamples = HEARS.has(task) && familyOf(config).hearsWindow !== true ? audioSamplesOf(c) : 0;
   const convolutions = config["conv_kernel"] ?? partOf(config, "encoder")["conv_kernel"];
   if (audioSamples > 0 && (Array.isArray(convolutions) || FROZEN.test(String(config["model_type"]))))
     supposeFrozenFeatures(c);
@@ -154,9 +146,6 @@ function sequenceLengthOf(c: ResolveContext, config: ModelConfig): number {
   return longest;
 }
 
-/** Positions of texts beside pictures where a config leaves them out (CLIPTextConfig, SiglipTextConfig). */
-const TEXT_POSITIONS: Readonly<Record<string, number>> = table({ clip: 77, siglip: 64, siglip2: 64 });
-
 /** The padding's id where a config has none (config classes of RoBERTa and its kin). */
 const PADDING = 1;
 
@@ -166,7 +155,7 @@ function positionsOf(config: ModelConfig): number {
   const family = String(config["model_type"]);
   const stated = config["max_position_embeddings"] ?? config["n_positions"] ?? text["max_position_embeddings"];
   const reserved = factsOf(family).countsFromPadding ? Number(config["pad_token_id"] ?? PADDING) + 1 : 0;
-  return Number(stated ?? TEXT_POSITIONS[family] ?? Number.POSITIVE_INFINITY) - reserved;
+  return Number(stated ?? familyOf(config).textPositions ?? Number.POSITIVE_INFINITY) - reserved;
 }
 
 /** What samples are cut to; `settled`: the pins say how long they are. */
@@ -227,7 +216,7 @@ function targetLengthOf(c: ResolveContext, config: ModelConfig, samples: number)
     return stated.value;
   }
   const heard = recordingTokens(config, samples);
-  if (writesWhileHearing(config)) return heard;
+  if (familyOf(config).writesWhileHearing === true) return heard;
   const length = heard + ASSUMED_TARGET;
   c.suppose(say("assume.target-length", { length }), "target_length", {
     target_length: String(heard + 2 * ASSUMED_TARGET),
@@ -259,8 +248,8 @@ const ASSUMED_PHOTOGRAPH = 768;
 function imageSizeOf(c: ResolveContext, config: ModelConfig): number {
   const vision = partOf(config, "vision_config");
   const unit = anySizeUnit(config, vision);
-  // Gemma 4's processors make 280 tokens of a picture at most: sixteen a side of a square.
-  const limit = POOLED.has(String(config["model_type"])) ? 16 : Infinity;
+  const { anySize, processedSide, patchesASide } = familyOf(config);
+  const limit = anySize?.most ?? Infinity;
   const whole = (side: number): number =>
     unit === null ? side : Math.min(limit, Math.max(1, Math.round(side / unit))) * unit;
   const stated = c.settings.number("image_size");
@@ -269,13 +258,12 @@ function imageSizeOf(c: ResolveContext, config: ModelConfig): number {
     c.suppose(say("assume.texts-alone"), "image_size", { image_size: String(whole(ASSUMED_PHOTOGRAPH)) });
   if (alone) return 0;
   if (stated !== undefined && stated > 0) return whole(stated);
-  // SigLIP 2's processor makes 256 patches of every size: sixteen a side of a square.
   const own =
     config["image_size"] ??
-    PROCESSED_SIDES.get(String(config["model_type"])) ??
-    (config["model_type"] === "siglip2"
-      ? 16 * pixels(vision["patch_size"], 16)
-      : (vision["image_size"] ?? sideOfPair(config)));
+    processedSide ??
+    (patchesASide === undefined
+      ? (vision["image_size"] ?? sideOfPair(config))
+      : patchesASide * pixels(vision["patch_size"], 16));
   if (unit === null && typeof own === "number") return own;
   // Processors of pictures of any size scale larger ones down to a number of pixels.
   const most = c.settings.number("image_max_pixels");
@@ -305,44 +293,20 @@ function sideOfPair(config: ModelConfig): unknown {
   return Array.isArray(own) ? own[0] : own;
 }
 
-/** Models whose processor pools squares of patches and pads to one number of tokens (Gemma4ImageProcessor). */
-const POOLED: ReadonlySet<string> = new Set(["gemma4", "gemma4_unified"]);
-
-/** Side of one tile where a processor cuts pictures into tiles, by model type; the config's own side goes before it. */
-const TILES: Readonly<Record<string, number>> = table({
-  aya_vision: 364,
-  cohere2_vision: 512,
-  idefics2: 980,
-  idefics3: 364,
-  internvl: 448,
-  lfm2_vl: 512,
-  llava_onevision: 384,
-  ovis2: 448,
-  qianfan_ocr: 448,
-  smolvlm: 512,
-});
-
-/**
- * Pixels that sides of pictures are rounded to by models that read pictures of any size, or null for models with
- * pictures of one size: a token of Qwen-VL, Mistral 3 and their like (`smart_resize`: patch size times the patches merged), a tile of models whose
- * processor cuts pictures into tiles.
- */
+/** Pixels that sides of pictures are rounded to by models that read pictures of any size, or null for models with pictures of one size. */
 function anySizeUnit(config: ModelConfig, vision: Readonly<Record<string, unknown>>): number | null {
-  const type = String(config["model_type"]);
-  const tile = TILES[type];
+  const { anySize } = familyOf(config);
+  if (anySize === undefined) return null;
+  const { tile, patch = 1, merged, pooled } = anySize;
   if (tile !== undefined) {
     const own = vision["image_size"];
     const side = Number(Array.isArray(own) ? own[0] : own);
     return side > 0 ? side : tile;
   }
-  // No patches of a picture are merged (VideoLlama3ImageProcessor, `merge_size`).
-  if (type === "video_llama_3") return pixels(vision["patch_size"], 16);
-  if (type === "fuyu") return pixels(config["patch_size"], 30);
-  if (POOLED.has(type)) return pixels(vision["patch_size"], 16) * pixels(vision["pooling_kernel_size"], 3);
-  const patch = type.startsWith("qwen3") ? 16 : 14;
-  return /^(qwen(\d(_\d)?_vl|3_5)|(mistral3|lighton_ocr|glm_ocr|glm4v|glm46v|glmga|glm4v_moe|paddleocr_vl)$)/.test(type)
-    ? pixels(vision["patch_size"], patch) * pixels(vision["spatial_merge_size"] ?? config["spatial_merge_size"], 2)
-    : null;
+  const each = pixels(vision["patch_size"] ?? config["patch_size"], patch);
+  if (pooled !== undefined) return each * pixels(vision["pooling_kernel_size"], pooled);
+  if (merged === undefined) return each;
+  return each * pixels(vision["spatial_merge_size"] ?? config["spatial_merge_size"], merged);
 }
 
 /** Largest side of a picture that a config's numbers may ask for. */

@@ -4,9 +4,9 @@ import { deviceSpec, findDevice } from "../../core/hardware/devices";
 import type { Part } from "../../core/training/parts";
 import { type DeviceSpec, type ModelConfig, TASKS, type Task, type TrainingRun } from "../../core/training/run";
 import type { SettingName } from "../../terms/settings";
-import { table } from "../../terms/table";
 import { say } from "../../words/message";
 import { keyFor } from "../defaults";
+import { familyOf } from "../families";
 import { size } from "../messages/units";
 import type { ModelFound } from "../model";
 import { overheadOn } from "../receipts";
@@ -15,7 +15,6 @@ import { isThinker } from "../trained-part";
 import { holds } from "../versions";
 import type { ResolveContext } from "./context";
 import { DTYPES } from "./precision";
-import { PROCESSED_SIDES } from "./sides";
 import type { Resolution } from "./types";
 
 /** Task of the model class that a config's `architectures` names. */
@@ -77,9 +76,6 @@ const LIKELIEST: readonly Task[] = [
   "seq-cls",
 ];
 
-/** Families trained further for another task than most: pages of words and boxes are labelled word by word. */
-const OWN_LIKELIEST: Readonly<Record<string, Task>> = table({ layoutlm: "token-cls" });
-
 /** Classes of transformers that have no head, and what is mostly put on them: a small one. */
 const BODIES = /^(?!Fast)\w*Model$/;
 const OWN_HEAD: Task = "seq-cls";
@@ -90,9 +86,9 @@ function knownTasks(c: ResolveContext): ReadonlySet<string> {
 }
 
 /** The likeliest of the tasks that are known. */
-function likeliest(c: ResolveContext, family: string): Task {
+function likeliest(c: ResolveContext, config: ModelConfig): Task {
   const known = knownTasks(c);
-  return OWN_LIKELIEST[family] ?? LIKELIEST.find((task) => known.has(task)) ?? "causal-lm";
+  return familyOf(config).likeliest ?? LIKELIEST.find((task) => known.has(task)) ?? "causal-lm";
 }
 
 type FoundModel = Extract<ModelFound, { kind: "found" }>;
@@ -151,7 +147,7 @@ export function besideOf(c: ResolveContext): TrainingRun["beside"] {
  * Positions beyond it are interpolated, few against the rest.
  */
 function cropped(c: ResolveContext, config: ModelConfig): ModelConfig {
-  const side = PROCESSED_SIDES.get(String(config["model_type"]));
+  const side = familyOf(config).processedSide;
   const own = config["image_size"];
   if (side === undefined || typeof own !== "number") return config;
   return { ...config, image_size: c.settings.number("image_size") ?? Math.min(own, side) };
@@ -201,7 +197,7 @@ export function taskOf(c: ResolveContext, config: ModelConfig): Task {
   const published = TASKS.find((name) => model?.kind === "found" && model.task === name);
   // Pretrained encoders are mostly trained further for something else.
   if (published !== undefined && published !== "masked-lm") return published;
-  const task = published ?? likeliest(c, String(config["model_type"]));
+  const task = published ?? likeliest(c, config);
   if (!c.namedTrainer && model?.kind === "found") c.suppose(say("assume.task", { task }), "task");
   return task;
 }

@@ -6,34 +6,14 @@ import type { Attention, CheckpointingSpec, ChunkedLossSpec, ModelConfig, Traini
 import { optimizerNamed, optimizerRow } from "../../terms/optimizers";
 import { table } from "../../terms/table";
 import { say } from "../../words/message";
+import { familyOf } from "../families";
 import { runsOwnCode } from "../frameworks";
 import type { SettingValue } from "../settings";
 import { holds } from "../versions";
 import type { ResolveContext } from "./context";
 
-/**
- * The first release in which a family's own code has the fused operator (`_supports_sdpa` of its modeling file), by model type; those
- * before it have eager attention alone, whatever the library's default.
- */
-const FUSED_SINCE: Readonly<Record<string, string>> = table({
-  bert: "4.41",
-  vit: "4.41",
-  deit: "4.41",
-  gpt2: "4.42",
-  gpt_neox: "4.42",
-  roberta: "4.45",
-  "xlm-roberta": "4.45",
-  camembert: "4.45",
-  albert: "4.45",
-  opt: "4.46",
-  distilbert: "4.46",
-  t5: "5.15",
-  mt5: "5.15",
-  umt5: "5.15",
-});
-
 function hasOnlyEager(c: ResolveContext, config: ModelConfig): boolean {
-  const since = FUSED_SINCE[String(config["model_type"])];
+  const since = familyOf(config).fusedSince;
   return since !== undefined && holds(`transformers<${since}`, c.libraries);
 }
 

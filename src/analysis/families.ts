@@ -1,0 +1,158 @@
+/**
+ * What is known of families beside their graphs and what the libraries were asked (`src/core/graph/family-facts.ts`): what their
+ * processors make of pictures and recordings, what they are trained for, what their files leave out. Code asks a trait, never a name.
+ */
+import type { Task } from "../terms/names";
+import { table } from "../terms/table";
+
+/** What the sides of a picture are rounded to, by models that read pictures of any size. Sides in pixels. */
+export interface AnySize {
+  /** The processor cuts pictures into tiles of this side; the config's own side goes before it. */
+  readonly tile?: number;
+  /** Side of a patch, where the config leaves it out. */
+  readonly patch?: number;
+  /** How many patches a side become one token (`spatial_merge_size`), where the config leaves it out. */
+  readonly merged?: number;
+  /** The same of a processor that pools (`pooling_kernel_size`). */
+  readonly pooled?: number;
+  /** Most tokens a side of a square. */
+  readonly most?: number;
+}
+
+export interface Family {
+  readonly anySize?: AnySize;
+  /** Side that the processor published with a model brings every picture to, where its config says another one or none. */
+  readonly processedSide?: number;
+  /** The processor makes as many patches of every picture: so many a side of a square. */
+  readonly patchesASide?: number;
+  /** Positions of texts beside pictures, where a config leaves them out. */
+  readonly textPositions?: number;
+  /** It hears frames of a fixed window, whatever a recording's length. */
+  readonly hearsWindow?: true;
+  /** Frames of that window that one token of the text stands for. */
+  readonly framesPerToken?: number;
+  /** Tokens that a recording of so many frames is, by models that hear recordings of any length. */
+  readonly tokensOfFrames?: (frames: number) => number;
+  /** It writes a token for every token it hears: its texts are as long as the recording. */
+  readonly writesWhileHearing?: true;
+  /** It reads pictures and writes targets of its own (`decoder_input_ids`), with a prompt beside the picture or without. */
+  readonly writes?: { readonly prompt: boolean };
+  /** The first release whose code has the fused operator of attention; before it there is eager attention alone. */
+  readonly fusedSince?: string;
+  /** What it is trained further for, other than most with its heads. */
+  readonly likeliest?: Task;
+  /** Type of its picture side, where `llava` takes that as its tower. */
+  readonly tower?: string;
+  /** Its files hold a part that reads, sees and hears (`thinker_config`) beside parts that speak. */
+  readonly speaks?: true;
+  /** A second name of another family's class: what its config says in that one's words. */
+  readonly means?: Readonly<Record<string, unknown>>;
+}
+
+/** Frames behind convolutions with a stride of two. */
+function halved(frames: number, times: number): number {
+  let left = frames;
+  for (let k = 0; k < times; k++) left = Math.floor((left - 1) / 2) + 1;
+  return left;
+}
+
+/** An eighth of the frames, counted for each second apart (`_get_feat_extract_output_lengths` of modeling_qwen3_asr.py). */
+const eighths = (frames: number) => 13 * Math.floor(frames / 100) + halved(frames % 100, 3);
+
+/** `smart_resize` of the Qwen-VL processors and their like: patch size times the patches merged. */
+const MERGED_14: Family = { anySize: { patch: 14, merged: 2 } };
+const MERGED_16: Family = { anySize: { patch: 16, merged: 2 } };
+/** At most 280 tokens of a picture: sixteen a side of a square (Gemma4ImageProcessor). */
+const POOLED: Family = { anySize: { patch: 16, pooled: 3, most: 16 } };
+/** `_supports_sdpa` of their modeling files. */
+const FUSED_SINCE_4_41: Family = { fusedSince: "4.41" };
+const FUSED_SINCE_4_45: Family = { fusedSince: "4.45" };
+const FUSED_SINCE_4_46: Family = { fusedSince: "4.46" };
+const FUSED_SINCE_5_15: Family = { fusedSince: "5.15" };
+
+const FAMILIES: Readonly<Record<string, Family>> = table({
+  aya_vision: { anySize: { tile: 364 } },
+  cohere2_vision: { anySize: { tile: 512 } },
+  idefics2: { anySize: { tile: 980 } },
+  idefics3: { anySize: { tile: 364 } },
+  internvl: { anySize: { tile: 448 } },
+  lfm2_vl: { anySize: { tile: 512 } },
+  llava_onevision: { anySize: { tile: 384 } },
+  ovis2: { anySize: { tile: 448 } },
+  qianfan_ocr: { anySize: { tile: 448 } },
+  smolvlm: { anySize: { tile: 512 } },
+  gemma4: POOLED,
+  gemma4_unified: POOLED,
+  fuyu: { anySize: { patch: 30 } },
+  // No patches of a picture are merged (VideoLlama3ImageProcessor, `merge_size`).
+  video_llama_3: { anySize: { patch: 16 } },
+  qwen2_vl: MERGED_14,
+  qwen2_5_vl: MERGED_14,
+  qwen3_vl: MERGED_16,
+  qwen3_vl_moe: MERGED_16,
+  qwen3_5: MERGED_16,
+  qwen3_5_moe: MERGED_16,
+  mistral3: MERGED_14,
+  lighton_ocr: MERGED_14,
+  glm_ocr: MERGED_14,
+  glm4v: MERGED_14,
+  glm4v_moe: MERGED_14,
+  glm46v: MERGED_14,
+  glmga: MERGED_14,
+  paddleocr_vl: MERGED_14,
+  // DINOv2 reads up to 518 pixels, and its processor crops 224 of them (facebook/dinov2-base, preprocessor_config.json, `crop_size`).
+  dinov2: { processedSide: 224 },
+  dinov2_with_registers: { processedSide: 224 },
+  florence2: { processedSide: 768, writes: { prompt: true } },
+  "vision-encoder-decoder": { writes: { prompt: false } },
+  // CLIPTextConfig, SiglipTextConfig; Siglip2ImageProcessor makes 256 patches of every size
+  clip: { textPositions: 77, tower: "clip_vision_model" },
+  siglip: { textPositions: 64, tower: "siglip_vision_model" },
+  siglip2: { textPositions: 64, patchesASide: 16 },
+
+  whisper: { hearsWindow: true },
+  "audio-spectrogram-transformer": { hearsWindow: true },
+  // `audio_config.intermediate_size` of four frames (modeling_voxtral.py, get_audio_features)
+  voxtral: { hearsWindow: true, framesPerToken: 4 },
+  // `avg_pooler` (modeling_qwen2_audio.py, modeling_audioflamingo3.py)
+  qwen2_audio: { hearsWindow: true, framesPerToken: 2 },
+  audioflamingo3: { hearsWindow: true, framesPerToken: 2 },
+  // `merge_factor` (modeling_glmasr.py)
+  glmasr: { hearsWindow: true, framesPerToken: 4 },
+  qwen3_asr: { tokensOfFrames: eighths },
+  qwen3_omni_moe_thinker: { tokensOfFrames: eighths },
+  // Six frames of 25 ms, every one beside its neighbours (feature_extraction_fun_asr_nano.py, Kaldi's frames).
+  fun_asr_nano: { tokensOfFrames: (frames) => Math.ceil((frames - 2) / 6) },
+  // Eight frames of 10 ms (`audio_length_per_tok` of configuration_voxtral_realtime.py).
+  voxtral_realtime: { tokensOfFrames: (frames) => Math.ceil(frames / 8), writesWhileHearing: true },
+  // One convolution with a stride of two, and pairs of what it gives (modeling_qwen2_5_omni.py).
+  qwen2_5_omni_thinker: { tokensOfFrames: (frames) => Math.floor(halved(frames, 1) / 2) },
+  // configuration_qwen2_5_omni.py, configuration_qwen3_omni_moe.py
+  qwen2_5_omni: { speaks: true },
+  qwen3_omni_moe: { speaks: true },
+  // Its own class classifies pictures and computes no loss (transformers/models/auto/modeling_auto.py); to write text about them it is
+  // Gemma 3's.
+  shieldgemma2: { means: { model_type: "gemma3", architectures: ["Gemma3ForConditionalGeneration"] } },
+
+  // Pages of words and boxes are labelled word by word.
+  layoutlm: { likeliest: "token-cls" },
+  bert: FUSED_SINCE_4_41,
+  vit: FUSED_SINCE_4_41,
+  deit: FUSED_SINCE_4_41,
+  gpt2: { fusedSince: "4.42" },
+  gpt_neox: { fusedSince: "4.42" },
+  roberta: FUSED_SINCE_4_45,
+  "xlm-roberta": FUSED_SINCE_4_45,
+  camembert: FUSED_SINCE_4_45,
+  albert: FUSED_SINCE_4_45,
+  opt: FUSED_SINCE_4_46,
+  distilbert: FUSED_SINCE_4_46,
+  t5: FUSED_SINCE_5_15,
+  mt5: FUSED_SINCE_5_15,
+  umt5: FUSED_SINCE_5_15,
+});
+
+/** Traits of the family that a config is of. */
+export function familyOf(config: Readonly<Record<string, unknown>>): Family {
+  return FAMILIES[String(config["model_type"])] ?? {};
+}
