@@ -20,6 +20,7 @@ const KINDS = [
   ["tensor-more", "the same, tied heads among them"],
   ["context", "torch's context parallelism, with FSDP2"],
   ["pipeline", "stages of a pipeline in torch's 1F1B and GPipe"],
+  ["pipeline-sharded", "the same, each stage under FSDP2"],
 ] as const;
 
 interface Row {
@@ -63,7 +64,8 @@ function main(): void {
     "",
     "Drawn models of 25 families, small ones, on one of 2 to 1,024 ranks: bfloat16 mixed precision or none, accumulation,",
     "checkpointing of both kinds, adapters, hybrid sharding, `reshard_after_forward` and prefetching of all kinds, shards on the host,",
-    "tensor parallelism over 2 to 8 GPUs, sequences that 2 to 8 ranks share. The libraries run",
+    "tensor parallelism over 2 to 8 GPUs, sequences that 2 to 8 ranks share,",
+    "pipelines of 2 to 8 stages. The libraries run",
     "them on fake CUDA tensors under torch's fake process group (`python -m capture.truth.ranks`); errors are relative to their peaks.",
     "",
     "| kind | cases | equal | allocated, median | 95th percentile | worst | reserved, 95th percentile |",

@@ -73,9 +73,9 @@ function withUncertain(result: SimulationResult, uncertain: readonly SplitUncert
   return result.ok ? { ...result, uncertain } : result;
 }
 
-/** Bytes that the first micro-batch's forward leaves for its backward. */
+/** Bytes that a micro-batch's forward leaves for its backward: the last one's of a step, before which parameters were gathered. */
 function keptBytes(ledger: Ledger): number {
-  const forward = ledger.phaseList.findIndex(({ phase, step }) => phase === "forward" && step === 1);
+  const forward = ledger.phaseList.findLastIndex(({ phase, step }) => phase === "forward" && step === 1);
   const [start, end] = [ledger.phaseList[forward], ledger.phaseList[forward + 1]];
   return start === undefined || end === undefined ? 0 : end.before - start.before;
 }

@@ -19,10 +19,11 @@ const KINDS = [
   "tensor-more",
   "context",
   "pipeline",
+  "pipeline-sharded",
 ];
 
 /** Receipts that agree on reserved bytes, at least; what waits in a pipeline is one block here and many there. */
-const SAME_RESERVED: Readonly<Record<string, number>> = { pipeline: 0.3 };
+const SAME_RESERVED: Readonly<Record<string, number>> = { pipeline: 0.3, "pipeline-sharded": 0 };
 
 /**
  * Scalars that no rule counts, in models of megabytes. Parameters that stay whole after forward are seen whole by what is

@@ -104,7 +104,7 @@ STAGED = (
     "mixtral",
 )
 DEPTHS = ("num_hidden_layers", "n_layer")
-SPLIT = ("context", "tensor-more", "pipeline")
+SPLIT = ("context", "tensor-more", "pipeline", "pipeline-sharded")
 OFFLOADED = ("fsdp2-offload", "blocks-offload", "fsdp1-offload")
 OPTIMIZERS = ("adamw_torch_fused", "adamw_torch", "sgd", "sgd_momentum", "rmsprop", "adagrad")
 
@@ -112,8 +112,8 @@ OPTIMIZERS = ("adamw_torch_fused", "adamw_torch", "sgd", "sgd_momentum", "rmspro
 def draw(kind, number):
     """The case of a number."""
     r = random.Random(f"{kind}-{number}")
-    if kind == "pipeline":
-        return staged(r, number)
+    if kind.startswith("pipeline"):
+        return staged(r, number, kind.endswith("sharded"))
     if kind == "tensor-more":
         return split(r, number, more=True)
     kind, _, offload = kind.partition("-")
@@ -291,8 +291,8 @@ def around(r, number):
     return case
 
 
-def staged(r, number):
-    """A run whose layers are divided over the stages of a pipeline, and which of them is looked at."""
+def staged(r, number, sharded):
+    """A run whose layers are divided over the stages of a pipeline, and which of them is looked at; each may be spread over ranks."""
     family = r.choice(STAGED)
     dims, _ = FAMILIES[family]
     stages = r.choice((2, 2, 3, 4, 8))
@@ -305,8 +305,8 @@ def staged(r, number):
     if model.get("sliding_window"):
         model["sliding_window"] = None
     model.pop("use_sliding_window", None)
-    return {
-        "id": f"pipeline-{number}-{family}",
+    case = {
+        "id": f"pipeline-{'sharded-' * sharded}{number}-{family}",
         "model": model,
         "task": "causal-lm",
         "batch": r.choice((1, 1, 2, 4)),
@@ -325,6 +325,11 @@ def staged(r, number):
             "stage": r.choice((0, 0, stages - 1, min(1, stages - 1))),
         },
     }
+    if sharded:
+        case["ranks"]["shards"] = r.choice((2, 4, 8, 64))
+        case["bf16"] = r.random() < 0.8
+        case["load_dtype"] = "float32"
+    return case
 
 
 def wrap(case, model):
@@ -375,14 +380,20 @@ def run_stage(oracle, case):
 
     ranks, ledger = case["ranks"], oracle.Ledger()
     with contextlib.ExitStack() as within:
-        within.enter_context(group.of(ranks["world"], ranks["stage"]))
-        mesh = torch.distributed.device_mesh.init_device_mesh("cuda", (ranks["world"],), mesh_dim_names=("pp",))
+        shards = ranks.get("shards", 1)
+        within.enter_context(group.of(ranks["world"] * shards, ranks["stage"] * shards))
+        sizes = (ranks["world"], shards)
+        mesh = torch.distributed.device_mesh.init_device_mesh("cuda", sizes, mesh_dim_names=("pp", "dp_shard_cp"))
         within.enter_context(oracle.FakeTensorMode(allow_non_fake_inputs=True))
         within.enter_context(ledger)
         config, model = oracle.build(case)
         first, end = pipeline.bounds(len(model.model.layers), ranks["world"])[ranks["stage"]]
         part = pipeline.Part(wrap(case, model), first, end)
         part.train()
+        if shards > 1:
+            # Parameters stay whole while a pipeline runs (torchtitan/models/llama3/infra/parallelize.py).
+            whole = {**case, "ranks": {"reshard": False, "reduce_dtype": "float32"}}
+            KINDS["blocks"](whole, part, mesh["dp_shard_cp"])
         del model
         schedule = pipeline.scheduled(case, part, mesh, config.vocab_size)
         gc.collect()

@@ -50,7 +50,7 @@ def scheduled(case, part, mesh, vocabulary):
 
     ranks = case["ranks"]
     rows, tokens = case["batch"], case["seq"]
-    dtype = next(part.parameters()).dtype
+    dtype = torch.bfloat16 if case["bf16"] else next(part.parameters()).dtype
     width = part.model.config.hidden_size
     states = torch.empty(rows, tokens, width, dtype=dtype, device="meta")
     ids = torch.empty(rows, tokens, dtype=torch.long, device="meta")

@@ -109,6 +109,8 @@ export interface Ranks {
   /** The pipeline's schedule, and the stage that is looked at. */
   readonly schedule?: "1F1B" | "GPipe";
   readonly stage?: number;
+  /** Ranks that each stage's parameters are spread over. */
+  readonly shards?: number;
 }
 
 /** What PyTorch says, in bytes and elements. */
@@ -271,6 +273,12 @@ function spreadOf(ranks: Ranks): TrainingRun["parallel"] {
       ...spread,
       pipelineParallel: ranks.world,
       pipelineSchedule: ranks.schedule === "GPipe" ? "gpipe" : "1f1b",
+      ...(ranks.shards === undefined
+        ? {}
+        : {
+            worldSize: ranks.world * ranks.shards,
+            fsdp: fsdpOf({ ...ranks, kind: "blocks", reduce_dtype: "float32" }),
+          }),
     };
   return ranks.kind === "tensor" ? { ...spread, tensorParallel: ranks.world } : { ...spread, fsdp: fsdpOf(ranks) };
 }

@@ -3,10 +3,11 @@
  * forwards before its first backward as there are stages from it on. Source:
  * megatron/core/pipeline_parallel/schedules.py; torch/distributed/pipelining/schedules.py (`Schedule1F1B`).
  */
+import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { StageEnds } from "../../graph/stage";
 import type { FamilyGraphs } from "../../graph/types";
-import type { StageSpec, TrainingRun } from "../run";
+import type { FsdpSpec, StageSpec, TrainingRun } from "../run";
 import { chooseStrategy } from ".";
 import { reserveWhole, type Strategy } from "./strategy";
 import { withSizes } from "./with-sizes";
@@ -74,10 +75,21 @@ export function stagesOf(run: TrainingRun, family: FamilyGraphs, layers: number)
     const stage = { ...ends, ...buffersOf(run, ends, waiting) };
     return {
       role,
-      run: { ...run, model, parallel: { ...run.parallel, pipelineParallel: 1, stage } },
+      run: { ...run, model, parallel: { ...run.parallel, pipelineParallel: 1, stage, fsdp: fsdpOf(run) } },
       waiting,
     };
   });
+}
+
+/**
+ * Under torch's schedules parameters are not sharded between forward and backward, as torchtitan has it by default
+ * (torchtitan/models/llama3/infra/parallelize.py), and gradients are reduced when the last backward is done
+ * (torch/distributed/pipelining/stage.py, backward_maybe_with_nosync).
+ */
+function fsdpOf({ parallel: { fsdp, pipelineSchedule } }: TrainingRun): FsdpSpec | null {
+  if (fsdp === null || fsdp.version === 1 || pipelineSchedule === undefined) return fsdp;
+  const { reducesEach: _, ...rest } = fsdp;
+  return { ...rest, reshardAfterForward: false, inPipeline: true };
 }
 
 /** Sizes of one micro-batch's states. */
@@ -125,22 +137,32 @@ type Rest<T extends readonly unknown[]> = T extends readonly [unknown, ...infer 
 /** The strategy with so many bytes of other micro-batches kept while a step's first one is run, and while later ones are. */
 export function whileWaiting(strategy: Strategy, { first, later }: Waiting): Strategy {
   let kept: { release(): void } | null = null;
-  let passes = 0;
+  let trained: readonly Tensor[] = [];
   return Object.create(strategy, {
     variesByPass: { value: first !== later },
+    prepare: {
+      value(torch: Torch, parameters: readonly Tensor[], ...rest: Later): void {
+        trained = parameters;
+        strategy.prepare(torch, parameters, ...rest);
+      },
+    },
     beginPass: {
       value(torch: Torch): void {
-        const bytes = passes++ === 0 ? first : later;
+        const accumulates = strategy.accumulates ?? trained.some(({ grad }) => grad !== null);
+        const bytes = accumulates ? later : first;
         kept = reserveWhole(torch, "waiting_micro_batches", bytes, "uint8", "activations");
         strategy.beginPass?.(torch);
       },
     },
     endPass: {
       value(torch: Torch): void {
-        strategy.endPass?.(torch);
+        // Nothing waits any more where the last backward is followed by more.
         kept?.release();
         kept = null;
+        strategy.endPass?.(torch);
       },
     },
   });
 }
+
+type Later = Rest<Rest<Parameters<Strategy["prepare"]>>>;

@@ -76,6 +76,8 @@ export interface Strategy {
   onReduced?(reduced: (shard: Tensor) => void): void;
   /** What the model is given of a batch whose tensors go by `names`; what is made is the strategy's until the pass ends. */
   split?(torch: Torch, names: readonly string[], batch: readonly Tensor[]): Tensor[];
+  /** Gradients of earlier micro-batches are there, where parameters do not tell. */
+  readonly accumulates?: boolean;
   /** A step's first micro-batch runs beside other things than later ones. */
   readonly variesByPass?: boolean;
   /** Around one micro-batch's forward and backward. */

@@ -66,6 +66,8 @@ export interface FsdpSpec {
   readonly backwardPrefetch?: "before" | "after";
   /** Every micro-batch reduces its gradients; absent: the last one of a step does. */
   readonly reducesEach?: true;
+  /** torch's pipeline runs it: parameters stay gathered until all of a step's gradients are reduced at once. */
+  readonly inPipeline?: true;
   /** Copies of the sharded model (hybrid sharding keeps one on every machine); 1 when absent. */
   readonly replicas?: number;
 }

@@ -56,6 +56,10 @@ export class FullyShard implements Strategy {
     };
   }
 
+  get accumulates(): boolean {
+    return [...this.shards.values()].some(({ accumulated, whole }) => accumulated !== null || whole.grad !== null);
+  }
+
   get hooks(): ModuleHooks | undefined {
     return this.model ?? undefined;
   }
@@ -102,11 +106,24 @@ export class FullyShard implements Strategy {
   }
 
   beginMicroBatch(_: Torch, last: boolean): void {
-    if (this.model !== null) this.model.communication.reduces = last || !this.reducesLast;
+    if (this.model === null) return;
+    const { communication } = this.model;
+    const inPipeline = this.spec.inPipeline === true;
+    communication.reduces = !inPipeline && (last || !this.reducesLast);
+    communication.staysWhole = inPipeline;
+    communication.isLast = last;
   }
 
   endPass(torch: Torch): void {
-    this.model?.rest(torch);
+    const { model } = this;
+    if (model === null) return;
+    if (this.spec.inPipeline === true) {
+      if (!model.communication.isLast) return;
+      model.communication.reduces = true;
+      model.communication.staysWhole = false;
+      model.reduceAll(torch);
+    }
+    model.rest(torch);
   }
 
   onReduced(reduced: (shard: Tensor) => void): void {

@@ -18,6 +18,10 @@ export class Communication {
   readonly order: ParameterGroup[] = [];
   /** Whether gradients are reduced (`set_requires_gradient_sync`). */
   reduces = true;
+  /** Groups that do not reduce stay gathered after backward (`set_reshard_after_backward`). */
+  staysWhole = false;
+  /** The micro-batch that runs is the last of its step. */
+  isLast = true;
   /** Told of every shard whose gradient is there. */
   reduced: (shard: Tensor) => void = () => {};
 
@@ -131,7 +135,7 @@ export class ParameterGroup {
     this.state = "post-backward";
     this.addAccumulated();
     if (!this.communication.reduces) {
-      this.reshard(torch);
+      if (!this.communication.staysWhole) this.reshard(torch);
       this.accumulate(torch);
       return;
     }

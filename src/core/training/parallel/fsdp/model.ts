@@ -139,6 +139,12 @@ export class FullyShardedModel implements ModuleHooks {
     this.isQueued = false;
   }
 
+  /** After a pipeline's last backward (torch/distributed/pipelining/stage.py, perform_reduce_grad). */
+  reduceAll(torch: Torch): void {
+    for (const { group } of this.states) group?.postBackward(torch);
+    this.backwardIsOver(torch);
+  }
+
   /** Nothing is gathered: a forward without a backward leaves the last modules and the model's own parameters. */
   rest(torch: Torch): void {
     for (const state of this.states) {
