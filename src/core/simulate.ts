@@ -133,6 +133,7 @@ function simulated(
   if ("reason" in setup) return { ok: false, code: "not-modelled", reason: setup.reason };
   const torch = new Torch(new Ledger(run.allocator?.roundupDivisions));
   torch.quirks = run.quirks ?? NO_QUIRKS;
+  torch.training = run.loop?.evaluates !== true;
   torch.routing = run.routing ?? "even";
   torch.share = shareOf(run);
   const strategy = ofStage(setup, waiting);

@@ -176,6 +176,7 @@ export const SETTINGS = {
   adapter_loftq_bits: { type: "integer" },
   adapter_loftq_iterations: { type: "integer" },
   adapter_prefix_projection: { type: "boolean" },
+  adapter_ranks: { type: "any" },
   adapter_target_parameters: { type: "any" },
   adapter_token_indices: { type: "any" },
   adapter_virtual_tokens: { type: "integer" },
@@ -420,6 +421,7 @@ export const SETTINGS = {
   loop_keeps_cache: { type: "boolean" },
   loop_keeps_dtype: { type: "boolean" },
   loop_zeros_late: { type: "boolean" },
+  loop_evaluates: { type: "boolean" },
   one_group: { type: "boolean" },
   own_loop: { type: "boolean" },
   /** A model beside the trained one that a script's own trainer is given. */

@@ -68,11 +68,22 @@ describe("analysis: a loop of one's own", () => {
   });
 
   it("keeps what its names refer to: the outputs, or the loss alone", async () => {
-    assert.deepEqual((await runOf()).loop, { holds: "outputs", keepsDtype: true });
+    const trains = { head: "model.train()" };
+    assert.deepEqual((await runOf(trains)).loop, { holds: "outputs", keepsDtype: true });
     const loss = await runOf({ step: "loss = model(**batch).loss\nloss.backward()" });
     assert.equal(loss.loop?.holds, "loss");
-    const prepared = await runOf({ step: "out = model(**batch)\naccelerator.backward(out.loss)" });
+    const prepared = await runOf({ ...trains, step: "out = model(**batch)\naccelerator.backward(out.loss)" });
     assert.deepEqual(prepared.loop, { holds: "outputs" });
+  });
+
+  it("is in evaluation where nothing calls train, and accumulates what its step waits for", async () => {
+    assert.equal((await runOf()).loop?.evaluates, true);
+    const steps = async (every: string, head = "") => {
+      const step = `model(**batch).loss.backward()\nif (i + 1) % ${every} == 0:\n    optimizer.step()\ncontinue`;
+      return (await runOf({ head, step })).gradientAccumulationSteps;
+    };
+    assert.equal(await steps("4"), 4);
+    assert.equal(await steps("accum_iter", "accum_iter = 8"), 8);
   });
 
   it("keeps old gradients through the forward where they are let go behind it", async () => {

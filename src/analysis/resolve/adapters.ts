@@ -311,6 +311,15 @@ function modulesOf(c: ResolveContext, name: SettingName): readonly string[] | st
   return typeof value === "string" ? value : undefined;
 }
 
+/** Ranks by pattern, from JSON texts; undefined: none is stated. */
+function ranksOf(texts: readonly string[] | undefined): AdapterSpec["rankPattern"] {
+  const pairs = (texts ?? []).map((text) => JSON.parse(text) as readonly unknown[]);
+  const ranks = pairs.flatMap(([pattern, rank]) =>
+    typeof pattern === "string" && Number.isInteger(rank) && Number(rank) > 0 ? [[pattern, Number(rank)] as const] : [],
+  );
+  return ranks.length === 0 ? undefined : Object.fromEntries(ranks);
+}
+
 /** What the written fields of the adapter's class say beyond what all types share. */
 function furtherFields(c: ResolveContext, type: AdapterType, config: ModelConfig): Partial<AdapterSpec> {
   const { settings } = c;
@@ -321,6 +330,7 @@ function furtherFields(c: ResolveContext, type: AdapterType, config: ModelConfig
     targetParameters: settings.list("adapter_target_parameters"),
     excludeModules: modulesOf(c, "adapter_exclude_modules"),
     layersToTransform: typeof layers === "number" ? [layers] : settings.list("adapter_layers")?.map(Number),
+    rankPattern: ranksOf(settings.list("adapter_ranks")),
     trainableTokens: tokens ?? (type === "trainable-tokens" ? 1 : undefined),
     feedforwardModules:
       type === "ia3"

@@ -15,6 +15,7 @@ export function loopOf(c: ResolveContext): Pick<TrainingRun, "loop"> {
     loop: {
       holds: held,
       ...(c.settings.boolean("loop_zeros_late") === true ? { zerosLate: true } : {}),
+      ...(c.settings.boolean("loop_evaluates") === true ? { evaluates: true } : {}),
       ...(c.settings.boolean("loop_keeps_dtype") === true ? { keepsDtype: true } : {}),
     },
   };

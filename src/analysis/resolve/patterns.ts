@@ -30,7 +30,9 @@ function patternsOf({
     ...of("adapter.target_modules", adapter?.targetModules),
     ...of("adapter.exclude_modules", adapter?.excludeModules),
     ...Object.keys(adapter?.rankPattern ?? {}).flatMap((pattern) => of("adapter.rank_pattern", pattern)),
-    ...(trained?.rules ?? []).flatMap(({ pattern }) => of("trained_parameters", pattern)),
+    ...[...(trained?.rules ?? []), ...(trained?.besideAdapter ?? [])].flatMap(({ pattern }) =>
+      of("trained_parameters", pattern),
+    ),
     ...(quantization?.skipModules ?? []).flatMap((pattern) => of("quantization.skip_modules", pattern)),
     ...String(optimizer.args["optim_target_modules"] ?? "")
       .split(",")

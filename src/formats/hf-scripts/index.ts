@@ -84,6 +84,7 @@ function derive(
       ...otherModels(python),
       ...embedding(python),
       ...adapterDefaults(python, settings),
+      ...rankPattern(view),
       ...adapterCondition(python),
       ...unstated(pictureSide(python), settings),
     );
@@ -182,6 +183,18 @@ function adapterDefaults(python: PythonModule, settings: readonly LocatedSetting
   const peft = made.find(({ callee }) => /(?:^|\.)LoraConfig$/.test(callee));
   if (unsloth !== undefined) return [at("adapter_defaults", unsloth, "unsloth")];
   return peft === undefined ? [] : [at("adapter_defaults", peft, "peft")];
+}
+
+/** Ranks of modules by patterns of their names, each as JSON (peft/utils/peft_types.py; `rank_pattern` of LoraConfig). */
+function rankPattern({ map }: View): readonly LocatedSetting[] {
+  const entry = map.entries.findLast(({ key }) => key === "lora.rank_pattern");
+  if (entry?.value.kind !== "map") return [];
+  const items = entry.value.entries.flatMap(({ key, value }) =>
+    value.kind === "scalar" ? [{ ...value, value: JSON.stringify([key, value.value]) }] : [],
+  );
+  const { keySpan, value: node } = entry;
+  const list = { kind: "list" as const, items, start: node.start, end: node.end };
+  return [{ name: "adapter_ranks", key: entry.key, value: null, node: list, keySpan, valueSpan: list }];
 }
 
 /** The condition, not known, under which the trained model gets its adapter. */

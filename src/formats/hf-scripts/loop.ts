@@ -8,6 +8,7 @@ import type { LocatedSetting } from "../types";
 import { at, keyword, plain } from "./called";
 import { rawOf, trainedNames } from "./loads";
 import { isOptimizer, optimizerSettings } from "./optimizer";
+import { trainingOf } from "./training";
 
 const ACCUMULATION =
   /(?:^|\.)(?:gradient_accumulation\w*|grad_accum\w*|accum(?:ulation)?_steps|accumulate_grad_batches)$/i;
@@ -57,9 +58,17 @@ function clippingOf({ calls }: PythonModule): LocatedSetting[] {
   return [at("max_grad_norm", call, typeof norm === "number" ? norm : 1, node)];
 }
 
-function accumulationOf({ assignments }: PythonModule): LocatedSetting[] {
+/** `if (step + 1) % 4 == 0:` before an optimizer's step, with a number or the name of one. */
+const EVERY = /%\s{0,9}([\w.]{1,80})\s{0,9}==\s{0,9}0/;
+const STEPS = /(?:optim\w{0,40}|opt|scaler)\.step$/i;
+
+function accumulationOf({ assignments, calls }: PythonModule): LocatedSetting[] {
+  const step = calls.find(({ callee }) => STEPS.test(callee));
+  const every = step?.guards?.map(({ raw, holds }) => (holds ? EVERY.exec(raw)?.[1] : undefined)).find(Boolean);
+  if (step !== undefined && /^\d{1,6}$/.test(every ?? ""))
+    return [at("gradient_accumulation_steps", step, Number(every))];
   const entry = assignments.entries.find(
-    ({ key, value }) => ACCUMULATION.test(key) && typeof plain(value) === "number",
+    ({ key, value }) => (ACCUMULATION.test(key) || key === every) && typeof plain(value) === "number",
   );
   if (entry === undefined) return [];
   const { key, keySpan, value: node } = entry;
@@ -161,6 +170,14 @@ function zerosLate({ calls }: PythonModule, backward: PythonCall, names: Readonl
   return before.some(({ callee, order = 0 }) => /(?:^|\.)zero_grad$/.test(callee) && order > forward && forward >= 0);
 }
 
+/** Whether a model stays as it was loaded: `from_pretrained` gives it in evaluation, which no call of `train` ends. */
+function evaluates(python: PythonModule): boolean {
+  const { load } = trainingOf(python);
+  return (
+    load?.callee.endsWith("from_pretrained") === true && !python.calls.some(({ callee }) => /\.train$/.test(callee))
+  );
+}
+
 /** What a plain loop, or one of Accelerate's, says and does; nothing where the module has none. */
 export function plainLoop(python: PythonModule): readonly LocatedSetting[] {
   const backward = backwardCall(python);
@@ -171,6 +188,7 @@ export function plainLoop(python: PythonModule): readonly LocatedSetting[] {
     at("loop_holds", backward, heldOf(python, modelNames(python))),
     at("loop_keeps_cache", backward, true),
     ...(zerosLate(python, backward, modelNames(python)) ? [at("loop_zeros_late", backward, true)] : []),
+    ...(evaluates(python) ? [at("loop_evaluates", backward, true)] : []),
     // Accelerate converts what a prepared model returns (accelerate/accelerator.py, prepare_model).
     ...(prepared ? [] : [at("loop_keeps_dtype", backward, true)]),
     ...loopSettings(python),

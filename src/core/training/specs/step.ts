@@ -23,6 +23,8 @@ export interface LoopSpec {
   readonly holds: "nothing" | "loss" | "outputs";
   /** Gradients stay until the next step's first forward is done (lightning/pytorch/loops/optimization/automatic.py, Closure). */
   readonly zerosLate?: true;
+  /** Nothing switches the model to training: nothing is dropped or recomputed (transformers/modeling_utils.py, `model.eval()`). */
+  readonly evaluates?: true;
   /** Outputs keep the dtype that autocast gives them: neither accelerate nor Lightning's Fabric converts them. */
   readonly keepsDtype?: true;
 }
