@@ -71,6 +71,10 @@ export const TRAINER_CASES: Readonly<Record<string, Case>> = {
     files: script(["fsdp: full_shard auto_wrap", "optim: adamw_bnb_8bit"]),
     fixed: true,
   },
+  "fsdp-accumulation": {
+    story: "Shards are small, the gradients that wait for the last micro-batch are not.",
+    files: script(["fsdp: full_shard auto_wrap", "gradient_accumulation_steps: 4"], "device: { name: 24GB, count: 8 }"),
+  },
   "layerwise-accumulation": {
     story: "Layer by layer there is nothing to accumulate into.",
     files: script(["optim: galore_adamw_layerwise", "optim_target_modules: all-linear"]),

@@ -78,6 +78,23 @@ export const TRAINER_SHARDING_RULES: readonly Rule[] = [
     },
   },
   {
+    code: "fsdp-accumulation",
+    severity: "information",
+    title: "Accumulation under FSDP keeps whole gradients",
+    why: "The Trainer accumulates inside `no_sync`: gradients are not reduced before a step's last micro-batch, so that every GPU holds those of the whole model until then (`accelerate/accelerator.py`, `no_sync`; FSDP2: `set_requires_gradient_sync(False)`).",
+    mend: "Take a larger `per_device_train_batch_size` with fewer steps of accumulation where memory allows, or ZeRO-2 and up, which reduce every micro-batch.",
+    en: "With {steps} steps of accumulation FSDP keeps the whole model's gradients on every GPU.",
+    zh: "累积 {steps} 步时，FSDP 会在每张 GPU 上保留整个模型的梯度。",
+    example: { train: "fsdp: full_shard\ngradient_accumulation_steps: 4", pins: "device: { name: 24GB, count: 8 }" },
+    check: (facts) => {
+      const at = facts.own("gradient_accumulation_steps");
+      const parallel = facts.run?.parallel;
+      const keeps = parallel?.fsdp != null && parallel.fsdp.reducesEach !== true && parallel.worldSize > 1;
+      const isWhole = facts.run?.adapter === null && Number(at?.value) > 1;
+      return hit(at, facts.trainer && keeps && isWhole, { args: { steps: Number(at?.value) } });
+    },
+  },
+  {
     code: "data-parallel",
     severity: "hint",
     title: "Several GPUs need a launcher",
