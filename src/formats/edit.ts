@@ -3,10 +3,12 @@
  * where it is not. How text changes is `src/syntax/edit.ts`'s business.
  */
 
-import { type EditDialect, insertPath, removeEntry, type Value } from "../syntax/edit";
+import { applyEdits, type EditDialect, insertPath, removeEntry, type Value } from "../syntax/edit";
 import { setValue } from "../syntax/edit-list";
+import { nodeAt } from "../syntax/text";
 import type { Entry, LocatedNode, MapNode, SpanEdit, SyntaxId } from "../syntax/tree";
 import { say } from "../words/message";
+import { parseDocument } from "./parse";
 import type {
   CarrierId,
   ConfigDocument,
@@ -73,12 +75,85 @@ export function editByTable(
   const edits: SpanEdit[] = [];
   const dialect = dialectOf(document, carrier);
   const place: Place = typeof target === "function" ? target : () => target;
+  /** Keys of one map that is not there yet, by what would make it. */
+  const inside = new Map<string, Insertion[]>();
   for (const change of changes) {
+    const found = intoMissing(keys, read, change, place);
+    if (found !== null) {
+      const id = `${found.target.path} ${found.missing}`;
+      inside.set(id, [...(inside.get(id) ?? []), found]);
+      continue;
+    }
     const outcome = editOne(document, keys, read, change, place, dialect);
     if ("refused" in outcome) return outcome;
     edits.push(...outcome.edits);
   }
+  for (const insertions of inside.values()) {
+    const outcome = insertTogether(document, read, insertions, dialect);
+    if ("refused" in outcome) return outcome;
+    edits.push(...outcome.edits);
+  }
   return { edits: deepestFirst(edits) };
+}
+
+/** A key that goes into a map which is not there yet. */
+interface Insertion {
+  readonly name: string;
+  readonly target: Target;
+  /** The key from the target's map down. */
+  readonly path: readonly string[];
+  readonly value: Value;
+  /** Dotted path of the map that is missing. */
+  readonly missing: string;
+}
+
+function intoMissing(
+  keys: readonly KeySpec[],
+  read: ReadResult,
+  { name, value }: SettingChange,
+  place: Place,
+): Insertion | null {
+  if (value === null || read.settings.some((setting) => setting.name === name)) return null;
+  const spec = keys.find((key) => key.name === name && key.removedIn === undefined);
+  const target = spec === undefined ? undefined : place(spec);
+  if (spec === undefined || target === undefined) return null;
+  const path = spec.key.slice(target.strip?.length ?? 0).split(".");
+  let map = target.map;
+  for (let depth = 0; depth < path.length - 1; depth++) {
+    const entry = map.entries.findLast(({ key }) => key === path[depth]);
+    if (entry === undefined) return { name, target, path, value, missing: path.slice(0, depth + 1).join(".") };
+    if (entry.value.kind !== "map") return null;
+    map = entry.value;
+  }
+  return null;
+}
+
+/** Writes keys one after the other, each into the text that the one before has left: a map that one makes is there for the next. */
+function insertTogether(
+  document: ConfigDocument,
+  read: ReadResult,
+  [first, ...others]: readonly Insertion[],
+  dialect: EditDialect,
+): EditResult {
+  if (first === undefined) return { edits: [] };
+  const { text } = document;
+  const near = neighbour(first.name, read, first.target);
+  const outcome = insertPath(text, first.target.map, first.path, first.value, dialect, near);
+  if ("refused" in outcome || others.length === 0) return outcome;
+  const [edit, ...more] = outcome.edits;
+  if (edit === undefined || more.length > 0) return { refused: say("refused.other-kind", { key: first.missing }) };
+  let now = applyEdits(text, [edit]);
+  for (const { path, value, target, missing } of others) {
+    const root = parseDocument(document.uri, now)?.parsed.root;
+    const map = target.path === "" ? root : nodeAt(root, target.path);
+    const next = map?.kind === "map" ? insertPath(now, map, path, value, dialect) : null;
+    if (next === null || "refused" in next) return { refused: say("refused.other-kind", { key: missing }) };
+    now = applyEdits(now, next.edits);
+  }
+  const [before, after] = [text.slice(0, edit.start), text.slice(edit.end)];
+  if (!now.startsWith(before) || !now.endsWith(after))
+    return { refused: say("refused.other-kind", { key: first.missing }) };
+  return { edits: [{ ...edit, newText: now.slice(before.length, now.length - after.length) }] };
 }
 
 /** Lines inserted at one place: a block's own come before those of the blocks around it, which would end it. */
