@@ -45,7 +45,7 @@ export type ToThread =
       readonly question: Question;
       readonly given: readonly unknown[];
     }
-  | { readonly kind: "invalidate"; readonly uri: string }
+  | { readonly kind: "invalidate"; readonly uris: readonly string[] }
   | { readonly kind: "forget"; readonly analysis: number }
   | { readonly kind: "read"; readonly id: number; readonly value: unknown }
   /** Answered at once by a thread that is not busy. */

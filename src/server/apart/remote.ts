@@ -60,6 +60,8 @@ export class RemoteAnalyzer implements ServedAnalyzer {
   private stillborn = 0;
   private local: Promise<ServedAnalyzer> | undefined;
   private readonly pending = new Map<number, Pending>();
+  /** Documents that changed since the last message. */
+  private readonly stale = new Set<string>();
   private lastId = 0;
   private lastHeard = 0;
   private watch: ReturnType<typeof setInterval> | undefined;
@@ -93,7 +95,7 @@ export class RemoteAnalyzer implements ServedAnalyzer {
   }
 
   invalidate(uri: string): void {
-    this.post({ kind: "invalidate", uri });
+    if (this.thread !== undefined) this.stale.add(uri);
     void this.local?.then((analyzer) => analyzer.invalidate(uri));
   }
 
@@ -142,7 +144,12 @@ export class RemoteAnalyzer implements ServedAnalyzer {
     });
   }
 
+  /** Sends a message, after what the thread has to forget: thousands of files that change at once are one message. */
   private post(message: ToThread): void {
+    if (this.stale.size > 0) {
+      this.thread?.post({ kind: "invalidate", uris: [...this.stale] });
+      this.stale.clear();
+    }
     this.thread?.post(message);
   }
 

@@ -30,7 +30,7 @@ class AnalysisThread {
     if (message.kind === "read") {
       this.reads.get(message.id)?.(message.value);
       this.reads.delete(message.id);
-    } else if (message.kind === "invalidate") this.analyzer.invalidate(message.uri);
+    } else if (message.kind === "invalidate") for (const uri of message.uris) this.analyzer.invalidate(uri);
     else if (message.kind === "forget") this.analyses.delete(message.analysis);
     else if (message.kind === "ping") this.send({ kind: "pong" });
     else this.answer(message);
