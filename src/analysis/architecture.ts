@@ -137,5 +137,5 @@ function padded(vocabulary: number, settings: Settings, format: Format): number 
   const standard = format.keys.find((key) => key.name === "vocab_divisor")?.default;
   const divisor = settings.number("vocab_divisor") ?? (typeof standard === "number" ? standard : 1);
   const multiple = divisor * (settings.number("tensor_parallel") ?? 1);
-  return Math.ceil(vocabulary / multiple) * multiple;
+  return multiple >= 1 ? Math.ceil(vocabulary / multiple) * multiple : vocabulary;
 }

@@ -19,6 +19,12 @@ describe("sizes that PyTorch refuses", () => {
   it("a window that is larger than the picture", () =>
     assert.equal(refusal("vit", { patch_size: 100_000, image_size: 64 }, pictures), "engine.window"));
 
+  it("elements that do not fit into heads, and heads that are no number", () => {
+    const small = { hidden_size: 100, num_hidden_layers: 2, intermediate_size: 64, image_size: 64, patch_size: 16 };
+    assert.equal(refusal("vit", { ...small, num_attention_heads: 12 }, pictures), "engine.view");
+    assert.equal(refusal("vit", { ...small, num_attention_heads: "twelve" }, pictures), "engine.sizes");
+  });
+
   it("weights of a negative or broken size", () => {
     assert.equal(refusal("llama", { hidden_size: -64, num_attention_heads: 4, vocab_size: 512 }), "engine.weight-size");
     assert.equal(

@@ -1,4 +1,4 @@
-import type { Message } from "../../words/message";
+import { type Message, say } from "../../words/message";
 
 /** Something the graph needs and the engine does not know. */
 export class NotModelled extends Error {
@@ -9,3 +9,8 @@ export class NotModelled extends Error {
 
 /** A config's numbers give sizes that PyTorch refuses: no library runs it, and the config is at fault. */
 export class ImpossibleSizes extends NotModelled {}
+
+/** Throws that sizes cannot be; sizes that are no numbers are not shown. */
+export function refuseSizes(sizes: readonly number[], reason: Message): never {
+  throw new ImpossibleSizes(sizes.every(Number.isFinite) ? reason : say("engine.sizes"));
+}

@@ -4,7 +4,7 @@
  * (reorder_dimensions), aten/src/ATen/ExpandUtils.cpp (infer_dense_strides).
  */
 import { say } from "../../words/message";
-import { ImpossibleSizes } from "./not-modelled";
+import { refuseSizes } from "./not-modelled";
 
 export type Sizes = readonly number[];
 
@@ -73,7 +73,7 @@ export function inferSize(requested: Sizes, count: number): Sizes {
   const sizes = requested.slice();
   sizes[open] = known === 0 ? 0 : count / known;
   if (!Number.isInteger(sizes[open]))
-    throw new ImpossibleSizes(say("engine.view", { count, sizes: requested.join(" × ") }));
+    refuseSizes([count, ...requested], say("engine.view", { count, sizes: requested.join(" × ") }));
   return sizes;
 }
 

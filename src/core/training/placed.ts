@@ -2,7 +2,7 @@
 import { say } from "../../words/message";
 import { MOST_WEIGHTS, TooManyWeights } from "../engine/budget";
 import type { DType } from "../engine/dtype";
-import { ImpossibleSizes } from "../engine/not-modelled";
+import { refuseSizes } from "../engine/not-modelled";
 import { type ConfigView, layerScope } from "../graph/config";
 import { type Expressions, type Scope, truthy } from "../graph/expression";
 import type { TensorSpec } from "../graph/types";
@@ -42,8 +42,7 @@ function sizesOf({ shape }: TensorSpec, expressions: Expressions, scope: Scope):
 /** No tensor has a negative or a broken size (c10/core/TensorImpl, "Trying to create tensor with negative dimension"). */
 function checked(name: string, sizes: readonly number[]): readonly number[] {
   if (sizes.every((size) => Number.isInteger(size) && size >= 0)) return sizes;
-  if (!sizes.every(Number.isFinite)) throw new ImpossibleSizes(say("engine.sizes"));
-  throw new ImpossibleSizes(say("engine.weight-size", { name, sizes: sizes.join(" × ") }));
+  return refuseSizes(sizes, say("engine.weight-size", { name, sizes: sizes.join(" × ") }));
 }
 
 /** What stands for the number of a module among several side by side. */

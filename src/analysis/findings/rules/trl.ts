@@ -158,7 +158,8 @@ export const TRL_RULES: readonly Rule[] = [
       const completions =
         facts.settings.number("generation_batch_size") ??
         (facts.world === undefined ? undefined : micro * steps * facts.world);
-      return hit(at, generations !== undefined && completions !== undefined && completions % generations !== 0, {
+      const isCounted = generations !== undefined && Number.isSafeInteger(completions);
+      return hit(at, isCounted && (completions ?? 0) % generations !== 0, {
         args: { completions: completions ?? 0, generations: generations ?? 0 },
       });
     },

@@ -1,6 +1,6 @@
 /** Convolutions and their transposed kind. Source: derivatives.yaml. */
 import { say } from "../../../words/message";
-import { ImpossibleSizes } from "../not-modelled";
+import { refuseSizes } from "../not-modelled";
 import { formatStrides, isChannelsLast, type Sizes } from "../shape";
 import { type Tensor, tensorBytes } from "../tensor";
 import type { Torch } from "../torch";
@@ -31,7 +31,7 @@ export type Windows = readonly [stride: readonly number[], padding: readonly num
  */
 export function refuseTooLarge(window: Sizes, over: Sizes, places: Sizes): void {
   if (places.every((count) => count >= 1)) return;
-  throw new ImpossibleSizes(say("engine.window", { window: window.join(" × "), over: over.join(" × ") }));
+  refuseSizes([...window, ...over], say("engine.window", { window: window.join(" × "), over: over.join(" × ") }));
 }
 
 /** `convolution`: saves input and weight; the backward makes the needed gradients in one kernel call. */
