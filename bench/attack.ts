@@ -1,69 +1,44 @@
 /**
- * The whole of the attacks that `npm test` runs a part of: names that every object has and hostile texts, in every text
- * and every key of a run in each format. Writes the figures into docs/security.md.
+ * The whole of the attacks that `npm test` runs a part of. Writes the figures into docs/security.md.
  *
- * usage: npm run attack
+ * usage: npm run attack [-- --every N] [-- --only NAME]
+ * N: of each campaign's inputs one in so many is tried. The server has to be built before.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createAnalyzer } from "../src/analysis";
-import { memoryRuntime, uri } from "../test/analysis/memory-runtime";
-import { faultsOf } from "../test/attack/judge";
-import { NAMES, replaced, scalarsOf } from "../test/attack/mutations";
-import { SEEDS } from "../test/attack/seeds";
+import type { Campaign } from "./attacks/campaign";
+import { edits, models, numbers, ownGraphs, texts } from "./attacks/documents";
+import { evidence } from "./attacks/evidence";
+import { server } from "./attacks/server";
+import { replaceBlock } from "./blocks";
 
 const PAGE = join(__dirname, "../docs/security.md");
+const CAMPAIGNS: Readonly<Record<string, Campaign>> = { texts, numbers, models, ownGraphs, edits, evidence, server };
 
-/** Texts that do something where they are shown, or to what reads them. */
-const TEXTS = [
-  "![x](https://x/y)`\n[l](command:x)",
-  "\u001b]52;c;aGk=\u0007",
-  "(a+)+$",
-  "../".repeat(2000),
-  "/dev/zero",
-  "//host/x",
-];
+function option(name: string): string | undefined {
+  const at = process.argv.indexOf(`--${name}`);
+  return at < 0 ? undefined : process.argv[at + 1];
+}
 
 async function main(): Promise<void> {
-  const kinds = { keys: 0, texts: 0 };
+  const every = Number(option("every") ?? 1);
+  const only = option("only");
+  const lines: string[] = [];
   const faults: string[] = [];
-  let longest = 0;
   let memory = 0;
-  for (const [name, { main: document, files }] of Object.entries(SEEDS)) {
-    for (const [path, text] of Object.entries(files)) {
-      const quoted = path.endsWith(".json");
-      for (const scalar of scalarsOf(uri(path), text)) {
-        const places = [
-          ...(scalar.key === undefined ? [] : NAMES.slice(0, 2).map((value) => ["keys", scalar.key, value] as const)),
-          ...(scalar.kind === "text"
-            ? [...NAMES.slice(0, 2), ...TEXTS].map((value) => ["texts", scalar, value] as const)
-            : []),
-        ];
-        for (const [kind, span, value] of places) {
-          if (span === undefined) continue;
-          const written = quoted || kind === "texts" ? JSON.stringify(value) : value;
-          const changed = { ...files, [path]: replaced(text, span, written) };
-          const started = performance.now();
-          const analysis = await createAnalyzer(memoryRuntime(changed)).analyse(uri(document), { device: "RTX 4090" });
-          longest = Math.max(longest, performance.now() - started);
-          memory = Math.max(memory, process.memoryUsage().rss);
-          kinds[kind] += 1;
-          for (const fault of faultsOf(analysis)) faults.push(`${name} ${path}${scalar.path} = ${value}: ${fault}`);
-        }
-      }
-    }
+  for (const [name, campaign] of Object.entries(CAMPAIGNS)) {
+    if (only !== undefined && only !== name) continue;
+    const outcome = await campaign(every);
+    memory = Math.max(memory, process.memoryUsage().rss);
+    faults.push(...outcome.faults);
+    const longest = outcome.longestOf === "gap" ? "the server's longest gap" : "the longest answer";
+    lines.push(`- ${outcome.tried}: ${outcome.faults.length} faults, ${longest} ${Math.round(outcome.longest)} ms`);
+    console.log(lines.at(-1));
+    for (const fault of outcome.faults) console.log(`    ${fault.slice(0, 600)}`);
   }
-  const figures = [
-    `${kinds.texts} values and ${kinds.keys} keys changed in ${Object.keys(SEEDS).length} runs, each analysed from nothing:`,
-    `${faults.length} faults, the longest answer ${Math.round(longest)} ms, at most ${Math.round(memory / 2 ** 20)} MiB in the one process.`,
-  ].join("\n");
-  const page = readFileSync(PAGE, "utf8");
-  writeFileSync(
-    PAGE,
-    page.replace(/(<!-- attack -->\n)[\s\S]*(<!-- \/attack -->)/, (_, open, close) => `${open}${figures}\n${close}`),
-  );
-  console.log(figures);
-  for (const fault of faults) console.log(fault);
+  const share = every === 1 ? "Everything was tried." : `One input in ${every} was tried (\`--every ${every}\`).`;
+  const text = `${share} At most ${Math.round(memory / 2 ** 20)} MiB in the process that asks.\n\n${lines.join("\n")}`;
+  if (only === undefined) writeFileSync(PAGE, replaceBlock(readFileSync(PAGE, "utf8"), "attack", text));
   process.exitCode = faults.length === 0 ? 0 : 1;
 }
 

@@ -39,6 +39,18 @@ export class LanguageClient {
     return this.connection.sendRequest(METHODS.report, { uri });
   }
 
+  /** Tells the server something. */
+  notify(method: string, params?: object): Promise<void> {
+    return params === undefined
+      ? this.connection.sendNotification(method)
+      : this.connection.sendNotification(method, params);
+  }
+
+  /** Asks the server for anything. */
+  request(method: string, params: object): Promise<unknown> {
+    return this.connection.sendRequest(method, params);
+  }
+
   /** A run with other values. */
   whatIf(params: WhatIfParams): Promise<WhatIfResult> {
     return this.connection.sendRequest(METHODS.whatIf, params);

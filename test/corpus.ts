@@ -14,20 +14,22 @@ export interface CorpusEntry {
   readonly text: string;
 }
 
+/** Every file of the corpus; none where there is no corpus. */
+export function corpusEntries(): readonly CorpusEntry[] {
+  const index = join(FOLDER, "index.jsonl");
+  if (!existsSync(index)) return [];
+  return rowsOf<{ file: string; format: string }>(index).map(({ file, format }) => ({
+    file,
+    format,
+    text: readFileSync(join(FOLDER, file), "utf8"),
+  }));
+}
+
 /** A group of tests over every file of the corpus; one line says so where there is none. */
 export function describeCorpus(title: string, tests: (entries: readonly CorpusEntry[]) => void): void {
   describe(title, () => {
-    const index = join(FOLDER, "index.jsonl");
-    if (!existsSync(index)) {
-      it("is skipped: no corpus beside the project");
-      return;
-    }
-    tests(
-      rowsOf<{ file: string; format: string }>(index).map(({ file, format }) => ({
-        file,
-        format,
-        text: readFileSync(join(FOLDER, file), "utf8"),
-      })),
-    );
+    const entries = corpusEntries();
+    if (entries.length === 0) it("is skipped: no corpus beside the project");
+    else tests(entries);
   });
 }

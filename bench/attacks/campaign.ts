@@ -1,0 +1,38 @@
+/** What a campaign of attacks comes to. */
+export interface Outcome {
+  /** One sentence's beginning: how many of what were tried. */
+  readonly tried: string;
+  readonly faults: readonly string[];
+  /** Milliseconds of the longest answer, or of the longest time that the server did not listen. */
+  readonly longest: number;
+  readonly longestOf: "answer" | "gap";
+}
+
+/** @param every of the inputs, one in so many is tried */
+export type Campaign = (every: number) => Promise<Outcome>;
+
+/** Counts inputs: says of each whether it is the turn of one that is tried. */
+export function turns(every: number): () => boolean {
+  let input = 0;
+  return () => input++ % every === 0;
+}
+
+/** Faults and the longest of many answers. */
+export class Tally {
+  readonly faults: string[] = [];
+  tried = 0;
+  longest = 0;
+
+  async of(what: string, answer: () => Promise<readonly string[]>): Promise<void> {
+    const started = performance.now();
+    const faults = await answer().catch((error: unknown) => [`threw ${String(error)}`]);
+    this.longest = Math.max(this.longest, performance.now() - started);
+    this.tried++;
+    for (const fault of faults) this.faults.push(`${what}: ${fault}`);
+  }
+
+  outcome(tried: string): Outcome {
+    const { faults, longest } = this;
+    return { tried, faults, longest, longestOf: "answer" };
+  }
+}

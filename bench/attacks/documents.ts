@@ -1,0 +1,108 @@
+/** Documents that say something hostile: names, texts and numbers in every place of every format, and models' configs. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createAnalyzer } from "../../src/analysis";
+import { memoryRuntime, uri } from "../../test/analysis/memory-runtime";
+import { faultsOfEdits, SPELLINGS } from "../../test/attack/edits";
+import { broken, HOSTILE } from "../../test/attack/evidence";
+import { ALL_SEEDS } from "../../test/attack/format-seeds";
+import { faultsOf } from "../../test/attack/judge";
+import { modelNumbers } from "../../test/attack/model-numbers";
+import { NAMES, replaced, scalarsOf } from "../../test/attack/mutations";
+import { numbersIn } from "../../test/attack/numbers";
+import type { Seed } from "../../test/attack/seeds";
+import { corpusEntries } from "../../test/corpus";
+import { type Campaign, Tally, turns } from "./campaign";
+
+/** Texts that do something where they are shown, or to what reads them. */
+const TEXTS = [...HOSTILE, "(a+)+$", "../".repeat(2000), "/dev/zero", "//host/x"];
+
+async function answered({ main, files }: Pick<Seed, "main" | "files">, value: string): Promise<readonly string[]> {
+  const analysis = await createAnalyzer(memoryRuntime(files)).analyse(uri(main), { device: "RTX 4090" });
+  return faultsOf(analysis, value);
+}
+
+/** Names that every object has, and hostile texts, in every text and every key. */
+export const texts: Campaign = async (every) => {
+  const tally = new Tally();
+  const isTurn = turns(every);
+  for (const [name, { main, files }] of Object.entries(ALL_SEEDS))
+    for (const [path, text] of Object.entries(files)) {
+      const isQuoted = /\.(?:json|py)$/.test(path);
+      for (const scalar of scalarsOf(uri(path), text)) {
+        const keys = scalar.key === undefined ? [] : NAMES.map((value) => [scalar.key, value] as const);
+        const values = scalar.kind === "text" ? [...NAMES, ...TEXTS].map((value) => [scalar, value] as const) : [];
+        for (const [span, value] of [...keys, ...values]) {
+          if (span === undefined || !isTurn()) continue;
+          const written = isQuoted || span === scalar ? JSON.stringify(value) : value;
+          const changed = { ...files, [path]: replaced(text, span, written) };
+          await tally.of(`${name} ${path}${scalar.path} = ${value}`, () => answered({ main, files: changed }, value));
+        }
+      }
+    }
+  return tally.outcome(`${tally.tried} texts and keys of ${Object.keys(ALL_SEEDS).length} runs replaced`);
+};
+
+/** A number in every numeric key of every format. */
+export const numbers: Campaign = async (every) => {
+  const tally = new Tally();
+  const isTurn = turns(every);
+  for (const [name, seed] of Object.entries(ALL_SEEDS))
+    for (const { what, value, files } of numbersIn(seed, isTurn))
+      await tally.of(`${name} ${what}`, () => answered({ main: seed.main, files }, value === ".nan" ? "NaN" : value));
+  return tally.outcome(`${tally.tried} numbers in keys of every format`);
+};
+
+/** A value in every number of every family's config. */
+export const models: Campaign = async (every) => {
+  const tally = new Tally();
+  for (const { what, value, ...seed } of modelNumbers(turns(every))) await tally.of(what, () => answered(seed, value));
+  return tally.outcome(`${tally.tried} values in numbers of models' configs`);
+};
+
+/** A traced graph of somebody's own, broken: runs of it have an answer. */
+export const ownGraphs: Campaign = async (every) => {
+  const tally = new Tally();
+  const own = join(__dirname, "../../test/analysis/own");
+  const graph = new Uint8Array(readFileSync(join(own, ".vramlens/graphs/Reader.json")));
+  const script =
+    "from model import Reader\nimport torch\nbatch_size = 2\nblock_size = 16\nmodel = Reader().to('cuda')\noptimizer = torch.optim.AdamW(model.parameters())\nfor x, y in batches:\n    optimizer.zero_grad()\n    logits, loss = model(x, y)\n    loss.backward()\n    optimizer.step()\n";
+  const isTurn = turns(every);
+  for (let seed = 1; seed <= 4000; seed++) {
+    if (!isTurn()) continue;
+    const files = {
+      "train.py": script,
+      "model.py": readFileSync(join(own, "model.py"), "utf8"),
+      ".vramlens/graphs/Reader.json": new TextDecoder().decode(broken(graph, seed)),
+    };
+    await tally.of(`broken graph ${seed}`, () => answered({ main: "train.py", files }, ""));
+  }
+  return tally.outcome(`runs of ${tally.tried} broken graphs`);
+};
+
+/** Plans, stages and fixes for real configs as other systems write them. */
+export const edits: Campaign = async (every) => {
+  const tally = new Tally();
+  let offered = 0;
+  const isTurn = turns(every);
+  const entries = corpusEntries();
+  for (const { file, text } of entries)
+    for (const [how, spell] of Object.entries(SPELLINGS)) {
+      if (!isTurn()) continue;
+      const main = file.split("/").at(-1) ?? file;
+      const files = {
+        [main]: spell(text, main),
+        ".vramlens.yaml": `runs:\n  - match: "${main}"\n    model: meta-llama/Llama-3.2-1B\n    task: causal-lm\n    sequence_length: 512\n`,
+      };
+      await tally.of(`${file}, ${how}`, async () => {
+        const { tried, faults } = await faultsOfEdits(files, main, "8GiB");
+        offered += tried;
+        return faults;
+      });
+    }
+  return tally.outcome(
+    entries.length === 0
+      ? "no corpus beside the project: no edits"
+      : `${offered} edits offered in ${tally.tried} real configs`,
+  );
+};

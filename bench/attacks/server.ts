@@ -1,0 +1,150 @@
+/** The built server as its own process: paths that never end, storms, and being killed. */
+import { type ChildProcessByStdio, execFileSync, spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Readable, Writable } from "node:stream";
+import { LanguageClient } from "../client";
+import type { Campaign } from "./campaign";
+
+const root = join(__dirname, "..", "..");
+/** Milliseconds that an answer may take where a path never ends: the deadline of reading, several times over. */
+const PATIENCE = 30_000;
+/** Milliseconds that a process may take to end once it is told to. */
+const UNTIL_ENDED = 5000;
+const STORM = 5000;
+const LIVES = 5;
+const TRAIN =
+  "model_name_or_path: meta-llama/Llama-3.2-1B\noutput_dir: o\nbf16: true\nper_device_train_batch_size: 2\n";
+
+interface Served {
+  readonly child: ChildProcessByStdio<Writable, Readable, Readable>;
+  readonly client: LanguageClient;
+  /** Milliseconds of the longest time since the last call that the server's own thread did nothing else. */
+  gap(): Promise<number>;
+}
+
+async function serve(folder: string): Promise<Served> {
+  const probe = join(root, "bench", "delay.cjs");
+  const child = spawn(process.execPath, ["-r", probe, join(root, "dist", "server.js"), "--stdio"], {
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+  const client = new LanguageClient(child.stdout, child.stdin);
+  await client.initialize(folder);
+  const gap = (): Promise<number> =>
+    new Promise((resolve) => {
+      child.stderr.once("data", (data: Buffer) => resolve(Number(/gap ([\d.]+)/.exec(data.toString())?.[1])));
+      child.kill("SIGUSR2");
+    });
+  await gap();
+  return { child, client, gap };
+}
+
+async function within<T>(milliseconds: number, work: Promise<T>): Promise<T | "late"> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<"late">((resolve) => {
+    timer = setTimeout(() => resolve("late"), milliseconds);
+  });
+  const first = await Promise.race([work, late]);
+  clearTimeout(timer);
+  return first;
+}
+
+function ended(child: Served["child"]): Promise<unknown> {
+  return new Promise((resolve) => {
+    if (child.exitCode !== null || child.signalCode !== null) resolve(null);
+    else child.once("exit", resolve);
+  });
+}
+
+/** Paths of a config that are devices, pipes or links to them. */
+function endless(folder: string): Readonly<Record<string, string>> {
+  execFileSync("mkfifo", [join(folder, "pipe.json")]);
+  symlinkSync("/dev/urandom", join(folder, "link.json"));
+  symlinkSync(join(folder, "round.json"), join(folder, "round.json"));
+  mkdirSync(join(folder, "folder.json"));
+  return {
+    "/dev/zero": "/dev/zero",
+    "a pipe": "pipe.json",
+    "a link to /dev/urandom": "link.json",
+    "a link to itself": "round.json",
+    "a folder": "folder.json",
+    "standard input": "/dev/stdin",
+  };
+}
+
+/** Files of a config that never end, in one server after another; each is told to exit while it may still be reading. */
+async function paths(folder: string, faults: string[]): Promise<number> {
+  const all = endless(folder);
+  for (const [what, path] of Object.entries(all)) {
+    const { child, client } = await serve(folder);
+    const file = join(folder, "train.yaml");
+    writeFileSync(file, `${TRAIN}deepspeed: ${path}\n`);
+    const answer = within(PATIENCE, client.openAndWait(file));
+    if ((await answer) === "late") faults.push(`${what}: no answer in ${PATIENCE} ms`);
+    await client.request("shutdown", {}).catch(() => undefined);
+    await client.notify("exit").catch(() => undefined);
+    if ((await within(UNTIL_ENDED, ended(child))) === "late") {
+      faults.push(`${what}: exit does not end the server`);
+      child.kill("SIGKILL");
+    }
+  }
+  return Object.keys(all).length;
+}
+
+/** Thousands of files change at once while a document is open, and the document with them. */
+async function storm(folder: string, faults: string[]): Promise<{ readonly gap: number; readonly bytes: number }> {
+  const { child, client, gap } = await serve(folder);
+  try {
+    const file = join(folder, "train.yaml");
+    writeFileSync(file, TRAIN);
+    await client.openAndWait(file);
+    await gap();
+    const changes = Array.from({ length: STORM }, (_, k) => ({ uri: `file://${folder}/many/${k}.yaml`, type: 2 }));
+    for (const { uri } of changes) writeFileSync(uri.slice("file://".length), TRAIN);
+    await client.notify("workspace/didChangeWatchedFiles", { changes });
+    for (let version = 2; version <= STORM; version++)
+      await client.notify("textDocument/didChange", {
+        textDocument: { uri: `file://${file}`, version },
+        contentChanges: [{ text: `${TRAIN}gradient_accumulation_steps: ${version}\n` }],
+      });
+    const answer = await within(PATIENCE, client.request("vramlens/report", { uri: `file://${file}` }));
+    if (answer === "late") faults.push(`no answer in ${PATIENCE} ms after ${STORM} changes`);
+    const kib = Number(execFileSync("ps", ["-o", "rss=", "-p", String(child.pid)], { encoding: "utf8" }).trim());
+    return { gap: await gap(), bytes: kib * 1024 };
+  } finally {
+    child.kill("SIGKILL");
+  }
+}
+
+/** Killed while it works, and started again: the next one answers. */
+async function lives(folder: string, faults: string[]): Promise<void> {
+  const file = join(folder, "train.yaml");
+  writeFileSync(file, TRAIN);
+  for (let life = 0; life < LIVES; life++) {
+    const { child, client } = await serve(folder);
+    const answer = client.openAndWait(file).catch(() => undefined);
+    if (life === LIVES - 1 && (await within(PATIENCE, answer)) === "late") faults.push("no answer after kills");
+    child.kill("SIGKILL");
+    if ((await within(UNTIL_ENDED, ended(child))) === "late") faults.push("a killed server goes on");
+  }
+}
+
+export const server: Campaign = async () => {
+  const folder = mkdtempSync(join(tmpdir(), "vram-lens-attack-"));
+  mkdirSync(join(folder, "many"));
+  const faults: string[] = [];
+  try {
+    const count = await paths(folder, faults);
+    const { gap, bytes } = await storm(folder, faults);
+    await lives(folder, faults);
+    return {
+      tried: `${count} paths that never end, ${STORM} files and ${STORM} versions changed at once (${Math.round(bytes / 2 ** 20)} MiB), ${LIVES} kills`,
+      faults,
+      longest: gap,
+      longestOf: "gap",
+    };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+};
