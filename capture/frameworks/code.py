@@ -30,6 +30,8 @@ class Code:
     """Class of a layer that its checkpointing wraps."""
     captured: Callable
     """Version and licence of the package."""
+    asks: tuple = ()
+    """What of a config every graph asks, besides its branches: the code has others that were not captured."""
 
 
 def dimensions(*, tie, head_dim=False, **more):

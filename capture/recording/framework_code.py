@@ -37,13 +37,13 @@ def built(code, config, sizes, dtype):
     return model
 
 
-def capture(code, options, seed, regime):
+def capture(code, options, seed, regime, attention="sdpa"):
     """One capture of the framework's model and its loss."""
     settings, sizes = point(code.family, "causal-lm", options, seed)
     gc.disable()
     try:
         with FakeTensorMode(allow_non_fake_inputs=True):
-            model = built(code, settings, sizes, regime.load)
+            model = built(code, {**settings, "attn_implementation": attention}, sizes, regime.load)
             raise_norms(model, regime.norms)
             model.requires_grad_(False)
             model.train()
@@ -65,12 +65,12 @@ def capture(code, options, seed, regime):
         gc.collect()
 
 
-def capture_class(code, options):
+def capture_class(code, options, attention="sdpa"):
     """The graph of one branch: points in one regime, then one more point in each other regime."""
     first, *others = code.family.regimes or REGIMES
     seeds = range(code.family.points)
     plan = [(s, first) for s in seeds] + [(seeds[-1] + k, g) for k, g in enumerate(others, 1)]
-    captures = [capture(code, options, s, g) for s, g in plan]
+    captures = [capture(code, options, s, g, attention) for s, g in plan]
     keys = [k for k, v in captures[0].settings.items() if isinstance(v, int) and not isinstance(v, bool)]
     numbers = (
         k
@@ -78,15 +78,18 @@ def capture_class(code, options):
         for k in [*c.settings, *(n for n in c.env if isinstance(c.env[n], (int, float, str)) and not isinstance(c.env[n], bool))]
     )
     atoms = [a for a in ["B", "S", *dict.fromkeys(numbers)] if a not in code.family.hidden]
-    return graph(captures, "causal-lm", "sdpa", [], atoms, keys, code.family.depths)
+    return graph(captures, "causal-lm", attention, [], atoms, keys, code.family.depths)
 
 
 def line(code):
     """The file's content of one line of models."""
     gc.freeze()
-    classes = [(options, capture_class(code, options)) for options in itertools.product(*code.family.axes)]
+    classes = {
+        attention: [(options, capture_class(code, options, attention)) for options in itertools.product(*code.family.axes)]
+        for attention in code.family.attention
+    }
     like = content_of((GRAPHS / f"{code.like}.json").read_text())
-    text = json.dumps([g for _, g in classes])
+    text = json.dumps([g for of in classes.values() for _, g in of])
     named = lambda values: {k: v for k, v in values.items() if k in text}
     return {
         "family": code.name,
@@ -96,7 +99,11 @@ def line(code):
         "layerKind": code.family.kind,
         "aliases": {k: v for k, v in like["aliases"].items() if v in text},
         "head": None,
-        "graphs": minimal(classes, code.family.axes, "causal-lm", "sdpa"),
+        "graphs": [
+            {**g, "when": [*g["when"], *code.asks]}
+            for attention, of in classes.items()
+            for g in minimal(of, code.family.axes, "causal-lm", attention)
+        ],
     }
 
 

@@ -2,6 +2,7 @@
 
 import importlib.machinery
 import importlib.metadata
+import importlib.util
 import sys
 import types
 from unittest.mock import MagicMock
@@ -41,3 +42,12 @@ def install(*names):
             __import__(name)
         except ImportError:
             sys.modules[name] = Nothing(name)
+
+
+def package(*names):
+    """Packages of which only modules below are wanted: found, and their own code is not run."""
+    for name in names:
+        spec = importlib.util.find_spec(name)
+        module = types.ModuleType(name)
+        module.__spec__, module.__path__ = spec, spec.submodule_search_locations
+        sys.modules[name] = module

@@ -4,7 +4,9 @@
  */
 import type { Float8Spec, FsdpSpec, ModelConfig, TrainerKind } from "../core/training/run";
 import { litgptCode } from "../formats/lightning/litgpt";
+import { mptCode } from "../formats/llm-foundry/mpt";
 import { networkName } from "../formats/timm/names";
+import { torchtitanCode } from "../formats/torchtitan/models";
 import { torchtuneCode } from "../formats/torchtune/models";
 import type { Format, SchemaId } from "../formats/types";
 import { table } from "../terms/table";
@@ -279,10 +281,11 @@ const ROWS: Readonly<Record<SchemaId, Framework>> = {
   torchtitan: {
     name: "torchtitan",
     ownCode: true,
+    codeOf: (config) => torchtitanCode(config),
     // `data_parallel_shard_degree` is -1 by default (torchtitan/config/job_config.py)
     shards: "full_shard",
-    // `mixed_precision_reduce` is float32; embedding, last norm and head are groups as accelerate has them
-    fsdp: { version: 2, reduceDtype: "float32", reducesEach: true },
+    // embedding, last norm and head are groups as accelerate has them
+    fsdp: { version: 2, reducesEach: true },
     // its tensor-parallel plans shard the norms' inputs (torchtitan/models/llama3/parallelize.py)
     sequenceParallel: true,
     // torchtitan/distributed/utils.py (create_context_parallel_ctx)
@@ -313,6 +316,7 @@ const ROWS: Readonly<Record<SchemaId, Framework>> = {
   "llm-foundry": {
     name: "llm-foundry",
     ownCode: true,
+    codeOf: (config, settings) => mptCode(config, settings),
     // composer/distributed/dist_strategy.py (prepare_fsdp_module)
     fsdp: { version: 1 },
     trainsTransformers: (settings) => settings.string("model_class") !== "mpt_causal_lm",

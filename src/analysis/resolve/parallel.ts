@@ -19,6 +19,7 @@ import { defaultOf } from "../defaults";
 import type { Setting, Settings } from "../settings";
 import { holds } from "../versions";
 import type { ResolveContext } from "./context";
+import { DTYPES } from "./precision";
 
 /** What `bf16` and `fp16` of the trainer (or of DeepSpeed) switch on. */
 type Compute = "bfloat16" | "float16" | null;
@@ -277,12 +278,14 @@ function fsdpSpec(c: ResolveContext, worldSize: number): FsdpSpec | null {
   const known = own.version ?? (holds("transformers>=5", c.libraries) ? 2 : 1);
   const engine = settings.string("strategy") === "fsdp2" ? 2 : undefined;
   const version = (settings.number("fsdp_version") ?? engine ?? known) === 2 ? 2 : 1;
+  const reduce = DTYPES[settings.string("fsdp_reduce_dtype") ?? String(c.formatDefault("fsdp_reduce_dtype") ?? "")];
   const prefetch = PREFETCHES[settings.string("fsdp_backward_prefetch")?.toLowerCase() ?? ""];
   return {
     ...own,
     version,
     sharding,
     cpuOffload: words.includes("offload") || (settings.boolean("fsdp_cpu_offload") ?? false),
+    ...(reduce === undefined ? {} : { reduceDtype: reduce }),
     reshardAfterForward: settings.boolean("fsdp_reshard_after_forward") ?? sharding !== "shard_grad_op",
     ...(replicas > 1 ? { replicas } : {}),
     ...(version === 1 && settings.boolean("fsdp_use_orig_params") === false ? { flatOptimizer: true } : {}),

@@ -33,6 +33,17 @@ export const LLM_FOUNDRY_KEYS: readonly KeySpec[] = [
   memory("model.attn_config.attn_impl", "attention", "string", "attention", {
     means: { flash: "flash_attention_2", torch: "eager", triton: "flash_attention_2", flex: "flex_attention" },
   }),
+  memory("model.attn_config.kv_n_heads", "num_query_groups", "integer", "heads", { min: 1 }),
+  memory("model.attn_config.clip_qkv", "clip_qkv", "number", "clip_qkv", { nullable: true, min: 0 }),
+  memory("model.attn_config.alibi", "alibi", "boolean", "alibi", { default: false }),
+  memory("model.attn_config.rope", "rope", "boolean", "rope", { default: false }),
+  memory("model.learned_pos_emb", "learned_positions", "boolean", "learned_positions", { default: true }),
+  memory("model.no_bias", "no_bias", "boolean", "no_bias", { default: false }),
+  memory("model.norm_type", "norm_type", "string", "norm_type"),
+  memory("model.ffn_config.ffn_type", "ffn_type", "string", "ffn_type"),
+  memory("model.tie_word_embeddings", "tied_embeddings", "boolean", "tie_word_embeddings", { default: true }),
+  memory("model.loss_fn", "loss_kernel", "string", "loss_kernel"),
+  memory("model.max_seq_len", "max_position_embeddings", "integer", "learned_positions", { min: 1 }),
   memory("model.use_flash_attention_2", null, "boolean", "attention", {
     also: [{ name: "attention", means: { true: "flash_attention_2" }, only: true }],
   }),
@@ -52,7 +63,11 @@ export const LLM_FOUNDRY_KEYS: readonly KeySpec[] = [
   }),
   memory("fsdp_config", null, "map", "fsdp", { nullable: true }),
   memory("fsdp_config.sharding_strategy", "fsdp", "string", "fsdp", { means: SHARDING }),
-  memory("fsdp_config.mixed_precision", null, "any", "fsdp_config.mixed_precision"),
+  // composer/distributed/mosaic_parallelism.py (get_mixed_precision): the weights' half precision either way
+  memory("fsdp_config.mixed_precision", "fsdp_reduce_dtype", "any", "fsdp_config.mixed_precision", {
+    default: "DEFAULT",
+    means: { DEFAULT: "float32", PURE: "compute" },
+  }),
   memory("fsdp_config.activation_checkpointing", "gradient_checkpointing", "boolean", "checkpointing", {
     default: false,
   }),
@@ -77,7 +92,7 @@ export const LLM_FOUNDRY_KEYS: readonly KeySpec[] = [
   memory("parallelism_config.fsdp.sharding_strategy", "fsdp", "string", "fsdp", { means: SHARDING }),
   memory("parallelism_config.fsdp.activation_checkpointing", "gradient_checkpointing", "boolean", "checkpointing"),
   ...harmless(
-    "variables.max_seq_len train_loader.dataset.max_seq_len eval_loader.dataset.max_seq_len model.max_seq_len model.config_overrides.max_seq_len fsdp_config.sync_module_states fsdp_config.state_dict_type",
+    "variables.max_seq_len train_loader.dataset.max_seq_len eval_loader.dataset.max_seq_len model.config_overrides.max_seq_len fsdp_config.sync_module_states fsdp_config.state_dict_type",
   ),
   ...touching("attention", "model.config_overrides.attn_config.attn_impl"),
   ...touching("masks", "model.attn_pdrop model.resid_pdrop model.emb_pdrop"),

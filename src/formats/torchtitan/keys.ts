@@ -40,8 +40,9 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
     writes: { bf16: "bfloat16", fp16: "float16", fp32: "float32" },
     means: PRECISION,
   }),
-  memory("training.mixed_precision_reduce", null, "string", "mixed_precision_reduce", {
+  memory("training.mixed_precision_reduce", "fsdp_reduce_dtype", "string", "mixed_precision_reduce", {
     default: "float32",
+    means: STORAGE,
   }),
   memory("training.enable_cpu_offload", "offload_param", "boolean", "offload-param", {
     default: false,

@@ -1,7 +1,7 @@
 /**
  * torchtitan's flavors (`torchtitan/models/<name>/__init__.py`) by the published model of the same dimensions.
  */
-import { tables } from "../../terms/table";
+import { table, tables } from "../../terms/table";
 
 const PUBLISHED: Readonly<Record<string, Readonly<Record<string, string>>>> = tables({
   llama2: {
@@ -35,4 +35,15 @@ export function publishedModel(name: string | undefined, flavor: string): string
   // The Python registry of a model states no name: the flavors of Llama 3 are told by their sizes alone.
   const known = name === undefined ? undefined : PUBLISHED[name]?.[flavor];
   return known ?? (name === undefined ? flavor : `${name} ${flavor}`);
+}
+
+/** Its decoders by the `model_type` of the published model of the same dimensions (`models/graphs/torchtitan.*.json`). */
+const CODE: Readonly<Record<string, string>> = table({ llama: "torchtitan.llama3", qwen3: "torchtitan.qwen3" });
+
+type Config = Readonly<Record<string, unknown>>;
+
+/** torchtitan's own code for a model; its Llama 3 never ties its head (torchtitan/models/llama3/model/model.py). */
+export function torchtitanCode(config: Config): { readonly code: string; readonly config: Config } | undefined {
+  const code = CODE[String(config["model_type"])];
+  return code === undefined ? undefined : { code, config };
 }
