@@ -317,6 +317,7 @@ export const SETTINGS = {
   super_offload: { type: "boolean" },
   use_all_reduce_for_fetch_params: { type: "boolean" },
   zenflow: { type: "map" },
+  zero3_init: { type: "boolean" },
   zero_allow_untested_optimizer: { type: "boolean" },
   zero_stage: { type: "integer", reported: 11 },
   zeropp_loco_param: { type: "map" },

@@ -43,6 +43,20 @@ describe("analysis: names of frameworks' own", () => {
     assert.equal(await main(command.replace("megatron", "swift")), undefined);
   });
 
+  it("deepspeed.initialize names its config; a model built before it lies whole on the card", async () => {
+    const loop = (built: string) =>
+      "import deepspeed\nfrom transformers import AutoModelForCausalLM\n" +
+      `${built}model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-0.5B")\n` +
+      'engine, *_ = deepspeed.initialize(model=model, config="ds.json")\nfor batch in loader:\n' +
+      "    loss = engine(**batch).loss\n    engine.backward(loss)\n    engine.step()\n";
+    const engine = { train_micro_batch_size_per_gpu: 1, bf16: { enabled: true }, zero_optimization: { stage: 3 } };
+    const spec = async (text: string) =>
+      (await resolveFiles({ "a.py": text, "ds.json": JSON.stringify(engine) }, "a.py")).run?.parallel.deepspeed;
+    const [late, inParts] = [await spec(loop("")), await spec(loop("dschf = HfDeepSpeedConfig(config)\n"))];
+    assert.deepEqual([late?.zeroStage, late?.loadsWhole], [3, true]);
+    assert.equal(inParts?.loadsWhole, false);
+  });
+
   it("a device_map of one process puts the layers on the GPUs it sees, a launcher's processes copy them", async () => {
     const text =
       "from transformers import AutoModelForCausalLM, Trainer, TrainingArguments\n" +

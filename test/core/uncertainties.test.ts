@@ -4,7 +4,7 @@ import { estimate } from "../../src/core/estimate";
 import type { FamilyGraphs } from "../../src/core/graph/types";
 import { simulateFullest } from "../../src/core/stages";
 import { standIn } from "../../src/core/stand-in";
-import type { TrainingRun } from "../../src/core/training/run";
+import type { DeepSpeedSpec, TrainingRun } from "../../src/core/training/run";
 import { UNCERTAINTIES } from "../../src/core/uncertainty";
 import { english } from "../english";
 import { graphsOf, runOf } from "./receipts/case";
@@ -34,6 +34,27 @@ const of = (
   }),
   graphs: graphsOf(config.model_type),
 });
+
+/** DeepSpeed's stage 3 around a model that was not built in parts. */
+const LATE: DeepSpeedSpec = {
+  zeroStage: 3,
+  offloadOptimizer: "none",
+  offloadParam: "none",
+  pinMemory: true,
+  overlapComm: true,
+  contiguousGradients: true,
+  reduceBucketSize: 1e6,
+  allgatherBucketSize: 5e8,
+  stage3PrefetchBucketSize: 5e6,
+  stage3ParamPersistenceThreshold: 1e5,
+  stage3MaxLiveParameters: 1e9,
+  stage3MaxReuseDistance: 1e6,
+  subGroupSize: 1e9,
+  gradAccumDtype: null,
+  hpzPartitionSize: 1,
+  loadsWhole: true,
+  engineDtype: "bfloat16",
+};
 
 const SMALL = { hidden_size: 48, num_attention_heads: 6, intermediate_size: 96, vocab_size: 200 };
 
@@ -110,6 +131,13 @@ const RUNS: Readonly<Record<string, () => Widened>> = {
   cudnn: () =>
     of({ model_type: "resnet" }, { task: "image-cls", imageSize: 384, microBatchSize: 8, sequenceLength: 0 }),
   cusolver: decomposed,
+  "spread-late": () => {
+    const { run, graphs } = of(
+      { model_type: "llama", hidden_size: 1024, intermediate_size: 4096, num_hidden_layers: 8 },
+      {},
+    );
+    return { run: { ...run, parallel: { ...run.parallel, worldSize: 8, deepspeed: LATE } }, graphs };
+  },
   "raised-head": () => ({ run: causalRun({ trainer }), graphs: graphsWithTrainers("llama") }),
   beside: () => ({ run: causalRun({ beside: { elements: 1000, dtype: "float32" } }), graphs: llama }),
   "fused-pieces": () => ({ run: causalRun({ fusedLoss: true, fusedPieceBytes: 1e9 }), graphs: llama }),

@@ -189,6 +189,7 @@ function deepspeedSpec(c: ResolveContext, config: ModelConfig, compute: Compute)
     hpzPartitionSize: number("hpz_partition_size") || 1,
     roundRobinGradients: settings.boolean("round_robin_gradients") === true,
     reduceScatter: settings.boolean("reduce_scatter") !== false,
+    loadsWhole: settings.boolean("zero3_init") === false,
     ...communicationOf(c),
     quantizesWeights: settings.boolean("quantized_weights") === true,
     quantizesFrozen: settings.boolean("quantized_frozen_weights") === true,

@@ -48,13 +48,18 @@ export interface Models {
   readonly loading: () => Ledger | null;
 }
 
+/** The model goes to the device before its parameters are spread (deepspeed/runtime/engine.py, `_configure_distributed_model`). */
+export function loadsWhole({ parallel: { deepspeed } }: TrainingRun): boolean {
+  return deepspeed?.zeroStage === 3 && deepspeed.loadsWhole === true;
+}
+
 /** How the trained model is loaded, but for its adapter. */
 function loadingOptions({ run, program }: Setup, strategy: Strategy): Omit<LoadOptions, "adapter"> {
   return {
     ...(run.optimizer.block === undefined ? {} : { trainedLayer: run.optimizer.block }),
     loadDtype: strategy.parameterDtype ?? run.loadDtype,
     autocast: run.autocast,
-    sharded: strategy.shardsParameters,
+    sharded: strategy.shardsParameters && !loadsWhole(run),
     quantization: run.quantization,
     float8: run.float8 ?? null,
     ...(run.prunedWeights === undefined ? {} : { prunedWeights: run.prunedWeights }),
@@ -190,7 +195,8 @@ export function loadModels(torch: Torch, setup: Setup, strategy: Strategy): Mode
   const ranks = loading.sharded ? shardedOver(run.parallel) : 1;
   if (spec?.critic && !holdCritic(torch, run, family, spec.critic, loading, ranks))
     return { reason: say("engine.critic", { family: run.model.family }) };
-  const needsMore = packsOnTheFly(run.quantization) || initializesOnDevice(run.adapter);
+  const whole = loadsWhole(run);
+  const needsMore = whole || packsOnTheFly(run.quantization) || initializesOnDevice(run.adapter);
   return {
     model,
     loadDtype: loading.loadDtype,
@@ -201,7 +207,7 @@ export function loadModels(torch: Torch, setup: Setup, strategy: Strategy): Mode
     raterUsage,
     parameters,
     loading: () =>
-      needsMore && !strategy.shardsParameters
+      needsMore && (whole || !strategy.shardsParameters)
         ? loadingOf([{ program, options: adapted }, ...(frozen === null ? [] : [frozen])], run)
         : null,
   };

@@ -3,10 +3,18 @@ import type { Estimate } from "../report/estimate";
 import { ANOTHER, REWRITTEN } from "./code";
 import { OF_DATA, OF_HEAD } from "./data";
 import { OF_GRADIENTS, OF_KERNELS, OF_PACKAGES } from "./kernels";
+import { OF_LOADING } from "./loading";
 import type { BandRule, Effect, EffectRule, Facts } from "./types";
 
 /** In the order that their assumptions are said. */
-const EFFECTS: readonly EffectRule[] = [...OF_PACKAGES, ...OF_DATA, ...OF_KERNELS, ...OF_HEAD, ...OF_GRADIENTS];
+const EFFECTS: readonly EffectRule[] = [
+  ...OF_PACKAGES,
+  ...OF_DATA,
+  ...OF_KERNELS,
+  ...OF_HEAD,
+  ...OF_GRADIENTS,
+  ...OF_LOADING,
+];
 
 export const UNCERTAINTIES: readonly (EffectRule | BandRule)[] = [...EFFECTS, ...REWRITTEN, ...ANOTHER];
 

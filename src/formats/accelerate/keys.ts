@@ -45,7 +45,7 @@ const DEEPSPEED: readonly KeySpec[] = [
     min: 1,
   }),
   memory("deepspeed_config.gradient_clipping", "max_grad_norm", "number", "clipping", { auto: true, min: 0 }),
-  other("deepspeed_config.zero3_init_flag", null, "boolean", "zero3_init_flag"),
+  memory("deepspeed_config.zero3_init_flag", "zero3_init", "boolean", "zero3_init_flag"),
   other("deepspeed_config.zero3_save_16bit_model", null, "boolean", "zero3_save_16bit_model"),
   memory("deepspeed_config.deepspeed_config_file", "deepspeed", "string", "deepspeed", { link: "deepspeed" }),
   other("deepspeed_config.deepspeed_multinode_launcher", null, "string", "deepspeed_multinode_launcher"),

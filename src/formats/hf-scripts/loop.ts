@@ -195,5 +195,24 @@ export function plainLoop(python: PythonModule): readonly LocatedSetting[] {
     ...autocastOf(python),
     ...clippingOf(python),
     ...accumulationOf(python),
+    ...engineOf(python),
+  ];
+}
+
+/**
+ * DeepSpeed's engine around a loop of one's own: its config, and whether the model was built in parts. A model that was not goes to
+ * the card whole before it is spread (deepspeed/runtime/engine.py, `_configure_distributed_model`).
+ */
+function engineOf({ calls }: PythonModule): LocatedSetting[] {
+  const call = calls.find(({ callee }) => /(?:^|\.)deepspeed\.initialize$/.test(callee));
+  if (call === undefined) return [];
+  const config = ["config", "config_params"]
+    .map((name) => keyword(call, name)?.value)
+    .find((node) => node !== undefined);
+  const inParts = calls.some(({ callee }) => /(?:^|\.)(?:zero\.Init|HfDeepSpeedConfig)$/.test(callee));
+  const file = plain(config);
+  return [
+    ...(typeof file === "string" ? [{ ...at("deepspeed", call, file, config), key: "deepspeed" }] : []),
+    at("zero3_init", call, inParts),
   ];
 }

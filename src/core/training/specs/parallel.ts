@@ -27,6 +27,8 @@ export interface DeepSpeedSpec {
   readonly roundRobinGradients?: boolean;
   /** Gradients are reduced to the rank they belong to; absent: yes. */
   readonly reduceScatter?: boolean;
+  /** The model lies whole on the device before the engine spreads it: it was not built inside `zero.Init`. */
+  readonly loadsWhole?: boolean;
   /** Gradients are reduced in it (`communication_data_type`); absent: in the parameters' dtype. */
   readonly communicationDtype?: DType;
   /** ZeRO++: what is gathered goes in 8 bits (`zero_quantized_weights`). */

@@ -62,12 +62,15 @@ export class Stage3 implements Strategy, Watcher, Gathered {
 
   prepare(torch: Torch, parameters: readonly Tensor[], _: readonly Tensor[] = parameters, ends?: ModelEnds): void {
     const { spec, ranks } = this.options;
-    for (const { storage } of parameters) {
-      // What adapters made whole is spread like the rest.
-      if (storage.id < 0) continue;
+    // What is there whole, adapters' too, is spread one by one, and trained parts are put together afterwards.
+    const parts = parameters.flatMap(({ storage, elements: count, dtype }) => {
+      if (storage.id < 0) return [];
+      const isHere = spec.offloadParam === "none";
+      const part = isHere ? reserve(torch, "ds_tensor", Math.ceil(count / ranks), dtype, "weights") : null;
       torch.ledger.free(storage.id);
       storage.id = -1;
-    }
+      return part ?? [];
+    });
     const all = parameters.map((tensor, id) => {
       const persists = tensor.elements <= spec.stage3ParamPersistenceThreshold;
       const isPacked = spec.quantizesFrozen === true && !tensor.requiresGradFlag;
@@ -84,6 +87,7 @@ export class Stage3 implements Strategy, Watcher, Gathered {
     const shares = trained.reduce((sum, { share }) => sum + share, 0);
     if (spec.offloadParam === "none") reserve(torch, "ds_tensor", shares, this.dtype, "weights");
     else onHost(this.host, shares * ELEMENT_BYTES[this.dtype], spec.offloadParam, spec);
+    for (const part of parts) part.release();
     // Each is split within its group as it is spread for the first time.
     if (spec.hpzPartitionSize > 1) for (const parameter of all) parameter.keepSecondary(torch, spec.hpzPartitionSize);
     hostOfOptimizer(
