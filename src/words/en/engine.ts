@@ -8,7 +8,8 @@ export const ENGINE = {
     "PyTorch refuses products of two dtypes, which these weights come to: load in float32 or use autocast",
   "engine.transformer-engine": "8-bit copies of Transformer Engine's delayed scaling; other recipes keep more or fewer",
   "engine.cudnn": "no cuDNN workspaces: its kernels may rearrange what convolutions read and write",
-  "engine.spread-late": "the model lies whole on the card before it is spread; pieces of its pool may be of no use later",
+  "engine.spread-late":
+    "the model lies whole on the card before it is spread; pieces of its pool may be of no use later",
   "engine.cusolver": "no copy and workspace of cuSOLVER while weights are decomposed for the adapter",
   "engine.raised-head": "head and last states as loaded: `cast_lm_head_to_fp32` raises them to float32",
   "engine.scatter": "gradient of picked elements written out of place at the peak; a card may write in place",

@@ -9,8 +9,8 @@ import { type GatherOptions, gather, type Handle, type ZeroParameter } from "./p
 /** A module, with the parameters that are its own. */
 export interface ZeroModule {
   readonly path: string;
-  /** In the order of their ids. */
-  readonly parameters: readonly ZeroParameter[];
+  /** In the order of their ids; those of other modules that its code reads come to them (`ds_external_parameters`). */
+  readonly parameters: ZeroParameter[];
   /** `ds_recompute_parameters`. */
   readonly recomputed: Set<ZeroParameter>;
 }
@@ -103,6 +103,19 @@ export class Coordinator {
   private follow(torch: Torch, module: ZeroModule): void {
     if (this.mode === "complete" && this.order[this.step] !== module) this.invalidate(torch);
     if (this.mode === "record") this.order.push(module);
+  }
+
+  /**
+   * What `reader`'s code reads of a module before that module runs is gathered there, and is a parameter of the reader's from then on
+   * (parameter_offload.py, `ZeROOrderedDict.__getitem__`).
+   */
+  read(torch: Torch, reader: ZeroModule, module: ZeroModule): void {
+    for (const parameter of module.parameters) {
+      if (parameter.status !== "away") continue;
+      if (!reader.parameters.includes(parameter)) reader.parameters.push(parameter);
+      for (const handle of gather(torch, [parameter], { ...this.over, quantizes: false })) handle.wait(torch);
+    }
+    reader.parameters.sort((a, b) => a.id - b.id);
   }
 
   /** `fetch_sub_module`. */

@@ -50,6 +50,6 @@ export class Modules {
   }
 }
 
-function moduleOf(path: string, parameters: readonly ZeroParameter[]): ZeroModule {
+function moduleOf(path: string, parameters: ZeroParameter[]): ZeroModule {
   return { path, parameters, recomputed: new Set() };
 }

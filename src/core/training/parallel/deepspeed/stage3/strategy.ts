@@ -19,6 +19,8 @@ import { ZeroParameter } from "./parameter";
 import { packed } from "./quantized";
 
 const ROOT = "";
+/** The layer asks for the factor's dtype, to cast its input (peft/tuners/lora/layer.py, `_cast_input_dtype`). */
+const READ_BEFORE = /\.lora_A$/;
 
 export class Stage3 implements Strategy, Watcher, Gathered {
   readonly parameterDtype: DType | null;
@@ -154,6 +156,8 @@ export class Stage3 implements Strategy, Watcher, Gathered {
           this.coordinator.reset(torch);
           this.inForward = true;
         }
+        if (this.inForward && READ_BEFORE.test(path))
+          this.coordinator.read(torch, this.modules.at(path.replace(READ_BEFORE, "")), module);
         this.tracked.set(path, tracked);
         this.coordinator.fetch(torch, module, true, !this.inForward);
         break;
