@@ -8,7 +8,7 @@ export const ENGINE: Readonly<Record<keyof typeof EN, string>> = {
   "engine.mixed-dtypes": "按此精度加载后会出现两种精度相乘，PyTorch 会报错：请以 float32 加载或使用 autocast",
   "engine.transformer-engine": "Transformer Engine 的 8 位副本按延迟缩放计算；其他配方保留的更多或更少",
   "engine.cudnn": "未计入 cuDNN 的工作区：其内核可能重排卷积的输入和输出",
-  "engine.spread-late": "模型在分片前整个放在显卡上；其内存池的碎片之后可能无法再用",
+  "engine.spread-late": "模型在分片前整个放在 GPU 上；其内存池的碎片之后可能无法再用",
   "engine.cusolver": "未计入为适配器分解权重时 cuSOLVER 的副本和工作区",
   "engine.raised-head": "输出头及其前的状态按加载时的精度计算：`cast_lm_head_to_fp32` 会把它们提升为 float32",
   "engine.scatter": "峰值处所选元素的梯度按非原地方式写入；GPU 上可能为原地写入",
