@@ -8,7 +8,7 @@ import type { LoadedDocument } from "./store";
 import { parentOf } from "./uris";
 
 /** Calls that are given classes whose fields are options. */
-const PARSES = /(?:Parser\w{0,40}|(?:^|\.)(?:cli|parse))$/;
+const PARSES: ReadonlySet<string> = new Set(["cli", "parse"]);
 /** Modules looked through for one program. */
 const MAX_MODULES = 24;
 /** Folders above a program that may be the root of its packages. */
@@ -39,9 +39,7 @@ export async function importedOptions(program: LoadedDocument, folders: readonly
 function parsed({ calls }: PythonModule): readonly string[] {
   const texts = (node: LocatedNode): readonly string[] =>
     node.kind === "list" ? node.items.flatMap(texts) : node.kind === "unknown" ? [node.raw] : [];
-  const given = calls
-    .filter(({ callee }) => PARSES.test(callee))
-    .flatMap(({ positional }) => positional.flatMap(texts));
+  const given = calls.filter(({ callee }) => parses(callee)).flatMap(({ positional }) => positional.flatMap(texts));
   return given.filter((text) => /^[A-Za-z_][\w.]{0,200}$/.test(text));
 }
 
@@ -80,4 +78,10 @@ async function moduleFile(module: string, from: LoadedDocument, { search, roots 
     if (file !== undefined) return file;
   }
   return undefined;
+}
+
+/** Whether a call reads options: a parser's class, or a function of that name. */
+function parses(callee: string): boolean {
+  const name = callee.slice(callee.lastIndexOf(".") + 1);
+  return PARSES.has(name) || name.includes("Parser");
 }
