@@ -208,6 +208,15 @@ export const DEEPSPEED_CASES: Readonly<Record<string, Case>> = {
     estimated: true,
     ...IN_FILE,
   },
+  "ds-host-memory-full": {
+    story: "States on the host of a machine with too little of it.",
+    files: {
+      ...ds(zero({ zero_optimization: { offload_optimizer: { device: "cpu", pin_memory: true } } })),
+      ...pins("host_memory: 1GiB\n    device: { name: RTX 4090, count: 2 }"),
+    },
+    estimated: true,
+    ...IN_FILE,
+  },
   "deepspeed-and-fsdp": {
     story: "FSDP was tried next, DeepSpeed's file still named.",
     files: {

@@ -1,6 +1,9 @@
 /** Offload to the host and to drives. */
+import { DEVICES_PER_MACHINE } from "../../../../core/hardware/devices";
 import { size } from "../../../messages/units";
-import { hit, type Rule, removal, replacement, set } from "../../rule";
+import { sizeIn } from "../../../resolve/model";
+import type { Setting } from "../../../settings";
+import { type Facts, hit, type Rule, removal, replacement, set } from "../../rule";
 
 export const DEEPSPEED_OFFLOAD_RULES: readonly Rule[] = [
   {
@@ -161,8 +164,8 @@ export const DEEPSPEED_OFFLOAD_RULES: readonly Rule[] = [
     title: "Offload needs host memory",
     why: "Offloaded states live in the RAM of the machine, page-locked by default: for Adam about 16 to 18 bytes per parameter over all ranks of a node.",
     mend: "Check the RAM of each node, and the `memlock` limit or the container's shared memory.",
-    en: "Offload keeps {bytes} in the host memory of this rank{pinned}.",
-    zh: "卸载会在该 rank 的主机内存中占用 {bytes}{pinned}。",
+    en: "Offload keeps {bytes} in the memory of a machine, {ranks} ranks together{pinned}.",
+    zh: "卸载会在一台机器的内存中占用 {bytes}（{ranks} 个 rank 合计）{pinned}。",
     example: {
       train: "deepspeed: ds.json\nbf16: true",
       deepspeed:
@@ -170,15 +173,54 @@ export const DEEPSPEED_OFFLOAD_RULES: readonly Rule[] = [
       pins: "sequence_length: 128\ndevice: { name: 24GB, count: 2 }",
     },
     check: (facts) => {
-      const at = facts.deepspeed("offload_optimizer") ?? facts.deepspeed("offload_param");
-      const on = at?.value === "cpu" || at?.value === "nvme";
-      const kept = (facts.estimate?.host.pinnedBytes ?? 0) + (facts.estimate?.host.pageableBytes ?? 0);
-      // Master, gradient and two Adam moments in float32, and a 16-bit gradient buffer: 18 bytes over the ranks.
-      const bytes =
-        kept > 0 ? kept : (18 * (facts.estimate?.trainableParameters ?? 0)) / (facts.run?.parallel.worldSize ?? 1);
-      return hit(at, on && bytes > 0, {
-        args: { bytes: size(bytes), pinned: (facts.estimate?.host.pinnedBytes ?? 0) > 0 ? " (page-locked)" : "" },
+      const at = offloaded(facts);
+      const { bytes, ranks } = keptOnMachine(facts);
+      return hit(at, at !== undefined && bytes > 0, {
+        args: {
+          bytes: size(bytes),
+          ranks,
+          pinned: (facts.estimate?.host.pinnedBytes ?? 0) > 0 ? " (page-locked)" : "",
+        },
+      });
+    },
+  },
+  {
+    code: "ds-host-memory-full",
+    severity: "error",
+    title: "Offload needs more memory than a machine has",
+    why: "All ranks of a machine keep what they offload in the same RAM, page-locked by default, which cannot be swapped out: the processes are killed, or allocation fails, before the first step.",
+    mend: "Spread the run over more machines, offload parameters or the optimizer only, or correct `host_memory`.",
+    en: "Offload needs {bytes} on a machine with {ram}: {ranks} ranks do not fit.",
+    zh: "卸载在一台机器上需要 {bytes}，而该机器只有 {ram}：{ranks} 个 rank 放不下。",
+    example: {
+      train: "deepspeed: ds.json\nbf16: true",
+      deepspeed:
+        '{"bf16": {"enabled": "auto"}, "zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu"}}}',
+      pins: "sequence_length: 128\nhost_memory: 4GiB\ndevice: { name: 24GB, count: 2 }",
+    },
+    check: (facts) => {
+      const at = offloaded(facts);
+      const { bytes, ranks } = keptOnMachine(facts);
+      const ram = sizeIn(facts.settings.string("host_memory"));
+      return hit(at, at !== undefined && ram > 0 && bytes > ram, {
+        args: { bytes: size(bytes), ram: size(ram), ranks },
       });
     },
   },
 ];
+
+/** What sends states or parameters to the host. */
+function offloaded(facts: Facts): Setting | undefined {
+  return [facts.deepspeed("offload_optimizer"), facts.deepspeed("offload_param")].find(
+    (at) => at?.value === "cpu" || at?.value === "nvme",
+  );
+}
+
+/** Bytes that all ranks of one machine keep in its memory. */
+function keptOnMachine({ estimate, run }: Facts): { readonly bytes: number; readonly ranks: number } {
+  const world = run?.parallel.worldSize ?? 1;
+  const ranks = Math.min(world, DEVICES_PER_MACHINE);
+  const kept = (estimate?.host.pinnedBytes ?? 0) + (estimate?.host.pageableBytes ?? 0);
+  // Master, gradient and two Adam moments in float32, and a 16-bit gradient buffer: 18 bytes over the ranks.
+  return { bytes: ranks * (kept > 0 ? kept : (18 * (estimate?.trainableParameters ?? 0)) / world), ranks };
+}
