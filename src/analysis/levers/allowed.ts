@@ -7,9 +7,9 @@ import type { Lever, LeverId, SearchOptions } from "../../core/advise/types";
 import { filledShare } from "../../core/allocator/lengths";
 import { DEVICES_PER_MACHINE, deviceOf } from "../../core/hardware/devices";
 import type { TrainingRun } from "../../core/training/run";
+import { sizeIn } from "../../terms/sizes";
 import { frameworkOf } from "../frameworks";
 import type { Resolution } from "../resolve";
-import { sizeIn } from "../resolve/model";
 import type { RunAnalysis } from "../run-analysis";
 import { editsFor } from "./edits";
 

@@ -4,6 +4,7 @@ import { deviceSpec, findDevice } from "../../core/hardware/devices";
 import type { Part } from "../../core/training/parts";
 import { type DeviceSpec, type ModelConfig, TASKS, type Task, type TrainingRun } from "../../core/training/run";
 import type { SettingName } from "../../terms/settings";
+import { sizeIn } from "../../terms/sizes";
 import { say } from "../../words/message";
 import { keyFor } from "../defaults";
 import { familyOf } from "../families";
@@ -252,15 +253,6 @@ function measuredOn(c: ResolveContext, name: string): Pick<DeviceSpec, "measured
       ...(together == null ? {} : { together: together.bytes }),
     },
   };
-}
-
-/** Bytes of a size such as `1.5GiB` or `800 MB`; a bare number counts GiB. 0 for what is none. */
-export function sizeIn(text: string | undefined): number {
-  const found = /^(\d+(?:\.\d+)?)\s{0,9}([gm])?(i)?b?$/i.exec((text ?? "").trim());
-  if (found === null) return 0;
-  const [, number, unit, binary] = found;
-  const power = unit?.toLowerCase() === "m" ? 2 : 3;
-  return Math.round(Number(number) * (unit !== undefined && binary === undefined ? 1000 : 1024) ** power);
 }
 
 /** Sizes of a mesh of ranks, whose product is every rank (accelerate/parallelism_config.py, `total_size`). */

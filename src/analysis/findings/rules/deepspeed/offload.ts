@@ -1,7 +1,7 @@
 /** Offload to the host and to drives. */
 import { DEVICES_PER_MACHINE } from "../../../../core/hardware/devices";
+import { sizeIn } from "../../../../terms/sizes";
 import { size } from "../../../messages/units";
-import { sizeIn } from "../../../resolve/model";
 import type { Setting } from "../../../settings";
 import { type Facts, hit, type Rule, removal, replacement, set } from "../../rule";
 
