@@ -13,6 +13,7 @@ const site = join(root, "dist", "site");
 
 /** Pages of the bar at the side, in the order of reading. */
 const MENU = [
+  ["first-minute.md", "The first minute"],
   ["editor.md", "In the editor"],
   ["panel.md", "The panel"],
   ["cli.md", "Command line"],

@@ -222,7 +222,8 @@ class AnalysedDocument implements DocumentAnalysis {
   async edited(runId: string, edits: readonly ReportEdit[]): Promise<ReportRun | null> {
     const analysis = this.analyses[this.runs.findIndex((run) => run.id === runId)];
     const again = await analysis?.reread(edits);
-    return again === undefined ? null : reportOf(again, again.base);
+    // What is read again for plans is followed for its peak alone; a person wants to see what takes it.
+    return again === undefined ? null : reportOf(again, again.vary({}));
   }
 
   explain(runId: string, failure: Failure): Explanation | null {

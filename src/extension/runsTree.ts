@@ -83,7 +83,8 @@ class RunsTree implements vscode.TreeDataProvider<Entry> {
     item.description = statement.short === "" ? statement.verdict : `${statement.short} · ${statement.verdict}`;
     item.tooltip = said;
     item.iconPath = ICONS[run.verdict];
-    item.accessibilityInformation = { label: `${labelOf(uri)}: ${said}` };
+    // What is heard begins with what is seen, so that it can be called by voice.
+    item.accessibilityInformation = { label: `${labelOf(uri)} ${item.description}, ${statement.detail}` };
     item.command = { command: "vscode.open", title: labelOf(uri), arguments: [uri] };
     item.contextValue = "run";
     return item;

@@ -133,6 +133,7 @@ describe("places", () => {
     const edits = [{ uri: at, range, newText: "1" }];
     const { run } = await client.rpc.sendRequest<WhatIfResult>(METHODS.edited, { ...params, edits });
     assert.ok((run?.perDevice?.usedPeakBytes ?? 0) < (here?.usedPeakBytes ?? 0));
+    assert.ok((run?.perDevice?.components ?? []).length > 3, "what takes the memory is said, too");
     assert.deepEqual(await client.rpc.sendRequest(METHODS.summary, { uri: uri("zero/ds_zero3.json") }), { runs: [] });
   });
 

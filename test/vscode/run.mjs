@@ -12,7 +12,7 @@ import { stageExtension } from "../../scripts/packaged.mjs";
 import { root, run } from "../../scripts/process.mjs";
 import { bundleHostSuite, hostResults } from "./lib/host.mjs";
 import { install, unsupported } from "./lib/install.mjs";
-import { startServer, temporaryCopy, windowUrl } from "./lib/server.mjs";
+import { startServer, temporaryCopy, temporaryFolder, windowUrl } from "./lib/server.mjs";
 import { finish, record, skip } from "./lib/tally.mjs";
 import { fakeTools } from "./lib/tools.mjs";
 import { asWebExtension } from "./lib/web.mjs";
@@ -29,6 +29,8 @@ const THEMES = {
 };
 /** More pixels, for the pictures of the README. */
 const README_VIEW = { width: 1200, height: 760, scale: 1.5 };
+/** Few enough that four of them stand in a page. */
+const FIRST_VIEW = { width: 1000, height: 560 };
 /** How long the whole host suite may take, milliseconds. */
 const HOST_PATIENCE = 240_000;
 
@@ -45,7 +47,8 @@ async function inWindow(browser, server, label, tests, options = {}) {
   const { Workbench } = await import("./lib/workbench.mjs");
   const pictures = options.pictures ?? join(artifacts, label);
   mkdirSync(pictures, { recursive: true });
-  const folder = temporaryCopy(join(root, "samples"));
+  const folder = options.files === undefined ? temporaryCopy(join(root, "samples")) : temporaryFolder(options.files);
+  options.prepareFolder?.(folder);
   const url = windowUrl(server, {
     folder,
     extension: options.installed || options.web ? undefined : extension,
@@ -60,7 +63,8 @@ async function inWindow(browser, server, label, tests, options = {}) {
         () => null,
         (reason) => reason.stack ?? String(reason),
       );
-      if (error !== null) await workbench.screenshot(join(artifacts, `${label}-failed.png`));
+      // A window that hangs gives no picture; what failed is said all the same.
+      if (error !== null) await workbench.screenshot(join(artifacts, `${label}-failed.png`)).catch(() => {});
       record(`${label}: ${test.name}`, error, (performance.now() - started) / 1000);
       if (error !== null) break;
     }
@@ -102,15 +106,33 @@ async function hostSuite(browser) {
   }
 }
 
-/** The VSIX, built and installed into a server of its own. */
-async function installed(browser) {
-  if (!INSTALLED.some((test) => `installed: ${test.name}`.includes(only))) return;
+/** The VSIX, built and installed into a server of its own; the first minute of who has just installed it. */
+async function installed(browser, tests) {
+  if (![...tests].some((test) => `installed: ${test.name}`.includes(only))) return;
   const vsix = join(artifacts, "vram-lens.vsix");
   const packaged = await run(process.execPath, [join("scripts", "package.mjs"), "--no-build", "--out", vsix], {
     quiet: true,
   });
   if (packaged.status !== 0) return record("installed: the package builds", packaged.output, packaged.seconds);
-  await withServer({ vsix }, (server) => inWindow(browser, server, "installed", INSTALLED, { installed: true }));
+  await withServer({ vsix }, async (server) => {
+    await inWindow(
+      browser,
+      server,
+      "installed",
+      tests.filter((test) => INSTALLED.includes(test)),
+      { installed: true },
+    );
+    await inWindow(
+      browser,
+      server,
+      "installed",
+      tests.filter((test) => FIRST_MINUTE.includes(test)),
+      {
+        ...{ installed: true, files: CONFIG, view: FIRST_VIEW },
+        ...(images === undefined ? {} : { pictures: join(root, images, "first-minute") }),
+      },
+    );
+  });
 }
 
 /** A server with one setting more, for one group of windows. */
@@ -133,6 +155,9 @@ await install();
 const { GALLERY, INSTALLED, JOURNEY, RESTRICTED, WEB } = await import("./page.mjs");
 const { CHINESE, PANEL } = await import("./panel.mjs");
 const { STATES } = await import("./states.mjs");
+const { committed, PLACES } = await import("./places.mjs");
+const { KEYS } = await import("./keys.mjs");
+const { CONFIG, FIRST_MINUTE } = await import("./minute.mjs");
 const { launch } = await import("./lib/browser.mjs");
 const extension = stageExtension();
 const browser = await launch();
@@ -141,6 +166,7 @@ try {
     for (const label of ["dark", "light"]) {
       await inTheme(browser, label, GALLERY, { pictures: join(root, images, label), view: README_VIEW });
     }
+    await installed(browser, FIRST_MINUTE);
   } else {
     if (only === "" || only.startsWith("host")) await hostSuite(browser);
     await inTheme(browser, "dark", JOURNEY);
@@ -151,10 +177,14 @@ try {
     const env = { PATH: `${tools}${delimiter}${process.env.PATH}` };
     await withServer({ env }, (server) => inWindow(browser, server, "panel", [...STATES, ...PANEL], { tools }));
     rmSync(tools, { recursive: true, force: true });
+    await withServer({}, (server) => inWindow(browser, server, "keys", KEYS));
+    await withServer({ settings: { "git.enabled": true, "git.openRepositoryInParentFolders": "never" } }, (server) =>
+      inWindow(browser, server, "places", PLACES, { prepareFolder: committed }),
+    );
     await withServer({ language: "zh-cn" }, (server) => inWindow(browser, server, "chinese", CHINESE));
     await withServer({ restricted: true }, (server) => inWindow(browser, server, "restricted", RESTRICTED));
     await withServer({}, (server) => inWindow(browser, server, "web", WEB, { web: true }));
-    await installed(browser);
+    await installed(browser, [...INSTALLED, ...FIRST_MINUTE]);
   }
 } finally {
   await browser.close();

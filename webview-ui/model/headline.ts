@@ -41,7 +41,9 @@ export function headlineOf(run: ReportRun, t: Translate): Headline {
     };
   }
   const { verdict, detail, room } = run.statement;
-  return { tone, verdict, detail: deviceLabel(run) === null ? detail : t("detail.room", { detail, room }) };
+  const said = deviceLabel(run) === null ? detail : t("detail.room", { detail, room });
+  // A figure and its unit stay in one line.
+  return { tone, verdict, detail: said.replaceAll(" GiB", "\u00a0GiB") };
 }
 
 function setting(run: ReportRun, name: string): string | null {

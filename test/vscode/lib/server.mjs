@@ -42,6 +42,14 @@ export function temporaryCopy(folder) {
   return copy;
 }
 
+/** A folder of its own with these files, by name. */
+export function temporaryFolder(files) {
+  const folder = join(mkdtempSync(join(tmpdir(), "vram-lens-")), "my-run");
+  mkdirSync(folder);
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  return folder;
+}
+
 /** A language pack that translates nothing of the editor itself: its windows have the language, its own words stay English. */
 function writeLanguagePack(data, language) {
   const vscode = join(data, "language-pack.json");

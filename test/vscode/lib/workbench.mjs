@@ -1,7 +1,7 @@
 /** What a person does in a VS Code window: open, point, press, read. */
 
 /** How long anything in the editor may take before it counts as missing, milliseconds. */
-const PATIENCE = 30_000;
+const PATIENCE = 40_000;
 
 const QUICK_INPUT = ".quick-input-widget input[type=text]";
 
