@@ -1,9 +1,8 @@
-/** Places beside the config's own editor: runs side by side, the tree, a notebook, what ran out of memory, a recording. */
+/** Places beside the config's own editor: runs side by side, the tree, a notebook, what ran out of memory. */
 import { strict as assert } from "node:assert";
 import { execFileSync } from "node:child_process";
-import { cpSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { root } from "../../scripts/process.mjs";
 import { accessibilityProblems } from "./lib/axe.mjs";
 import { eventually } from "./lib/workbench.mjs";
 
@@ -149,7 +148,7 @@ export const PLACES = [
       await workbench.command("VRAM Lens: Open Panel");
       const panel = await workbench.webview("h1.verdict");
       await panel.getByText("sft.ipynb").first().waitFor();
-      await eventually("the notebook's verdict", async () => /\d+\.\d GiB/.test(await heading(panel)));
+      await eventually("the notebook's verdict", async () => /\d+\.\d\sGiB/.test(await heading(panel)));
       await panel.getByText("8 × 1,024 tokens").first().waitFor();
       assert.deepEqual(await accessibilityProblems(panel), []);
       await workbench.screenshot(join(pictures, "notebook.png"));
@@ -159,27 +158,15 @@ export const PLACES = [
     name: "what ran out of memory is explained on a page without accessibility problems",
     run: async (workbench, pictures, { folder }) => {
       writeFileSync(join(folder, "train.log"), FAILURE);
-      await toEditor(workbench);
+      await workbench.command("View: Close All Editors");
       await workbench.openFile(FILE);
       await workbench.quick("Control+p", "train.log");
       await eventually("the log", async () => /OutOfMemoryError/.test(await workbench.text()));
       await workbench.command("VRAM Lens: Explain Out of Memory");
-      const page = await workbench.webview(".explanation, article, main h2");
+      const page = await workbench.webview("main");
       await eventually("the reason", async () => /3\.9/.test(await page.locator("body").innerText()));
       assert.deepEqual(await accessibilityProblems(page), []);
       await workbench.screenshot(join(pictures, "out-of-memory.png"));
-    },
-  },
-  {
-    name: "a recording has a page without accessibility problems",
-    run: async (workbench, pictures, { folder }) => {
-      cpSync(join(root, "test", "evidence", "snapshot", "step.pickle"), join(folder, "step.pickle"));
-      await workbench.command("View: Close All Editors");
-      await workbench.quick("Control+p", "step.pickle");
-      const page = await workbench.webview("canvas");
-      await eventually("the largest", async () => /GiB|MiB/.test(await page.locator("body").innerText()));
-      assert.deepEqual(await accessibilityProblems(page), []);
-      await workbench.screenshot(join(pictures, "recording.png"));
     },
   },
 ];
