@@ -176,6 +176,7 @@ export const SETTINGS = {
   adapter_block_size: { type: "integer" },
   adapter_decompose_both: { type: "boolean" },
   adapter_decompose_factor: { type: "integer" },
+  adapter_dtype: { type: "string" },
   adapter_encoder_hidden_size: { type: "integer" },
   adapter_exclude_modules: { type: "any" },
   adapter_feedforward_modules: { type: "any" },

@@ -271,7 +271,7 @@ function adapterFrom(
     useRslora: c.settings.boolean("use_rslora") ?? false,
     autocastAdapterDtype: c.settings.boolean("autocast_adapter_dtype") ?? !takesBaseDtype(c.libraries),
     // TRL casts what it trains beside weights of bitsandbytes to bfloat16 (trl/trainer/sft_trainer.py and its siblings).
-    ...(castsAdapters(c, quantization) ? { castTo: "bfloat16" as const } : {}),
+    ...(castsAdapters(c, quantization) ? { castTo: "bfloat16" as const } : castByScript(c)),
     ...furtherFields(c, type, config),
     ...(initialization === undefined ? {} : { initialization }),
   };
@@ -309,6 +309,12 @@ function modulesOf(c: ResolveContext, name: SettingName): readonly string[] | st
   const value = c.settings.find(name)?.value;
   if (Array.isArray(value)) return value.map(String);
   return typeof value === "string" ? value : undefined;
+}
+
+/** What a script casts the adapter's weights to (`p.data = p.data.to(…)`). */
+function castByScript(c: ResolveContext): Pick<AdapterSpec, "castTo"> {
+  const dtype = DTYPES[c.settings.string("adapter_dtype") ?? ""];
+  return dtype === undefined ? {} : { castTo: dtype };
 }
 
 /** Ranks by pattern, from JSON texts; undefined: none is stated. */

@@ -14,7 +14,7 @@ import { builtModel } from "./built";
 import { at, keyword } from "./called";
 import { constructed } from "./construct";
 import { exampleSettings } from "./examples";
-import { freezingOf } from "./freezing";
+import { adapterCast, freezingOf } from "./freezing";
 import { pythonKeys, scriptKeys } from "./keys";
 import { loadedClass } from "./loads";
 import { backwardCall, LOADER, plainLoop, trainingLoader } from "./loop";
@@ -85,6 +85,7 @@ function derive(
       ...embedding(python),
       ...adapterDefaults(python, settings),
       ...rankPattern(view),
+      ...adapterCast(python),
       ...adapterCondition(python),
       ...unstated(pictureSide(python), settings),
     );
