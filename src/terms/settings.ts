@@ -340,6 +340,7 @@ export const SETTINGS = {
   /** GPUs that the scheduler's lines grant the job. */
   granted_devices: { type: "integer" },
   parallelism_config: { type: "map" },
+  pipeline_micro_batch: { type: "integer" },
   pipeline_schedule: { type: "string" },
   pipeline_parallel: { type: "integer", reported: 21 },
   sequence_parallel: { type: "integer" },

@@ -98,6 +98,15 @@ describe("model parallelism", () => {
     near(evaluated(split) - bytes(split, "communication"), evaluated(half));
   });
 
+  it("a pipeline cuts what it is given into micro-batches of its own", () => {
+    const stages = { worldSize: 2, pipelineParallel: 2, pipelineSchedule: "1f1b" } as const;
+    const cut = of(
+      spread({ ...stages, pipelineMicroBatch: 1 }, { ...base, microBatchSize: 4, gradientAccumulationSteps: 1 }),
+    );
+    const given = of(spread(stages, { ...base, microBatchSize: 1, gradientAccumulationSteps: 4 }));
+    assert.equal(cut.allocatedPeakBytes, given.allocatedPeakBytes);
+  });
+
   it("a pipeline's first stage keeps the activations of the micro-batches that wait", () => {
     const stages = (steps: number) =>
       of(spread({ worldSize: 4, pipelineParallel: 4 }, { ...base, gradientAccumulationSteps: steps }));

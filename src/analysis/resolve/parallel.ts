@@ -88,10 +88,14 @@ function contextRotationOf({ settings, framework }: ResolveContext): Pick<Parall
 const SCHEDULES: Readonly<Record<string, ParallelSpec["pipelineSchedule"]>> = table({ "1f1b": "1f1b", gpipe: "gpipe" });
 
 /** torch's schedule where its name is known to be followed; of others the band speaks. */
-function pipelineScheduleOf(c: ResolveContext): Pick<ParallelSpec, "pipelineSchedule"> {
+function pipelineScheduleOf(c: ResolveContext): Pick<ParallelSpec, "pipelineSchedule" | "pipelineMicroBatch"> {
   const name = c.settings.string("pipeline_schedule") ?? c.formatDefault("pipeline_schedule");
   const known = SCHEDULES[String(name ?? "").toLowerCase()];
-  return known === undefined ? {} : { pipelineSchedule: known };
+  const samples = Number(c.settings.number("pipeline_micro_batch") ?? c.formatDefault("pipeline_micro_batch") ?? 0);
+  return {
+    ...(known === undefined ? {} : { pipelineSchedule: known }),
+    ...(samples >= 1 ? { pipelineMicroBatch: Math.floor(samples) } : {}),
+  };
 }
 
 /** Megatron's and nanotron's optimizers; without half precision they step on the parameters themselves. */

@@ -91,9 +91,16 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
     default: "1F1B",
     aliases: ["experimental.pipeline_parallel_schedule"],
   }),
-  memory("parallelism.pipeline_parallel_microbatch_size", null, "integer", "pipeline_parallel_microbatch_size", {
-    min: 1,
-  }),
+  memory(
+    "parallelism.pipeline_parallel_microbatch_size",
+    "pipeline_micro_batch",
+    "integer",
+    "pipeline_parallel_microbatch_size",
+    {
+      default: 1,
+      min: 1,
+    },
+  ),
   memory("activation_checkpoint.mode", "gradient_checkpointing", "string", "mode", {
     default: "selective",
     means: MODES,

@@ -48,13 +48,25 @@ function waitingOn({ gradientAccumulationSteps: all, parallel }: TrainingRun, ah
   return { first: inFlight - 1, later: all > inFlight ? inFlight - 1 : Math.max(0, inFlight - 2) };
 }
 
+/** The run with micro-batches as the pipeline cuts them (`Schedule.step`: `n_microbatches` pieces of the local batch). */
+function inMicroBatches(run: TrainingRun): TrainingRun {
+  const size = Math.min(run.microBatchSize, run.parallel.pipelineMicroBatch ?? run.microBatchSize);
+  const pieces = Math.ceil(run.microBatchSize / size);
+  return {
+    ...run,
+    microBatchSize: size,
+    gradientAccumulationSteps: run.gradientAccumulationSteps * pieces,
+  };
+}
+
 /**
  * Both ends and the first stage between them, where more micro-batches wait than in those behind it; the run itself without a
  * pipeline.
  */
-export function stagesOf(run: TrainingRun, family: FamilyGraphs, layers: number): readonly Stage[] {
-  const { pipelineParallel: count, oneAtATime } = run.parallel;
-  if (count <= 1) return [{ role: "any", run, waiting: NONE }];
+export function stagesOf(whole: TrainingRun, family: FamilyGraphs, layers: number): readonly Stage[] {
+  const { pipelineParallel: count, oneAtATime } = whole.parallel;
+  if (count <= 1) return [{ role: "any", run: whole, waiting: NONE }];
+  const run = inMicroBatches(whole);
   const states = chooseStrategy({ ...run, parallel: { ...run.parallel, pipelineParallel: 1 } }).parameterDtype;
   const roles: readonly (readonly [Role, number])[] = [
     ["first", 0],

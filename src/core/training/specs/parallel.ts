@@ -109,6 +109,8 @@ export interface ParallelSpec {
   readonly pipelineParallel: number;
   /** torch's own schedule runs the stages; absent: other code, one forward, one backward. */
   readonly pipelineSchedule?: "1f1b" | "gpipe";
+  /** Samples of a pipeline's micro-batch, where it cuts what it is given; absent: all of it. */
+  readonly pipelineMicroBatch?: number;
   readonly contextParallel: number;
   /** How torch's own attention hands keys and values around between them; absent: other code splits sequences. */
   readonly contextRotation?: Ring["rotation"];
