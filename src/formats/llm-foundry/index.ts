@@ -87,6 +87,10 @@ export const llmFoundry = schemaFormat({
     const shape = settings.find((setting) => setting.name === "model_class" && setting.value === "mpt_causal_lm");
     if (shape !== undefined && !settings.some((setting) => setting.name === "model"))
       result.push(derived(shape, "model_type", "mpt"));
+    // Composer names a micro-batch's outputs until the next one's are there, in their own dtype (composer/trainer/trainer.py, _train_microbatch).
+    const batch = global ?? micro;
+    if (batch !== undefined)
+      result.push(derived(batch, "loop_holds", "outputs"), derived(batch, "loop_keeps_dtype", true));
     const packed = settings.findLast((setting) => setting.name === "packing");
     if (packed !== undefined && packed.value !== false && packed.value !== null)
       result.push(derived(packed, "packing", true));
