@@ -3,6 +3,7 @@
  * Every result is plain data in editor terms (URIs, zero-based ranges, Markdown); nothing here knows LSP.
  */
 
+import type { Parting, Stream } from "../core/matching/parting";
 import type {
   Range,
   Report,
@@ -132,6 +133,8 @@ export interface DocumentAnalysis {
   compare?(runId: string): readonly ReportCompared[] | null;
   /** What happened where memory ran out, matched with a run; null when the run is gone. */
   explain?(runId: string, failure: Failure): Explanation | null;
+  /** Where the run's events part from those of its own code; null where they do not, or the run has none. */
+  parting?(runId: string, measured: Stream): Parting | null;
   /** The peak over micro-batch and length; null where the run has no length, is gone, or nothing is known of it. */
   sweep?(runId: string): ReportSweep | null;
   /** The run as its files would say it with some edits: of a plan, or of another version of a file. */

@@ -2,6 +2,7 @@
 import { generationTime } from "../core/cost/generation-time";
 import { stepTime } from "../core/cost/step-time";
 import { deviceOf } from "../core/hardware/devices";
+import { type Parting, partingOf, type Stream, streamOf } from "../core/matching/parting";
 import { poolGrowth } from "../core/padded";
 import type {
   Range,
@@ -19,6 +20,7 @@ import { complaintText, requestComplaint, unusedComplaint } from "./asked";
 import { completionsAt } from "./complete/complete";
 import { besideOf } from "./explain/beside";
 import { type Explanation, explain } from "./explain/explain";
+import { simulationOf } from "./explain/simulation";
 import { documentProblems } from "./findings/collect";
 import { toFindings } from "./findings/place";
 import { Facts } from "./findings/rule";
@@ -232,6 +234,12 @@ class AnalysedDocument implements DocumentAnalysis {
     if (analysis === undefined || report === undefined) return null;
     analysis.begin();
     return explain(failure, analysis.locale, besideOf(failure, analysis, report));
+  }
+
+  parting(runId: string, measured: Stream): Parting | null {
+    const analysis = this.analyses[this.runs.findIndex((run) => run.id === runId)];
+    const simulation = analysis === undefined ? undefined : simulationOf(analysis);
+    return simulation === undefined ? null : partingOf(measured, streamOf(simulation.ledger));
   }
 
   whatIfEdits(runId: string, set: Readonly<Record<string, string>>): ReturnType<DocumentAnalysis["whatIfEdits"]> {

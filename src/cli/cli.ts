@@ -15,7 +15,7 @@ import { languageOf } from "./evidence/language";
 import { receiptsCommand } from "./evidence/receipts";
 import { snapshotCommand } from "./evidence/snapshot";
 import { exitStatus } from "./exit";
-import { estimator, pythonCommand } from "./python/command";
+import { besideScripts, pythonCommand } from "./python/command";
 import { pythonRequest } from "./python/request";
 import { toSarif } from "./sarif";
 import { checkText, planText, type TextContext } from "./text";
@@ -41,6 +41,8 @@ export interface Parts {
   readonly createAnalyzer: CreateAnalyzer;
   readonly devices: readonly ListedDevice[];
   readonly readModels: (runtime: Runtime) => Promise<readonly ListedModel[]>;
+  /** Configs of published models by every spelling of their names. */
+  readonly readConfigs: (runtime: Runtime) => Promise<Readonly<Record<string, unknown>>>;
 }
 
 /** JSON for a program to read: one line, as it may be large. */
@@ -122,7 +124,7 @@ export async function main(argv: readonly string[], io: Io, parts: Parts): Promi
   if (own !== undefined) {
     const { packageDirectory, env } = io;
     const runtime = createNodeRuntime({ workspaceFolders: [io.cwd], packageDirectory, env });
-    return pythonCommand(own, io, estimator(parts, runtime, own.device));
+    return pythonCommand(own, io, besideScripts(parts, runtime, own.device));
   }
   const parsed = parseArguments(argv);
   switch (parsed.kind) {

@@ -18,6 +18,10 @@ const parts: Parts = {
       return [{ name, family: typeof family === "string" ? family : "", parameters: entry.parameters }];
     });
   },
+  readConfigs: async (runtime) => {
+    const { spellings } = await readCatalogue(runtime);
+    return Object.fromEntries([...spellings].map(([name, { config }]) => [name, config]));
+  },
 };
 
 /** Colours on a terminal, unless NO_COLOR (no-color.org) says otherwise; FORCE_COLOR wins over both. */

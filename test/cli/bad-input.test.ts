@@ -131,7 +131,7 @@ describe("bad input", () => {
         },
         stderr: () => assert.fail("nothing goes to the error output"),
       };
-      const parts = { createAnalyzer, devices: [], readModels: async () => [] };
+      const parts = { createAnalyzer, devices: [], readModels: async () => [], readConfigs: async () => ({}) };
       const status = await main(["check", "--format", "json", bad.file], io, parts);
       const report = reportSchema.parse(JSON.parse(out));
       assert.equal(status, bad.status);
@@ -166,7 +166,7 @@ describe("a folder with a file that does not parse", () => {
         err += text;
       },
     };
-    const parts = { createAnalyzer, devices: [], readModels: async () => [] };
+    const parts = { createAnalyzer, devices: [], readModels: async () => [], readConfigs: async () => ({}) };
     return { status: await main(["check", ".", ...argv], io, parts), out, err };
   }
 

@@ -159,6 +159,7 @@ export async function cli(
     createAnalyzer: () => analyzer,
     devices: [{ name: "NVIDIA GeForce RTX 4090", aliases: ["RTX 4090"], group: "consumer", memoryBytes: 24 * GIB }],
     readModels: async () => [{ name: "gpt2", family: "gpt2", parameters: 124439808 }],
+    readConfigs: async () => ({}),
   };
   let out = "";
   let err = "";

@@ -75,9 +75,18 @@ describe("command line: a person's own Python", () => {
   it("says where estimate and PyTorch part", () => {
     const read = readEvents(events());
     assert.ok(read);
-    const text = comparison("train.py", read, fakeRun("file:///train.py"));
+    const text = comparison("train.py", read, fakeRun("file:///train.py"), {
+      kind: "made",
+      measured: { bytes: 20 * MIB, phase: "forward", operator: "gelu", scope: "blocks.0.mlp", place: "model.py:7" },
+      estimated: null,
+      bytes: 20 * MIB,
+    });
     assert.match(text, /allocated {2}0\.029 GiB in forward, blocks\.0\.mlp, model\.py:7; estimate 40\.000 GiB/);
     assert.match(text, /0\.020 GiB {2}blocks\.0\.mlp {2}model\.py:7/);
-    assert.match(comparison("train.py", read, undefined), /no estimate/);
+    assert.match(
+      text,
+      /part in forward:\n {4}PyTorch {3}0\.020 GiB {2}gelu {2}blocks\.0\.mlp {2}model\.py:7\n {4}the estimate has no/,
+    );
+    assert.match(comparison("train.py", read, undefined, null), /no estimate/);
   });
 });

@@ -26,7 +26,7 @@ async function run(cwd: string, argv: readonly string[]): Promise<{ readonly sta
       out += text;
     },
   };
-  const status = await main(argv, io, { createAnalyzer, devices: [], readModels: async () => [] });
+  const status = await main(argv, io, { createAnalyzer, devices: [], readModels: async () => [], readConfigs: async () => ({}) });
   return { status, out };
 }
 

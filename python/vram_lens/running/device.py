@@ -184,6 +184,9 @@ def install(total, ledger):
             setattr(fake_tensor, name, lambda *a, **k: None)
     if hasattr(FakeTensorMode, "avoid_device_init"):
         FakeTensorMode.avoid_device_init = property(lambda self: True)
+    # `torch.tensor(…, device="cuda")` makes its tensor on the host and moves it where it is seen (torch/csrc/utils/tensor_new.cpp)
+    if hasattr(torch._C, "_set_only_lift_cpu_tensors"):
+        torch._C._set_only_lift_cpu_tensors(True)
     torch.cuda.amp.common.amp_definitely_not_available = lambda: False
     import torch.amp.autocast_mode as autocast
 

@@ -7,6 +7,8 @@ import sys
 
 import torch
 
+from . import absent, rows
+
 NAMES = ("transformers", "trl", "peft", "accelerate", "deepspeed", "lightning", "pytorch-lightning", "bitsandbytes", "datasets")
 
 
@@ -18,11 +20,18 @@ def versions():
     return found
 
 
-def install(where):
-    """Patches what is imported later, as it is imported; gives the set that notes are added to."""
-    notes = set()
-    sys.meta_path.insert(0, _After({"transformers": lambda m: _transformers(m, notes), "datasets": lambda m: _datasets(m, notes)}))
-    return notes
+def install(asked, source):
+    """Patches what is imported later, as it is imported; gives the set that notes are added to.
+
+    `asked`: `catalogue`, `rows` and `words` of the command; `source`: the script's text, whose columns stand-in rows have.
+    """
+    catalogue = absent.Catalogue(asked.catalogue)
+    todo = {
+        "transformers": lambda m: _transformers(m, catalogue),
+        "datasets": lambda m: _datasets(m, asked, source, catalogue.notes),
+    }
+    sys.meta_path.insert(0, _After(todo))
+    return catalogue.notes
 
 
 class _After:
@@ -42,14 +51,17 @@ class _After:
 
         def exec_module(module):
             run(module)
-            then(module)
+            then(sys.modules[name])  # a package may put another in its place (transformers' _LazyModule)
 
         spec.loader.exec_module = exec_module
         return spec
 
 
-def _transformers(transformers, notes):
+def _transformers(transformers, catalogue):
     from ..tracing import of_transformers
+
+    notes = catalogue.notes
+    absent.install(transformers, catalogue)
 
     # the same answers as for a graph: batches without padding, weights without values
     of_transformers.install()
@@ -110,5 +122,6 @@ AUTO = (
 )
 
 
-def _datasets(datasets, notes):
+def _datasets(datasets, asked, source, notes):
     datasets.disable_caching()
+    rows.install(datasets, source, asked.rows, asked.words, notes)

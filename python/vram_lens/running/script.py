@@ -174,9 +174,11 @@ def checked(arguments, speech):
     _patched(where, ledger, arguments.steps)
     from . import libraries
 
-    notes = libraries.install(where)
+    with open(path, "rb") as file:
+        source = file.read()
+    notes = libraries.install(arguments, source.decode("utf-8", "replace"))
     os.environ.update(
-        WANDB_MODE="disabled", WANDB_DISABLED="true", HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false", CUDA_LAUNCH_BLOCKING="0"
+        WANDB_MODE="disabled", WANDB_DISABLED="true", HF_HUB_OFFLINE="1", HF_DATASETS_OFFLINE="1", TOKENIZERS_PARALLELISM="false", CUDA_LAUNCH_BLOCKING="0"
     )
     sys.argv = [arguments.script, *arguments.arguments]
     sys.path.insert(0, os.path.dirname(path))
@@ -189,8 +191,7 @@ def checked(arguments, speech):
     main.__dict__.update(scope)
     sys.modules["__main__"] = main
     try:
-        with open(path, "rb") as file:
-            code = compile(file.read(), path, "exec")
+        code = compile(source, path, "exec")
         torch.manual_seed(0)
         with ledger:
             exec(code, main.__dict__)

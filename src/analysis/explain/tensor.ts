@@ -3,13 +3,12 @@
 import { segmentBytes } from "../../core/allocator/segment";
 import { type Allocation, allocationsLike, type Wanted } from "../../core/matching/allocations";
 import type { ComponentKind, Phase } from "../../core/report/estimate";
-import { simulateFullest } from "../../core/stages";
-import { standIn } from "../../core/stand-in";
 import type { TrainingRun } from "../../core/training/run";
 import type { Failure } from "../../evidence/log/failures";
 import { exact, type Locale, t } from "../messages";
 import type { RunAnalysis } from "../run-analysis";
 import { shapeOf } from "./shape";
+import { simulationOf } from "./simulation";
 import { wantedOf } from "./wanted";
 
 export interface ExplainedTensor {
@@ -114,15 +113,14 @@ function scaled(
 }
 
 /** The tensor of a failure, where the run beside it has one of the size. */
-export function tensorOf(failure: Failure, { base, inputs, locale }: RunAnalysis, file: string): TensorFound {
+export function tensorOf(failure: Failure, analysis: RunAnalysis, file: string): TensorFound {
+  const { base, locale } = analysis;
   const { run } = base.resolution;
   const wanted = wantedOf(failure);
   const nothing: TensorFound = { tensor: null, missing: [] };
-  if (run === null || inputs.graphs === undefined || base.estimate === undefined || wanted.segment === null)
-    return nothing;
-  const result = simulateFullest(standIn(run, inputs.graphs), inputs.graphs);
-  if (!result.ok) return nothing;
-  const simulated = (asked: Wanted): readonly Allocation[] => allocationsLike(result.simulation, asked);
+  const simulation = run === null || wanted.segment === null ? undefined : simulationOf(analysis);
+  if (run === null || simulation === undefined) return nothing;
+  const simulated = (asked: Wanted): readonly Allocation[] => allocationsLike(simulation, asked);
   const { phases } = wanted;
   const likely = simulated(wanted).filter(({ phase }) => phases === null || phases.includes(phase));
   const [best] = likely;

@@ -1,7 +1,8 @@
 /** The commands that a person's own Python carries out. */
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import type { Block, Parting, Stream } from "../../core/matching/parting";
 import type { ReportRun } from "../../core/report/schema";
 import { uriOf } from "../../host/node";
 import { activePython, type PythonEnd, runPython } from "../../host/python";
@@ -61,15 +62,17 @@ async function run(
 export async function pythonCommand(
   request: PythonRequest,
   io: Io,
-  estimate: (uri: string) => Promise<ReportRun | undefined>,
+  { configs, estimate }: Beside,
 ): Promise<number> {
   if (request.command !== "check")
     return run(request, [...(request.json ? ["--json"] : []), ...request.rest], io, io.stdout);
   const folder = mkdtempSync(join(tmpdir(), "vram-lens-"));
   try {
-    const events = join(folder, "events.json");
+    const [events, catalogue] = [join(folder, "events.json"), join(folder, "catalogue.json")];
+    writeFileSync(catalogue, JSON.stringify(await configs()));
     let said = "";
-    const status = await run(request, ["--json", "--events", events, ...request.rest], io, (text) => {
+    const words = ["--json", "--events", events, "--catalogue", catalogue, ...request.rest];
+    const status = await run(request, words, io, (text) => {
       said = (said + text).slice(-65_536);
     });
     const measured = status === 0 ? eventsOf(events) : undefined;
@@ -79,12 +82,14 @@ export async function pythonCommand(
     }
     const script = request.rest.find((word) => !word.startsWith("-")) ?? "";
     const beside = await estimate(uriOf(resolve(io.cwd, script)));
-    const { allocatedPeakBytes, reservedPeakBytes, phases } = beside?.perDevice ?? {};
+    const { allocatedPeakBytes, reservedPeakBytes, phases } = beside?.run.perDevice ?? {};
     const estimated = allocatedPeakBytes === undefined ? null : { allocatedPeakBytes, reservedPeakBytes, phases };
+    const { stream, ...pytorch } = measured;
+    const parting = beside?.parting(stream) ?? null;
     io.stdout(
       request.json
-        ? `${inJson(JSON.stringify({ pytorch: measured, estimate: estimated }))}\n`
-        : comparison(script, allPrintable(measured), beside),
+        ? `${inJson(JSON.stringify({ pytorch, estimate: estimated, parting }))}\n`
+        : comparison(script, allPrintable(pytorch), beside?.run, allPrintable(parting)),
     );
     return 0;
   } finally {
@@ -123,12 +128,34 @@ function apart(estimated: number | undefined, measured: number): string {
   return `estimate ${gib(estimated)}${percent}`;
 }
 
-/** The names that phases of the estimate have, by those of a script's own run. */
-const PHASES = ["forward", "loss", "backward", "clip", "optimizer"];
 const SHOWN = 6;
 
-/** The comparison for a terminal: both peaks, the first phase where they part, and what is alive at PyTorch's peak. */
-export function comparison(script: string, measured: Measured, run: ReportRun | undefined): string {
+/** What made a block, and where. */
+const made = ({ bytes, operator, scope, place }: Block): string =>
+  [gib(bytes), operator, scope, place].filter(Boolean).join("  ");
+
+/** What parts first, in lines. */
+function parted({ kind, measured, estimated }: Parting): readonly string[] {
+  const { phase } = measured ?? estimated ?? { phase: "" };
+  const what = {
+    before: "they part before the first forward",
+    made: `they part in ${phase}`,
+    kept: `they part in ${phase}: one side lets go of this sooner`,
+  }[kind];
+  const sides = [
+    measured === null ? "PyTorch has no such block" : `PyTorch   ${made(measured)}`,
+    estimated === null ? "the estimate has no such block" : `estimate  ${made(estimated)}`,
+  ];
+  return [`  ${what}:`, ...sides.map((side) => `    ${side}`)];
+}
+
+/** The comparison for a terminal: both peaks, the first event where they part, and what is alive at PyTorch's peak. */
+export function comparison(
+  script: string,
+  measured: Omit<Measured, "stream">,
+  run: ReportRun | undefined,
+  parting: Parting | null,
+): string {
   const { peak, versions } = measured;
   const device = run?.perDevice;
   const where = [peak.phase, peak.module, peak.file === "" ? "" : `${peak.file}:${peak.line}`]
@@ -138,27 +165,41 @@ export function comparison(script: string, measured: Measured, run: ReportRun | 
     `${script}   PyTorch ${versions["torch"] ?? ""} on a device that is not there, ${measured.ended}`,
     `  allocated  ${gib(measured.allocatedPeakBytes)} in ${where}; ${apart(device?.allocatedPeakBytes, measured.allocatedPeakBytes)}`,
     `  reserved   ${gib(measured.reservedPeakBytes)}; ${apart(device?.reservedPeakBytes, measured.reservedPeakBytes)}`,
+    ...(parting === null ? [] : parted(parting)),
+    "  alive at PyTorch's peak:",
   ];
-  const estimated = new Map(device?.phases.map(({ phase, peakBytes }) => [phase as string, peakBytes]));
-  const parted = PHASES.find((phase) => {
-    const [here, there] = [measured.phases[phase], estimated.get(phase)];
-    return here !== undefined && there !== undefined && here !== there;
-  });
-  if (parted !== undefined)
-    lines.push(
-      `  they part in ${parted}: PyTorch ${gib(measured.phases[parted] ?? 0)}, estimate ${gib(estimated.get(parted) ?? 0)}`,
-    );
-  lines.push("  alive at PyTorch's peak:");
   for (const { module, place, bytes } of measured.alive.slice(0, SHOWN))
     lines.push(`    ${gib(bytes)}  ${[module, place].filter(Boolean).join("  ")}`);
   for (const note of measured.notes) lines.push(`  ${note}`);
   return `${lines.join("\n")}\n`;
 }
 
-/** The estimate of the first run of a document, by the parts of the command line. */
-export function estimator(parts: Parts, runtime: Parameters<Parts["createAnalyzer"]>[0], device: string | undefined) {
-  return async (uri: string): Promise<ReportRun | undefined> => {
-    const analysis = await parts.createAnalyzer(runtime).analyse(uri, { device });
-    return analysis.runs[0];
+/** What stands beside a script's own run. */
+export interface Beside {
+  /** Configs of published models by name, for those that are not on this machine. */
+  readonly configs: () => Promise<Readonly<Record<string, unknown>>>;
+  /** The estimate of the script's first run. */
+  readonly estimate: (uri: string) => Promise<Estimated | undefined>;
+}
+
+export interface Estimated {
+  readonly run: ReportRun;
+  /** Where its events part from those of the script. */
+  readonly parting: (measured: Stream) => Parting | null;
+}
+
+/** What this program knows of scripts, by the parts of the command line. */
+export function besideScripts(
+  parts: Parts,
+  runtime: Parameters<Parts["createAnalyzer"]>[0],
+  device: string | undefined,
+): Beside {
+  return {
+    configs: () => parts.readConfigs(runtime),
+    estimate: async (uri) => {
+      const analysis = await parts.createAnalyzer(runtime).analyse(uri, { device });
+      const [run] = analysis.runs;
+      return run && { run, parting: (measured) => analysis.parting?.(run.id, measured) ?? null };
+    },
   };
 }

@@ -1,6 +1,7 @@
 /** The event stream of a script that ran on a device that is not there: read as data, and replayed as the allocator would. */
 import * as z from "zod";
 import { reservedPeak } from "../../core/allocator/replay";
+import type { Block, Stream } from "../../core/matching/parting";
 import { jsonOf } from "../../terms/json";
 
 const place = z.tuple([z.string(), z.string(), z.string(), z.int()]);
@@ -27,6 +28,8 @@ export interface Measured extends Omit<z.infer<typeof file>, "events" | "places"
   readonly reservedPeakBytes: number;
   /** The largest first. */
   readonly alive: readonly Alive[];
+  /** What was allocated and freed, to be compared with an estimate's. */
+  readonly stream: Stream;
 }
 
 /** Phases before the first step; what is not alive after them does not count for the pool. */
@@ -38,17 +41,27 @@ export function readEvents(text: string): Measured | undefined {
   if (!read.success) return undefined;
   const { events, places, schema: _, ...facts } = read.data;
   const bytes: number[] = [];
+  const blocks: Block[] = [];
   const stream = events.map((event) => {
     if (typeof event === "number") return event;
-    bytes[event[0]] = event[1];
-    return event[0];
+    const [id, size, operator, at] = event;
+    bytes[id] = size;
+    blocks[id] = { bytes: size, operator, ...placeOf(places[at]) };
+    return id;
   });
   const first = events.findIndex((event) => typeof event !== "number" && places[event[3]]?.[0] !== LOADING);
   return {
     ...facts,
     reservedPeakBytes: reservedPeak({ events: stream, bytes: Array.from(bytes, (n) => n ?? 0) }, Math.max(0, first)),
     alive: aliveAtPeak(read.data),
+    stream: { blocks, events: stream },
   };
+}
+
+/** Phase, module and line of a place that may not be there. */
+function placeOf(at: z.infer<typeof place> | undefined): Pick<Block, "phase" | "scope" | "place"> {
+  const [phase, scope, path, line] = at ?? ["", "", "", 0];
+  return { phase, scope, place: path === "" ? "" : `${path}:${line}` };
 }
 
 function aliveAtPeak({ events, places, allocatedPeakBytes }: z.infer<typeof file>): readonly Alive[] {
@@ -69,8 +82,8 @@ function aliveAtPeak({ events, places, allocatedPeakBytes }: z.infer<typeof file
   for (const [size, at] of alive.values()) sums.set(at, (sums.get(at) ?? 0) + size);
   return [...sums]
     .map(([at, size]): Alive => {
-      const [phase, module, path, line] = places[at] ?? ["", "", "", 0];
-      return { module: module || phase, place: path === "" ? "" : `${path}:${line}`, bytes: size };
+      const { phase, scope, place } = placeOf(places[at]);
+      return { module: scope || phase, place, bytes: size };
     })
     .sort((a, b) => b.bytes - a.bytes);
 }

@@ -1,0 +1,98 @@
+"""Rows that stand in for a data set which is not on this machine: the columns that the script reads, each as long as anything asks."""
+
+import ast
+import functools
+import io
+import re
+
+FORMS = (
+    (r"\b(DPO|CPO|ORPO|XPO|NashMD)Trainer\b", ("prompt", "chosen", "rejected")),
+    (r"\bRewardTrainer\b", ("chosen", "rejected")),
+    (r"\bKTOTrainer\b", ("prompt", "completion", "label")),
+    (r"\b(GRPO|RLOO|OnlineDPO)Trainer\b", ("prompt",)),
+    (r"\bcompletion_only_loss\b", ("prompt", "completion")),
+    (r"\bassistant_only_loss\b", ("messages",)),
+    (r"ForSequenceClassification\b|ForImageClassification\b|ForAudioClassification\b", ("label",)),
+)
+"""Columns that a trainer reads though the script does not say it, by what a script has of it (trl/docs: dataset formats; collators
+hand `label` on to the model)."""
+
+MADE_BY_SCRIPT = {"input_ids", "attention_mask", "token_type_ids", "labels", "pixel_values", "input_features", "input_values", "special_tokens_mask"}
+SPLITS = {"train", "validation", "test", "eval", "valid", "dev"}
+
+KINDS = (
+    (r"messages|conversations?$", lambda words: _turns(words)),
+    (r"^(images?|img|picture)$", lambda words: _picture()),
+    (r"^audio$", lambda words: {"array": [0.0] * 16_000 * 30, "sampling_rate": 16_000, "path": None}),
+    (r"^(tokens|words)$", lambda words: ["a"] * words),
+    (r"_tags$", lambda words: [0] * words),
+    (r"label|^target$|^class$|^score$|_id$|^id$|^idx$", lambda words: 0),
+)
+"""What a column holds by its name; a text where none of these says it."""
+
+
+def _turns(words):
+    half = " ".join(["a"] * (words // 2))
+    return [{"role": "user", "content": half}, {"role": "assistant", "content": half}]
+
+
+@functools.cache
+def _picture():
+    from PIL import Image
+
+    file = io.BytesIO()
+    Image.new("RGB", (640, 480)).save(file, "PNG")
+    return {"bytes": file.getvalue(), "path": None}
+
+
+def columns(source):
+    """The columns that a script's text reads, in its order; those of its trainer where it names none."""
+    found = dict.fromkeys(name for pattern, names in FORMS if re.search(pattern, source) for name in names)
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+            _add(found, node.slice)
+        elif isinstance(node, ast.keyword) and node.arg and re.search(r"text_field|column", node.arg):
+            _add(found, node.value)
+    return tuple(found) or ("text",)
+
+
+def _add(found, node):
+    for one in node.elts if isinstance(node, (ast.List, ast.Tuple)) else (node,):
+        name = getattr(one, "value", None)
+        if isinstance(name, str) and name.isidentifier() and name not in MADE_BY_SCRIPT | SPLITS:
+            found[name] = None
+
+
+def table(datasets, names, rows, words):
+    """A data set of so many equal rows, each text with so many words."""
+    values = {name: _value(name, words) for name in names}
+    made = datasets.Dataset.from_dict({name: [value] * rows for name, value in values.items()})
+    for name in names:
+        if isinstance(values[name], dict) and "bytes" in values[name]:
+            made = made.cast_column(name, datasets.Image())
+    return made
+
+
+def _value(name, words):
+    kind = next((make for pattern, make in KINDS if re.search(pattern, name)), None)
+    return kind(words) if kind is not None else " ".join(["a"] * words)
+
+
+def install(datasets, source, rows, words, notes):
+    """`load_dataset` gives the rows where it finds nothing on this machine."""
+    loaded, names = datasets.load_dataset, columns(source)
+
+    @functools.wraps(loaded)
+    def load_dataset(path, *args, split=None, streaming=False, **given):
+        try:
+            return loaded(path, *args, split=split, streaming=streaming, **given)
+        except (OSError, ValueError, ImportError):
+            notes.add(f"{path}: not on this machine, so {rows:,} rows of {words:,} words stand in ({', '.join(names)})")
+            made = table(datasets, names, rows, words)
+            made = made.to_iterable_dataset() if streaming else made
+            if split is not None:
+                return made
+            kinds = datasets.IterableDatasetDict if streaming else datasets.DatasetDict
+            return kinds(dict.fromkeys(("train", "validation", "test"), made))
+
+    datasets.load_dataset = load_dataset
