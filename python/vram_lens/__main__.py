@@ -44,7 +44,9 @@ def parser():
     )
     check.add_argument("--steps", type=int, default=2, metavar="N", help="optimizer steps (default 2)")
     check.add_argument("--card", default="80GB", metavar="SIZE", help="memory of the card that is pretended (default 80GB)")
-    check.add_argument("--rows", type=int, default=1024, metavar="N", help="rows that stand in for a data set that is not here (default 1024)")
+    check.add_argument(
+        "--rows", type=int, default=1024, metavar="N", help="rows that stand in for a data set that is not here (default 1024)"
+    )
     check.add_argument("--words", type=int, default=4096, metavar="N", help="words of a text that stands in (default 4096)")
     check.add_argument("--catalogue", default="", metavar="FILE", help="configs of published models by name, as JSON")
     check.add_argument("--events", default="", metavar="FILE", help="write every allocation there")

@@ -6,7 +6,14 @@ import os
 
 import torch
 
-CONFIG_KEYS_OF_LOADING = ("low_cpu_mem_usage", "use_safetensors", "ignore_mismatched_sizes", "quantization_config", "max_memory", "offload_folder")
+CONFIG_KEYS_OF_LOADING = (
+    "low_cpu_mem_usage",
+    "use_safetensors",
+    "ignore_mismatched_sizes",
+    "quantization_config",
+    "max_memory",
+    "offload_folder",
+)
 """Arguments of `from_pretrained` that are none of a config's."""
 
 CONFIG = ("config.json",)

@@ -1,13 +1,14 @@
 """Libraries around a script: weights, tokenizers and data that are not on this machine have stand-ins, and nothing is saved."""
 
 import contextlib
+import importlib
 import importlib.metadata
 import importlib.util
 import sys
 
 import torch
 
-from . import absent, rows
+from . import absent, packed, rows
 
 NAMES = ("transformers", "trl", "peft", "accelerate", "deepspeed", "lightning", "pytorch-lightning", "bitsandbytes", "datasets")
 
@@ -29,7 +30,10 @@ def install(asked, source):
     todo = {
         "transformers": lambda m: _transformers(m, catalogue),
         "datasets": lambda m: _datasets(m, asked, source, catalogue.notes),
+        "triton": _triton,
     }
+    for name in todo.keys() & sys.modules.keys():
+        todo[name](sys.modules[name])
     sys.meta_path.insert(0, _After(todo))
     return catalogue.notes
 
@@ -57,6 +61,14 @@ class _After:
         return spec
 
 
+def _triton(triton):
+    """Kernels of Triton write into tensors that are there already: without a card they are not started."""
+    runtime = importlib.import_module("triton.runtime")
+    for kind in ("JITFunction", "Autotuner", "Heuristics"):
+        if hasattr(runtime, kind):
+            getattr(runtime, kind).run = lambda self, *args, **given: None
+
+
 def _transformers(transformers, catalogue):
     from ..tracing import of_transformers
 
@@ -75,19 +87,23 @@ def _transformers(transformers, catalogue):
 
     def from_pretrained(cls, name, *args, config=None, dtype=None, torch_dtype=None, device_map=None, **given):
         own = {k: given.pop(k) for k in ("attn_implementation",) if k in given}
-        if given.get("quantization_config") is not None or given.get("load_in_4bit") or given.get("load_in_8bit"):
-            raise NotImplementedError("quantized weights need a card: nothing packs them here")
+        bits = _bits(given)
         if config is None:
             drop = ("low_cpu_mem_usage", "use_safetensors", "ignore_mismatched_sizes", "quantization_config")
             config = transformers.AutoConfig.from_pretrained(name, **{k: v for k, v in given.items() if k not in drop})
-        kind = dtype_of(dtype if dtype is not None else torch_dtype, config)
+        asked = dtype if dtype is not None else torch_dtype
+        if bits is not None and asked is None and int(transformers.__version__.split(".")[0]) < 5:
+            asked = torch.float16  # quantizers/quantizer_bnb_4bit.py, update_torch_dtype
+        kind = dtype_of(asked, config)
         key = "dtype" if int(transformers.__version__.split(".")[0]) >= 5 else "torch_dtype"
         make = cls._from_config if issubclass(cls, PreTrainedModel) else cls.from_config
-        with torch.device("cuda") if device_map is not None else contextlib.nullcontext():
+        with torch.device("cuda") if device_map is not None and bits is None else contextlib.nullcontext():
             model = make(config, **{key: kind}, **own)
         notes.add("weights of published models have no values: they are made by their config")
+        if bits is not None:
+            packed.pack(model, bits)
         if device_map is not None:
-            model.hf_device_map = {"": 0}
+            model.hf_device_map = {"": "cuda:0"}  # a bare number asks PyTorch which accelerator there is
         return model.eval()
 
     PreTrainedModel.from_pretrained = classmethod(from_pretrained)
@@ -104,6 +120,20 @@ def _transformers(transformers, catalogue):
         for name in ("save_model", "save_state", "_save_checkpoint", "push_to_hub", "create_model_card"):
             if hasattr(Trainer, name):
                 setattr(Trainer, name, lambda self, *a, **k: None)
+
+
+def _bits(given):
+    """The `BitsAndBytesConfig` of four bits among the arguments of a load, which it is taken from; None where there is none."""
+    from transformers import BitsAndBytesConfig
+
+    asked, four, eight = (given.pop(name, None) for name in ("quantization_config", "load_in_4bit", "load_in_8bit"))
+    if isinstance(asked, dict):
+        asked = BitsAndBytesConfig.from_dict(asked)
+    if asked is None and (four or eight):
+        asked = BitsAndBytesConfig(load_in_4bit=bool(four), load_in_8bit=bool(eight))
+    if asked is not None and not getattr(asked, "load_in_4bit", False):
+        raise NotImplementedError("only weights of four bits by bitsandbytes can be packed without a card")
+    return asked
 
 
 AUTO = (

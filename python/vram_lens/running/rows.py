@@ -17,7 +17,16 @@ FORMS = (
 """Columns that a trainer reads though the script does not say it, by what a script has of it (trl/docs: dataset formats; collators
 hand `label` on to the model)."""
 
-MADE_BY_SCRIPT = {"input_ids", "attention_mask", "token_type_ids", "labels", "pixel_values", "input_features", "input_values", "special_tokens_mask"}
+MADE_BY_SCRIPT = {
+    "input_ids",
+    "attention_mask",
+    "token_type_ids",
+    "labels",
+    "pixel_values",
+    "input_features",
+    "input_values",
+    "special_tokens_mask",
+}
 SPLITS = {"train", "validation", "test", "eval", "valid", "dev"}
 
 KINDS = (

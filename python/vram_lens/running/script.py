@@ -178,7 +178,12 @@ def checked(arguments, speech):
         source = file.read()
     notes = libraries.install(arguments, source.decode("utf-8", "replace"))
     os.environ.update(
-        WANDB_MODE="disabled", WANDB_DISABLED="true", HF_HUB_OFFLINE="1", HF_DATASETS_OFFLINE="1", TOKENIZERS_PARALLELISM="false", CUDA_LAUNCH_BLOCKING="0"
+        WANDB_MODE="disabled",
+        WANDB_DISABLED="true",
+        HF_HUB_OFFLINE="1",
+        HF_DATASETS_OFFLINE="1",
+        TOKENIZERS_PARALLELISM="false",
+        CUDA_LAUNCH_BLOCKING="0",
     )
     sys.argv = [arguments.script, *arguments.arguments]
     sys.path.insert(0, os.path.dirname(path))

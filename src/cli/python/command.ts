@@ -59,11 +59,7 @@ async function run(
 }
 
 /** Carries a request out. Returns the exit status. */
-export async function pythonCommand(
-  request: PythonRequest,
-  io: Io,
-  { configs, estimate }: Beside,
-): Promise<number> {
+export async function pythonCommand(request: PythonRequest, io: Io, { configs, estimate }: Beside): Promise<number> {
   if (request.command !== "check")
     return run(request, [...(request.json ? ["--json"] : []), ...request.rest], io, io.stdout);
   const folder = mkdtempSync(join(tmpdir(), "vram-lens-"));
@@ -124,8 +120,10 @@ const gib = (bytes: number): string => `${(bytes / 2 ** 30).toFixed(3)} GiB`;
 function apart(estimated: number | undefined, measured: number): string {
   if (estimated === undefined) return "no estimate";
   if (estimated === measured) return `estimate ${gib(estimated)}, equal to the byte`;
-  const percent = measured === 0 ? "" : `, ${(((estimated - measured) / measured) * 100).toFixed(2)} %`;
-  return `estimate ${gib(estimated)}${percent}`;
+  const share = measured === 0 ? 0 : Math.abs(estimated - measured) / measured;
+  const percent = `${estimated > measured ? "+" : "−"}${(share * 100).toFixed(2)} %`;
+  const off = share < 5e-5 ? `${Math.abs(estimated - measured)} bytes off` : percent;
+  return `estimate ${gib(estimated)}, ${off}`;
 }
 
 const SHOWN = 6;

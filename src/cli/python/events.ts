@@ -1,6 +1,7 @@
 /** The event stream of a script that ran on a device that is not there: read as data, and replayed as the allocator would. */
 import * as z from "zod";
 import { reservedPeak } from "../../core/allocator/replay";
+import { starred } from "../../core/matching/allocations";
 import type { Block, Stream } from "../../core/matching/parting";
 import { jsonOf } from "../../terms/json";
 
@@ -78,12 +79,12 @@ function aliveAtPeak({ events, places, allocatedPeakBytes }: z.infer<typeof file
     live += size;
     if (live === allocatedPeakBytes) break;
   }
-  const sums = new Map<number, number>();
-  for (const [size, at] of alive.values()) sums.set(at, (sums.get(at) ?? 0) + size);
-  return [...sums]
-    .map(([at, size]): Alive => {
-      const { phase, scope, place } = placeOf(places[at]);
-      return { module: scope || phase, place, bytes: size };
-    })
-    .sort((a, b) => b.bytes - a.bytes);
+  const sums = new Map<string, Alive>();
+  for (const [size, at] of alive.values()) {
+    const { phase, scope, place } = placeOf(places[at]);
+    const module = starred(scope) || phase;
+    const key = `${module} ${place}`;
+    sums.set(key, { module, place, bytes: size + (sums.get(key)?.bytes ?? 0) });
+  }
+  return [...sums.values()].sort((a, b) => b.bytes - a.bytes);
 }

@@ -55,7 +55,8 @@ const MOST_IDS = 64;
 
 const SCORES = { phase: 6, otherPhase: -6, loss: 3, alive: 5, module: 1.5, calledModule: 2.5, operator: 2.5 } as const;
 
-function starred(scope: string): string {
+/** A module's path with `*` in place of the layers' numbers. */
+export function starred(scope: string): string {
   return scope.replace(/\.\d+(?=\.|$)/g, ".*");
 }
 

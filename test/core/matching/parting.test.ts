@@ -27,14 +27,14 @@ function kept({ blocks, events }: Stream, id: number): Stream {
   return { blocks, events: Array.from(events).filter((event) => event !== ~id) };
 }
 
-/** Blocks of the first forward and backward that are told from their neighbours by their size. */
+/** Blocks of the first step's forward and backward that are told from their neighbours by their size. */
 function telling({ blocks, events }: Stream): readonly number[] {
   const made = Array.from(events).filter((id) => id >= 0 && (blocks[id]?.bytes ?? 0) >= 8192);
   return made.filter((id, k) => {
     const block = blocks[id];
     const alone =
       blocks[made[k - 1] ?? -1]?.bytes !== block?.bytes && blocks[made[k + 1] ?? -1]?.bytes !== block?.bytes;
-    return alone && (block?.phase === "forward" || block?.phase === "backward");
+    return alone && k < made.length / 2 && (block?.phase === "forward" || block?.phase === "backward");
   });
 }
 
