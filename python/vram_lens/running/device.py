@@ -98,9 +98,18 @@ def _fresh(*shape_dtype):
     return answer
 
 
-def _all(device, args, kwargs):
-    """That all of something holds is true; that any does is not."""
-    return False, None
+def _product(device, args, kwargs):
+    """A product that is made in another dtype than its operands' (`out_dtype`), which fake tensors have no rule for."""
+    given = [*args, *kwargs.values()]
+    at = next((k for k, one in enumerate(given) if isinstance(one, torch.dtype)), None)
+    if at is None:
+        return False, None
+    out = kwargs.get("out")
+    if out is None:
+        a, b = [one for one in given[:at] if isinstance(one, torch.Tensor)][-2:]
+        with device.fake:
+            out = torch.empty((*a.shape[:-1], b.shape[-1]), dtype=given[at], device=a.device)
+    return True, out
 
 
 ANSWERS = {
@@ -109,6 +118,7 @@ ANSWERS = {
     "equal": lambda device, args, kwargs: (True, True),
     "nonzero": _fresh(lambda device, args: ((device.picked(args[0]), args[0].ndim), torch.int64)),
     "masked_select": _fresh(lambda device, args: ((device.picked(args[1]),), args[0].dtype)),
+    **dict.fromkeys(("mm", "addmm", "bmm", "baddbmm"), _product),
     "_amp_foreach_non_finite_check_and_unscale_": lambda device, args, kwargs: (True, None),
     "_amp_update_scale_": lambda device, args, kwargs: (True, args[0]),
 }
