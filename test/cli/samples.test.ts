@@ -26,7 +26,12 @@ async function run(cwd: string, argv: readonly string[]): Promise<{ readonly sta
       out += text;
     },
   };
-  const status = await main(argv, io, { createAnalyzer, devices: [], readModels: async () => [], readConfigs: async () => ({}) });
+  const status = await main(argv, io, {
+    createAnalyzer,
+    devices: [],
+    readModels: async () => [],
+    readConfigs: async () => ({}),
+  });
   return { status, out };
 }
 
