@@ -23,9 +23,6 @@ const value = (run: ReportRun, name: string): unknown => run.settings.find((sett
 const trainer = (lines: string): string =>
   `output_dir: out\nper_device_train_batch_size: 2\nmax_grad_norm: 0\nuse_cache: false\n${lines}`;
 
-/** The same but for the labels of a few tokens, which the Trainer counts and keeps on the device, and other loops do not. */
-const isAlike = (run: ReportRun, other: ReportRun): boolean => Math.abs(peak(run) - peak(other)) <= 4096;
-
 describe("analysis: frameworks with code of their own", () => {
   it("reads a torchtune recipe as the same model in pure bfloat16, on torchtune's own code", async () => {
     const recipe = [
@@ -88,7 +85,8 @@ describe("analysis: frameworks with code of their own", () => {
       ),
     );
     assert.equal(value(run, "compute_dtype"), "bf16");
-    assert.ok(isAlike(run, same), `${peak(run)} and ${peak(same)}`);
+    // torchtitan's own code keeps a table of positions; the Trainer, the labels of a few tokens.
+    assert.ok(Math.abs(peak(run) - peak(same)) <= 2 ** 16, `${peak(run)} and ${peak(same)}`);
   });
 
   it("reads litgpt's model folder, parts with adapters and double quantization", async () => {

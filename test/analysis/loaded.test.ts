@@ -227,7 +227,7 @@ describe("analysis: what loaders and preparations say by themselves", () => {
       "FastLanguageModel.get_peft_model(model, r=4)",
     );
     assert.equal(run.loadDtype, "bfloat16");
-    assert.deepEqual(run.checkpointing, { useReentrant: true, offloads: true });
+    assert.deepEqual(run.checkpointing, { useReentrant: true, offloads: true, rewritten: true });
     assert.deepEqual([run.adapter?.rank, run.adapter?.targetModules], [4, "all-linear"]);
     const seen = await unsloth(
       'FastVisionModel.from_pretrained("./model", dtype="float16", use_gradient_checkpointing=False)',

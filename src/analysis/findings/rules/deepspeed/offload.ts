@@ -197,6 +197,7 @@ export const DEEPSPEED_OFFLOAD_RULES: readonly Rule[] = [
       deepspeed:
         '{"bf16": {"enabled": "auto"}, "zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu"}}}',
       pins: "sequence_length: 128\nhost_memory: 4GiB\ndevice: { name: 24GB, count: 2 }",
+      model: { hidden_size: 2048, intermediate_size: 5504, num_hidden_layers: 16, vocab_size: 32000 },
     },
     check: (facts) => {
       const at = offloaded(facts);
