@@ -6,14 +6,23 @@ import { eventually } from "./lib/workbench.mjs";
 const FILE = "llama-1b/train.yaml";
 const input = (workbench) => workbench.page.locator(".quick-input-widget input[type=text]");
 
-/** Types into the picker that a key opens and takes its first row, which must begin with `row`. */
+/** Milliseconds after which a picker without the row is opened again. */
+const AGAIN = 5000;
+
+/**
+ * Types into the picker that a key opens and takes its first row, which must begin with `row`. As a person would, it opens the
+ * picker again where something has closed it or the text is lost.
+ */
 async function pick(workbench, key, text, row) {
-  const { page } = workbench;
-  await page.keyboard.press(key);
-  await input(workbench).waitFor({ state: "visible" });
-  await page.keyboard.type(text);
-  await eventually(`${row} first`, async () => (await focusedRow(workbench)).startsWith(row));
-  await page.keyboard.press("Enter");
+  const { keyboard } = workbench.page;
+  await eventually(`${row} first`, async () => {
+    if (await input(workbench).isVisible()) await keyboard.press("Escape");
+    await keyboard.press(key);
+    await input(workbench).waitFor({ state: "visible" });
+    await keyboard.type(text);
+    return eventually(row, async () => (await focusedRow(workbench)).startsWith(row), AGAIN).catch(() => false);
+  });
+  await keyboard.press("Enter");
 }
 
 async function focusedRow(workbench) {
