@@ -6,14 +6,11 @@ The model is llm-foundry's (its sources on `PYTHONPATH`), built as `capture/fram
 storages the oracle follows; the kernel of flash-attn's loss is written out below.
 """
 
-import argparse
 import gc
-import json
 import pathlib
-import random
 
 from ..frameworks import foundry
-from .receipts import load
+from .receipt_files import add, arguments
 
 FILE = pathlib.Path(__file__).resolve().parent.parent.parent / "test" / "analysis" / "llm-foundry.jsonl"
 
@@ -77,7 +74,7 @@ def draw(r):
         attn_impl="flash" if c["attn_implementation"] == "sdpa" else "torch",
         clip="    clip_qkv: 6\n" if c["clips_qkv"] else "",
     )
-    return c, sizes, text
+    return (c, sizes), text
 
 
 def fused(torch):
@@ -98,8 +95,9 @@ def fused(torch):
     return Loss.apply
 
 
-def peak(oracle, c, sizes):
+def peak(oracle, run):
     """Most bytes allocated in two steps of the loop."""
+    c, sizes = run
     torch = oracle.torch
     mode, ledger = oracle.FakeTensorMode(allow_non_fake_inputs=True), oracle.Ledger()
     with mode, ledger:
@@ -138,32 +136,7 @@ def peak(oracle, c, sizes):
     return oracle.summarize(list(ledger.events), ledger.size, {})
 
 
-def main():
-    arguments = argparse.ArgumentParser()
-    arguments.add_argument("--oracle", required=True)
-    arguments.add_argument("--count", type=int, default=12)
-    arguments.add_argument("--seed", default="receipts")
-    arguments.add_argument("--out", type=pathlib.Path, default=FILE)
-    args = arguments.parse_args()
-    oracle = load(args.oracle)
-    rows = [json.loads(line) for line in args.out.read_text().splitlines()] if args.out.exists() else []
-    known = {row["id"] for row in rows}
-    for k in range(args.count):
-        identity = f"{args.seed} {k}"
-        if identity in known:
-            continue
-        case, sizes, text = draw(random.Random(identity))
-        try:
-            found = peak(oracle, case, sizes)
-        except Exception as error:
-            print(f"{identity}: {type(error).__name__}: {str(error)[:600]}", flush=True)
-            continue
-        finally:
-            gc.collect()
-        rows.append({"id": identity, "config": text, "allocated": found["peak_allocated"]})
-        print(identity, found["peak_allocated"], found["peak_phase"], flush=True)
-        args.out.write_text("".join(json.dumps(row) + "\n" for row in rows))
-
-
 if __name__ == "__main__":
-    main()
+    options = arguments(FILE)
+    options.set_defaults(count=12)
+    add(options.parse_args(), draw, peak)

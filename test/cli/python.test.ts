@@ -63,6 +63,7 @@ describe("command line: a person's own Python", () => {
     ["no JSON", "{"],
     ["no events", "{}"],
     ["a size that is no number", events({ events: [[0, "x", "empty", 0]] })],
+    ["a block of a number beyond all", events({ events: [[2 ** 32 - 2, 1, "empty", 0]] })],
     ["negative sizes", events({ events: [[0, -1, "empty", 0]] })],
   ] as const)
     it(`reads nothing of ${what}`, () => assert.equal(readEvents(text), undefined));

@@ -109,6 +109,21 @@ OFFLOADED = ("fsdp2-offload", "blocks-offload", "fsdp1-offload")
 OPTIMIZERS = ("adamw_torch_fused", "adamw_torch", "sgd", "sgd_momentum", "rmsprop", "adagrad")
 
 
+def usual(r, optimizers, accumulations):
+    """Batch, precision, attention and step of a run, drawn in this order."""
+    return {
+        "batch": r.choice((1, 2, 3)),
+        "seq": r.choice((r.randint(7, 65), r.randint(66, 400), 128, 256)),
+        "load_dtype": r.choice(("float32", "bfloat16")),
+        "bf16": r.random() < 0.7,
+        "attn": r.choice(("sdpa", "sdpa", "eager")),
+        "gradient_checkpointing": r.random() < 0.3,
+        "optim": r.choice(optimizers),
+        "grad_accum": r.choice(accumulations),
+        "max_grad_norm": r.choice((1.0, 1.0, 0)),
+    }
+
+
 def draw(kind, number):
     """The case of a number."""
     r = random.Random(f"{kind}-{number}")
@@ -134,15 +149,7 @@ def draw(kind, number):
         "id": f"{kind}{offload and '-'}{offload}-{number}-{family}",
         "model": model,
         "task": "causal-lm",
-        "batch": r.choice((1, 2, 3)),
-        "seq": r.choice((r.randint(7, 65), r.randint(66, 400), 128, 256)),
-        "load_dtype": r.choice(("float32", "bfloat16")),
-        "bf16": r.random() < 0.7,
-        "attn": r.choice(("sdpa", "sdpa", "eager")),
-        "gradient_checkpointing": r.random() < 0.3,
-        "optim": r.choice(OPTIMIZERS),
-        "grad_accum": r.choice((1, 1, 2, 3, 5)),
-        "max_grad_norm": r.choice((1.0, 1.0, 0)),
+        **usual(r, OPTIMIZERS, (1, 1, 2, 3, 5)),
         "ranks": {"kind": kind, "world": world},
     }
     if case["gradient_checkpointing"] and r.random() < 0.3:
@@ -208,15 +215,7 @@ def split(r, number, more=False):
         "id": f"tensor-{number}-{family}",
         "model": model,
         "task": "causal-lm",
-        "batch": r.choice((1, 2, 3)),
-        "seq": r.choice((r.randint(7, 65), r.randint(66, 400), 128, 256)),
-        "load_dtype": r.choice(("float32", "bfloat16")),
-        "bf16": r.random() < 0.7,
-        "attn": r.choice(("sdpa", "sdpa", "eager")),
-        "gradient_checkpointing": r.random() < 0.3,
-        "optim": r.choice(("adamw_torch_fused", "adamw_torch")),
-        "grad_accum": r.choice((1, 1, 2, 3)),
-        "max_grad_norm": r.choice((1.0, 1.0, 0)),
+        **usual(r, ("adamw_torch_fused", "adamw_torch"), (1, 1, 2, 3)),
         "ranks": {"kind": "tensor", "world": degree},
     }
     if case["gradient_checkpointing"] and r.random() < 0.3:

@@ -30,6 +30,16 @@ TEMPLATE = (
 """A form of a conversation: its turns one after another, what the assistant says marked as such."""
 
 
+def since_5(transformers):
+    """Whether this release calls the dtype of weights `dtype`, and loads them in their own where nothing is asked."""
+    return int(transformers.__version__.split(".")[0]) >= 5
+
+
+def of_config(given):
+    """The arguments of `from_pretrained` that are the config's."""
+    return {k: v for k, v in given.items() if k not in CONFIG_KEYS_OF_LOADING}
+
+
 class Catalogue:
     """Configs of published models by name, from a file that the caller hands over; empty where there is none."""
 
@@ -46,11 +56,11 @@ class Catalogue:
         found = self.configs.get(str(name).lower())
         if found is None:
             return None
-        values = {**found, **{k: v for k, v in given.items() if k not in CONFIG_KEYS_OF_LOADING}}
+        values = {**found, **of_config(given)}
         kind = values.pop("model_type")
         if isinstance(values.get("torch_dtype"), str):
             dtype = getattr(torch, values.pop("torch_dtype"))
-            values["dtype" if int(transformers.__version__.split(".")[0]) >= 5 else "torch_dtype"] = dtype
+            values["dtype" if since_5(transformers) else "torch_dtype"] = dtype
         config = transformers.AutoConfig.for_model(kind, **values)
         config._name_or_path = str(name)
         self.notes.add(f"{name}: its config is the published one, its tokenizer a stand-in")

@@ -24,7 +24,7 @@ def versions():
 def install(asked, source):
     """Patches what is imported later, as it is imported; gives the set that notes are added to.
 
-    `asked`: `catalogue`, `rows` and `words` of the command; `source`: the script's text, whose columns stand-in rows have.
+    `asked`: `catalogue`, `rows` and `words` of the command; `source`: the script's bytes, whose columns stand-in rows have.
     """
     catalogue = absent.Catalogue(asked.catalogue)
     todo = {
@@ -72,7 +72,7 @@ def _triton(triton):
 def _transformers(transformers, catalogue):
     from ..tracing import of_transformers
 
-    notes = catalogue.notes
+    notes, since5 = catalogue.notes, absent.since_5(transformers)
     absent.install(transformers, catalogue)
 
     # the same answers as for a graph: batches without padding, weights without values
@@ -80,7 +80,7 @@ def _transformers(transformers, catalogue):
     from transformers import PreTrainedModel
 
     def dtype_of(asked, config):
-        asked = asked if asked is not None else "auto" if int(transformers.__version__.split(".")[0]) >= 5 else None
+        asked = asked if asked is not None else "auto" if since5 else None
         if asked == "auto":
             asked = getattr(config, "dtype", None) or getattr(config, "torch_dtype", None)
         return getattr(torch, asked) if isinstance(asked, str) else asked or torch.float32
@@ -89,13 +89,12 @@ def _transformers(transformers, catalogue):
         own = {k: given.pop(k) for k in ("attn_implementation",) if k in given}
         bits = _bits(given)
         if config is None:
-            drop = ("low_cpu_mem_usage", "use_safetensors", "ignore_mismatched_sizes", "quantization_config")
-            config = transformers.AutoConfig.from_pretrained(name, **{k: v for k, v in given.items() if k not in drop})
+            config = transformers.AutoConfig.from_pretrained(name, **absent.of_config(given))
         asked = dtype if dtype is not None else torch_dtype
-        if bits is not None and asked is None and int(transformers.__version__.split(".")[0]) < 5:
+        if bits is not None and asked is None and not since5:
             asked = torch.float16  # quantizers/quantizer_bnb_4bit.py, update_torch_dtype
         kind = dtype_of(asked, config)
-        key = "dtype" if int(transformers.__version__.split(".")[0]) >= 5 else "torch_dtype"
+        key = "dtype" if since5 else "torch_dtype"
         make = cls._from_config if issubclass(cls, PreTrainedModel) else cls.from_config
         with torch.device("cuda") if device_map is not None and bits is None else contextlib.nullcontext():
             model = make(config, **{key: kind}, **own)
@@ -107,11 +106,8 @@ def _transformers(transformers, catalogue):
         return model.eval()
 
     PreTrainedModel.from_pretrained = classmethod(from_pretrained)
-    for name in [n for n in transformers.__all__ if n.startswith("AutoModel")] if hasattr(transformers, "__all__") else AUTO:
-        with contextlib.suppress(Exception):
-            getattr(transformers, name).from_pretrained = classmethod(from_pretrained)
-    for name in AUTO:
-        with contextlib.suppress(Exception):
+    for name in [one for one in dir(transformers) if one.startswith("AutoModel")]:
+        with contextlib.suppress(Exception):  # of a package that is not here
             getattr(transformers, name).from_pretrained = classmethod(from_pretrained)
     PreTrainedModel.save_pretrained = lambda self, *a, **k: None
     with contextlib.suppress(Exception):
@@ -134,22 +130,6 @@ def _bits(given):
     if asked is not None and not getattr(asked, "load_in_4bit", False):
         raise NotImplementedError("only weights of four bits by bitsandbytes can be packed without a card")
     return asked
-
-
-AUTO = (
-    "AutoModel",
-    "AutoModelForCausalLM",
-    "AutoModelForSequenceClassification",
-    "AutoModelForTokenClassification",
-    "AutoModelForQuestionAnswering",
-    "AutoModelForMaskedLM",
-    "AutoModelForSeq2SeqLM",
-    "AutoModelForImageClassification",
-    "AutoModelForMultipleChoice",
-    "AutoModelForSpeechSeq2Seq",
-    "AutoModelForCTC",
-    "AutoModelForAudioClassification",
-)
 
 
 def _datasets(datasets, asked, source, notes):

@@ -55,8 +55,9 @@ def _picture():
 
 
 def columns(source):
-    """The columns that a script's text reads, in its order; those of its trainer where it names none."""
-    found = dict.fromkeys(name for pattern, names in FORMS if re.search(pattern, source) for name in names)
+    """The columns that a script reads, in its order; those of its trainer where it names none. `source`: its bytes, as Python reads them."""
+    text = source.decode("utf-8", "replace")
+    found = dict.fromkeys(name for pattern, names in FORMS if re.search(pattern, text) for name in names)
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
             _add(found, node.slice)

@@ -176,7 +176,7 @@ def checked(arguments, speech):
 
     with open(path, "rb") as file:
         source = file.read()
-    notes = libraries.install(arguments, source.decode("utf-8", "replace"))
+    notes = libraries.install(arguments, source)
     os.environ.update(
         WANDB_MODE="disabled",
         WANDB_DISABLED="true",

@@ -41,6 +41,8 @@ export function readEvents(text: string): Measured | undefined {
   const read = file.safeParse(jsonOf(text));
   if (!read.success) return undefined;
   const { events, places, schema: _, ...facts } = read.data;
+  // Blocks are numbered from nought: a larger number would make a table of as many places.
+  if (events.some((event) => typeof event !== "number" && event[0] >= events.length)) return undefined;
   const bytes: number[] = [];
   const blocks: Block[] = [];
   const stream = events.map((event) => {
