@@ -63,6 +63,10 @@ class Catalogue:
             values["dtype" if since_5(transformers) else "torch_dtype"] = dtype
         config = transformers.AutoConfig.for_model(kind, **values)
         config._name_or_path = str(name)
+        if not config.architectures:  # trainers that are given a name alone read the class here
+            from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES as writers
+
+            config.architectures = [writers[kind]] if kind in writers else None
         self.notes.add(f"{name}: its config is the published one, its tokenizer a stand-in")
         return config
 
@@ -117,7 +121,14 @@ def _tokenizers(transformers, catalogue):
         config = catalogue.config(name, {})
         return None if config is None else tokenizer(transformers, config)
 
+    def of_text(kind, name, given):
+        """The processor of a model that reads text alone is its tokenizer."""
+        config = catalogue.config(name, {})
+        reads_text = config is not None and not hasattr(config, "vision_config") and not hasattr(config, "audio_config")
+        return tokenizer(transformers, config) if reads_text else None
+
     _otherwise(transformers.AutoTokenizer, TOKENIZER, stand_in)
+    _otherwise(transformers.AutoProcessor, (*TOKENIZER, *PROCESSOR), of_text)
     _otherwise(transformers.PreTrainedTokenizerBase, TOKENIZER, stand_in)
 
 

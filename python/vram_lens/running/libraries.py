@@ -48,7 +48,10 @@ class _After:
         if name not in self.todo or name in self.busy:
             return None
         self.busy.add(name)
-        spec = importlib.util.find_spec(name)
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self.busy.remove(name)  # who only asks whether it is there (datasets, trl) does not import it
         if spec is None or spec.loader is None:
             return spec
         then, run = self.todo[name], spec.loader.exec_module

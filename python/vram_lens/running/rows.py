@@ -17,6 +17,9 @@ FORMS = (
 """Columns that a trainer reads though the script does not say it, by what a script has of it (trl/docs: dataset formats; collators
 hand `label` on to the model)."""
 
+PROMPT = 64
+"""Words of a prompt that has an answer."""
+
 MADE_BY_SCRIPT = {
     "input_ids",
     "attention_mask",
@@ -75,7 +78,8 @@ def _add(found, node):
 
 def table(datasets, names, rows, words):
     """A data set of so many equal rows, each text with so many words."""
-    values = {name: _value(name, words) for name in names}
+    answered = {"completion", "chosen"} & {*names}  # a prompt that fills the length would leave nothing to learn
+    values = {name: _value(name, PROMPT if name == "prompt" and answered else words) for name in names}
     made = datasets.Dataset.from_dict({name: [value] * rows for name, value in values.items()})
     for name in names:
         if isinstance(values[name], dict) and "bytes" in values[name]:
