@@ -34,7 +34,7 @@ function isCalled(spec: Named, name: string): boolean {
 }
 
 /** The names nearest to one that nobody has: a misspelling's correction, else names with all of its words. */
-function nearNames(name: string, known: Iterable<string>): readonly string[] {
+export function nearNames(name: string, known: Iterable<string>): readonly string[] {
   const all = [...new Set(known)];
   const one = nearest(name, all);
   if (one !== undefined) return [one];

@@ -1,5 +1,6 @@
 /** Command-line arguments to a request, or a one-line complaint. Pure. */
 
+import { complaintText, nearNames } from "../analysis/asked";
 import { PYTHON_COMMANDS } from "./python/request";
 
 export type Format = "text" | "json" | "sarif";
@@ -35,9 +36,9 @@ export interface Request {
 
 export type Parsed =
   | { readonly kind: "request"; readonly request: Request }
-  | { readonly kind: "help" }
+  | { readonly kind: "help"; readonly text: string }
   | { readonly kind: "version" }
-  | { readonly kind: "usage"; readonly complaint: string };
+  | { readonly kind: "usage"; readonly complaint: string; readonly command: Command | undefined };
 
 type Command = Request["command"];
 
@@ -50,19 +51,58 @@ interface Option {
   readonly help: string;
 }
 
+interface CommandRow {
+  readonly name: Command;
+  /** Positional arguments, as the help shows them; empty: none. */
+  readonly takes: "" | "PATH..." | "LOG" | "FILE";
+  readonly help: string;
+  /** Exit statuses beside 2. */
+  readonly exits: string;
+}
+
+/** Exit statuses of commands that find nothing wrong. */
+const DONE = "0 done";
+
 /** Commands with their positional arguments and what they print. */
-export const COMMANDS: readonly { readonly name: Command; readonly paths: boolean; readonly help: string }[] = [
-  { name: "check", paths: true, help: "estimate every run of the files or folders and report what is wrong" },
-  { name: "plan", paths: true, help: "list the changes that make a run fit, best first" },
-  { name: "explain", paths: true, help: "say what happened where a log (or -, the input) ran out of memory" },
-  { name: "snapshot", paths: true, help: "sum up a memory snapshot (pickle) or a profiler's trace (JSON)" },
-  { name: "receipts", paths: true, help: "list what was measured of a config, or read what another tool measured" },
-  { name: "devices", paths: false, help: "list the GPUs that --device knows by name" },
-  { name: "models", paths: false, help: "list the models that are known by name" },
+const COMMANDS: readonly CommandRow[] = [
+  {
+    name: "check",
+    takes: "PATH...",
+    help: "estimate every run of the files or folders and report what is wrong",
+    exits: "0 nothing at or above --fail-on, 1 something",
+  },
+  { name: "plan", takes: "PATH...", help: "list the changes that make a run fit, best first", exits: DONE },
+  {
+    name: "explain",
+    takes: "LOG",
+    help: "say what happened where a log (or -, the input) ran out of memory",
+    exits: "0 explained, 1 the log says nothing of memory that ran out",
+  },
+  {
+    name: "snapshot",
+    takes: "FILE",
+    help: "sum up a memory snapshot (pickle) or a profiler's trace (JSON)",
+    exits: DONE,
+  },
+  {
+    name: "receipts",
+    takes: "PATH...",
+    help: "list what was measured of a config, or read what another tool measured",
+    exits: DONE,
+  },
+  { name: "devices", takes: "", help: "list the GPUs that --device knows by name", exits: DONE },
+  { name: "models", takes: "", help: "list the models that are known by name", exits: DONE },
 ];
 
+/** What a command complains of without its argument. */
+const NEEDS: Readonly<Record<CommandRow["takes"], string>> = {
+  "": "",
+  "PATH...": "at least one file or folder",
+  LOG: "a log, or - for the standard input",
+  FILE: "a file",
+};
+
 const CONFIG_COMMANDS: readonly Command[] = ["check", "plan", "explain"];
-const ONE_FILE: readonly Command[] = ["explain", "snapshot"];
 const PLAN_COMMANDS: readonly Command[] = ["plan", "explain"];
 
 /** Every option. */
@@ -71,7 +111,7 @@ const OPTIONS: readonly Option[] = [
     name: "--device",
     value: "NAME|SIZE",
     commands: CONFIG_COMMANDS,
-    help: "GPU by name or memory size (A100-80GB, 24GB)",
+    help: "GPU by name (`vram-lens devices` lists them) or memory size (24GB)",
   },
   { name: "--devices", value: "N", commands: CONFIG_COMMANDS, help: "number of GPUs when nothing else says it" },
   { name: "--set", value: "KEY=VALUE", commands: CONFIG_COMMANDS, help: "override one setting; may be repeated" },
@@ -130,8 +170,9 @@ const OPTIONS: readonly Option[] = [
   },
 ];
 
-function usage(complaint: string): Parsed {
-  return { kind: "usage", complaint };
+/** A name that nobody has, with the nearest of those that there are. */
+function unknown(what: string, name: string, known: readonly string[]): string {
+  return complaintText({ what, near: nearNames(name, known) });
 }
 
 /** Splits `--name=value`; a bare `--name` takes the next argument. */
@@ -148,12 +189,18 @@ function splitOption(argument: string): { readonly name: string; readonly inline
  * @returns a request, or what to print instead of one
  */
 export function parseArguments(argv: readonly string[]): Parsed {
-  const [first, ...rest] = argv;
-  if (first === undefined || first === "help" || argv.includes("--help") || argv.includes("-h"))
-    return { kind: "help" };
-  if (argv.includes("--version")) return { kind: "version" };
+  const [first = "help", ...rest] = argv;
   const command = COMMANDS.find((one) => one.name === first);
-  if (command === undefined) return usage(`unknown command "${first}"`);
+  if (first === "help" || argv.includes("--help") || argv.includes("-h")) {
+    const about = command ?? COMMANDS.find((one) => one.name === rest[0]);
+    return { kind: "help", text: about === undefined ? helpText() : commandHelp(about) };
+  }
+  if (argv.includes("--version")) return { kind: "version" };
+  const usage = (complaint: string): Parsed => ({ kind: "usage", complaint, command: command?.name });
+  if (command === undefined) {
+    const names = [...COMMANDS.map(({ name }) => name), ...PYTHON_COMMANDS.map(({ name }) => name)];
+    return usage(unknown(`unknown command "${first}"`, first, names));
+  }
 
   const values = new Map<string, string>();
   const set: Record<string, string> = {};
@@ -169,8 +216,12 @@ export function parseArguments(argv: readonly string[]): Parsed {
       continue;
     }
     const { name, inline } = splitOption(argument);
-    const option = OPTIONS.find((one) => one.name === name && one.commands.includes(command.name));
-    if (option === undefined) return usage(`unknown option "${name}" for ${command.name}`);
+    const options = optionsOf(command.name);
+    const option = options.find((one) => one.name === name);
+    if (option === undefined) {
+      const names = options.map((one) => one.name);
+      return usage(unknown(`unknown option "${name}" for ${command.name}`, name, names));
+    }
     if (option.value === "") {
       if (inline !== undefined) return usage(`${name} takes no value`);
       values.set(name, "");
@@ -189,9 +240,10 @@ export function parseArguments(argv: readonly string[]): Parsed {
     }
   }
 
-  if (command.paths && paths.length === 0) return usage(`${command.name} needs at least one file or folder`);
-  if (ONE_FILE.includes(command.name) && paths.length > 1) return usage(`${command.name} takes one file`);
-  if (!command.paths && paths.length > 0) return usage(`${command.name} takes no path`);
+  const { takes } = command;
+  if (takes !== "" && paths.length === 0) return usage(`${command.name} needs ${NEEDS[takes]}`);
+  if (takes === "" && paths.length > 0) return usage(`${command.name} takes no path`);
+  if (takes !== "PATH..." && paths.length > 1) return usage(`${command.name} takes one file`);
   const count = values.get("--devices");
   if (count !== undefined && !/^[1-9]\d{0,6}$/.test(count))
     return usage(`--devices needs a whole number, not "${count}"`);
@@ -220,23 +272,47 @@ export function parseArguments(argv: readonly string[]): Parsed {
   };
 }
 
+/** Options of one command. */
+function optionsOf(command: Command): readonly Option[] {
+  return OPTIONS.filter(({ commands }) => commands.includes(command));
+}
+
+/** Lines of a list: a name, and what it does. */
+function listed(rows: readonly (readonly [string, string])[]): readonly string[] {
+  return rows.map(([name, help]) => `  ${name.trimEnd().padEnd(24)}${help}`);
+}
+
+const optionRow = ({ name, value, help }: Option) => [`${name} ${value}`, help] as const;
+
 /** The help text, made from the tables above. */
-export function helpText(): string {
-  const commands = COMMANDS.map((one) => `  ${`${one.name}${one.paths ? " PATH..." : ""}`.padEnd(24)}${one.help}`);
-  const python = PYTHON_COMMANDS.map(([name, help]) => `  ${name.padEnd(24)}${help}`);
-  const options = OPTIONS.map((one) => `  ${`${one.name} ${one.value}`.trimEnd().padEnd(24)}${one.help}`);
+function helpText(): string {
   return [
-    "usage: vram-lens check PATH... [options]",
+    "usage: vram-lens COMMAND [options]",
     "",
     "Tells whether a training config fits on its GPU, what takes the memory, and the smallest change that makes it fit.",
     "PATH is a config file, or a folder whose every recognised config is meant.",
     "",
-    ...commands,
-    ...python,
+    ...listed(COMMANDS.map(({ name, takes, help }) => [`${name} ${takes}`, help])),
+    ...listed(PYTHON_COMMANDS.map(({ usage, help }) => [usage, help])),
     "",
-    ...options,
+    ...listed(OPTIONS.map(optionRow)),
     "",
+    "`vram-lens COMMAND --help` has the options of one command.",
     "Exit status: 0 nothing at or above --fail-on, 1 something, 2 bad usage or an unreadable input.",
+    "",
+  ].join("\n");
+}
+
+/** The help text of one command. */
+function commandHelp({ name, takes, help, exits }: CommandRow): string {
+  return [
+    `usage: ${["vram-lens", name, takes, "[options]"].filter(Boolean).join(" ")}`,
+    "",
+    `${help.charAt(0).toUpperCase()}${help.slice(1)}.`,
+    "",
+    ...listed(optionsOf(name).map(optionRow)),
+    "",
+    `Exit status: ${exits}, 2 bad usage or an unreadable input.`,
     "",
   ].join("\n");
 }

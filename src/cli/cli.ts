@@ -8,7 +8,7 @@ import type { Runtime } from "../analysis/runtime";
 import type { Report } from "../core/report/schema";
 import { createNodeRuntime, uriOf } from "../host/node";
 import { allPrintable, inJson, printable } from "../words/printable";
-import { helpText, parseArguments, type Request } from "./arguments";
+import { parseArguments, type Request } from "./arguments";
 import { deviceList, type ListedDevice, type ListedModel, modelList } from "./catalogues";
 import { explainCommand } from "./evidence/explain";
 import { languageOf } from "./evidence/language";
@@ -82,8 +82,8 @@ async function render(request: Request, report: Report, runtime: Runtime, io: Io
 }
 
 /** Bad usage: said on standard error, nothing on standard output. */
-function misused(complaint: string, io: Io): number {
-  io.stderr(`vram-lens: ${complaint}\nTry vram-lens --help.\n`);
+function misused(complaint: string, io: Io, command = ""): number {
+  io.stderr(`vram-lens: ${complaint}\nTry ${["vram-lens", command, "--help"].filter(Boolean).join(" ")}.\n`);
   return 2;
 }
 
@@ -98,12 +98,12 @@ async function reportOn(request: Request, runtime: Runtime, io: Io, parts: Parts
     allow: request.allow,
   };
   const early = requestComplaint(options);
-  if (early !== null) return misused(complaintText(early), io);
+  if (early !== null) return misused(complaintText(early), io, request.command);
   const { onlyConfigs } = request;
   const inputs = request.paths.map((path) => ({ uri: uriOf(resolve(io.cwd, path)), shown: path, onlyConfigs }));
   const report = await collect(parts.createAnalyzer(runtime), runtime.files, inputs, options, io.version, io.progress);
   const late = unusedComplaint(request.set, report.runs);
-  if (late !== null) return misused(complaintText(late), io);
+  if (late !== null) return misused(complaintText(late), io, request.command);
   io.stdout(await render(request, report, runtime, io));
   return request.command === "plan"
     ? report.errors.length > 0
@@ -120,7 +120,7 @@ async function reportOn(request: Request, runtime: Runtime, io: Io, parts: Parts
  */
 export async function main(argv: readonly string[], io: Io, parts: Parts): Promise<number> {
   const own = pythonRequest(argv);
-  if (typeof own === "string") return misused(own, io);
+  if (typeof own === "string") return misused(own, io, argv[0]);
   if (own !== undefined) {
     const { packageDirectory, env } = io;
     const runtime = createNodeRuntime({ workspaceFolders: [io.cwd], packageDirectory, env });
@@ -129,13 +129,13 @@ export async function main(argv: readonly string[], io: Io, parts: Parts): Promi
   const parsed = parseArguments(argv);
   switch (parsed.kind) {
     case "help":
-      io.stdout(helpText());
+      io.stdout(parsed.text);
       return 0;
     case "version":
       io.stdout(`${io.version}\n`);
       return 0;
     case "usage":
-      return misused(parsed.complaint, io);
+      return misused(parsed.complaint, io, parsed.command);
     case "request": {
       const { request } = parsed;
       const runtime = createNodeRuntime({

@@ -1,10 +1,10 @@
 /** The report for a person at a terminal (`check` and `plan`). Sizes are GiB with one decimal. */
+import { changedLines, changesSaid } from "../analysis/changes";
 import type { Locale } from "../analysis/messages";
 import { measuredText } from "../analysis/receipts";
 import { timeSaid } from "../analysis/statement";
 import { withEdits } from "../core/report/apply";
-import type { Report, ReportEdit, ReportFinding, ReportPlan, ReportRun } from "../core/report/schema";
-import { changedLines } from "./changes";
+import type { Report, ReportFinding, ReportPlan, ReportRun } from "../core/report/schema";
 import { displayPath } from "./paths";
 import { named, type Say, words } from "./words";
 
@@ -185,43 +185,6 @@ function smallestChange(run: ReportRun): ReportPlan | undefined {
   return run.plans.find((plan) => plan.fits !== false && plan.edits.length > 0);
 }
 
-/** `micro-batch 8 -> 2` style: every changed line of a plan, shortened to what changed in it. */
-function shortChanges(edits: readonly ReportEdit[], pen: Pen): string {
-  const parts: string[] = [];
-  for (const uri of new Set(edits.map((edit) => edit.uri))) {
-    const before = pen.textOf(uri);
-    if (before === undefined) continue;
-    const after = withEdits(
-      before,
-      edits.filter((edit) => edit.uri === uri),
-    );
-    for (const change of changedLines(before, after)) {
-      change.after.forEach((line, i) => {
-        const old = change.before[i];
-        parts.push(old === undefined ? pen.say("add", { line: tidy(line) }) : replaced(tidy(old), tidy(line)));
-      });
-      for (const line of change.before.slice(change.after.length)) parts.push(pen.say("remove", { line: tidy(line) }));
-    }
-  }
-  return parts.filter((part) => part !== "").join(pen.say("separator"));
-}
-
-/** A config line without its indentation, trailing comma and comment. */
-function tidy(line: string): string {
-  return (line.split(/\s#/, 1)[0] ?? "").trim().replace(/,$/, "").trim();
-}
-
-const KEY_AND_VALUE = /^"?([\w.-]+)"?\s{0,20}[:=]\s{0,20}(\S.*)$/;
-
-/** `key: 8` and `key: 2` as `key 8 -> 2`; anything else in full. */
-function replaced(before: string, after: string): string {
-  if (before === after) return "";
-  const [, key, old] = KEY_AND_VALUE.exec(before) ?? [];
-  const [, newKey, fresh] = KEY_AND_VALUE.exec(after) ?? [];
-  if (key !== undefined && key === newKey) return `${key} ${old} -> ${fresh}`;
-  return `${before} -> ${after}`;
-}
-
 /** Title with the plan's peak, which most titles already give. */
 function planTitle(plan: ReportPlan): string {
   return plan.title.includes("GiB") ? plan.title : `${plan.title} (${gib(plan.usedPeakBytes)} GiB)`;
@@ -312,7 +275,7 @@ export function checkText(report: Report, context: TextContext): string {
 function changeLine(run: ReportRun, pen: Pen): string[] {
   const plan = run.verdict === "does-not-fit" || run.verdict === "tight" ? smallestChange(run) : undefined;
   if (plan === undefined) return [];
-  const change = shortChanges(plan.edits, pen) || plan.title;
+  const change = changesSaid(plan.edits, pen.textOf, pen.locale) || plan.title;
   return [
     pen.say("change", { change, size: gib(plan.usedPeakBytes), speed: timeSaid(plan.stepTimeFactor, pen.locale) }),
   ];

@@ -1,7 +1,8 @@
-/** Findings as LSP diagnostics, by push or pull through one function. */
+/** Findings as LSP diagnostics, by push or pull through one function. Editors show them as plain text. */
 import { type Diagnostic, DiagnosticSeverity, DiagnosticTag } from "vscode-languageserver";
 import type { ServedAnalysis } from "../analysis/analyzer";
 import type { Range, ReportFinding } from "../core/report/schema";
+import { sentenceInText } from "../words/printable";
 import { brokenIn } from "./status";
 import { type Locale, text } from "./text";
 
@@ -49,7 +50,7 @@ export function diagnosticsOf(analysis: ServedAnalysis, support: DiagnosticSuppo
   const findings = broken === undefined ? analysis.runs.flatMap((run) => run.findings) : [broken];
   for (const finding of findings) {
     if (finding.uri !== analysis.uri) continue;
-    const diagnostic = toDiagnostic(finding, support);
+    const diagnostic = toDiagnostic(finding, support, locale);
     found.set(JSON.stringify([diagnostic.code, diagnostic.range, diagnostic.message]), diagnostic);
   }
   for (const error of analysis.report.errors) {
@@ -60,7 +61,7 @@ export function diagnosticsOf(analysis: ServedAnalysis, support: DiagnosticSuppo
       severity: analysis.recognition === null ? DiagnosticSeverity.Information : DiagnosticSeverity.Error,
       source: SOURCE,
       code: error.code ?? "syntax",
-      message: error.message,
+      message: sentenceInText(error.message, locale),
     };
     const key = JSON.stringify(["syntax", diagnostic.range, diagnostic.message]);
     if (!found.has(key)) found.set(key, diagnostic);
@@ -71,18 +72,18 @@ export function diagnosticsOf(analysis: ServedAnalysis, support: DiagnosticSuppo
 /** Findings that say the verdict. */
 const VERDICTS: ReadonlySet<string> = new Set(["does-not-fit", "tight"]);
 
-function toDiagnostic(finding: ReportFinding, support: DiagnosticSupport): Diagnostic {
+function toDiagnostic(finding: ReportFinding, support: DiagnosticSupport, locale: Locale): Diagnostic {
   const tag = TAGS.find(({ codes }) => codes.test(finding.code))?.tag;
   return {
     range: finding.range ?? NOWHERE,
     severity: SEVERITY[finding.severity],
     source: SOURCE,
     code: finding.code,
-    message: finding.message,
+    message: sentenceInText(finding.message, locale),
     ...(support.codeDescription && /^https:/.test(finding.help) ? { codeDescription: { href: finding.help } } : {}),
     ...(support.tags && tag !== undefined ? { tags: [tag] } : {}),
     ...(support.relatedInformation && !(support.besideHovers === true && VERDICTS.has(finding.code))
-      ? relatedInformation(finding)
+      ? relatedInformation(finding, locale)
       : {}),
   };
 }
@@ -91,7 +92,7 @@ function toDiagnostic(finding: ReportFinding, support: DiagnosticSupport): Diagn
  * The places a finding comes from. Editors print them above the hover, so only the least obvious stay: those in other
  * documents before those in the same one, and few.
  */
-function relatedInformation(finding: ReportFinding): Pick<Diagnostic, "relatedInformation"> {
+function relatedInformation(finding: ReportFinding, locale: Locale): Pick<Diagnostic, "relatedInformation"> {
   const related = [...(finding.related ?? [])].sort(
     (a, b) => Number(a.uri === finding.uri) - Number(b.uri === finding.uri),
   );
@@ -99,7 +100,7 @@ function relatedInformation(finding: ReportFinding): Pick<Diagnostic, "relatedIn
   return {
     relatedInformation: related
       .slice(0, MOST_RELATED)
-      .map(({ uri, range, message }) => ({ location: { uri, range }, message })),
+      .map(({ uri, range, message }) => ({ location: { uri, range }, message: sentenceInText(message, locale) })),
   };
 }
 

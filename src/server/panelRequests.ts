@@ -1,6 +1,7 @@
 /** The custom requests behind the panel, the commands and the language-model tools. */
 import type { CancellationToken, Connection } from "vscode-languageserver";
 import type { AnalysisOptions, ServedAnalysis, ServedAnalyzer } from "../analysis/analyzer";
+import { changesSaid } from "../analysis/changes";
 import { explainLog } from "../analysis/explain/log";
 import { text as said } from "../analysis/messages";
 import type { FileAccess } from "../analysis/runtime";
@@ -218,8 +219,17 @@ async function whatIfEdits(
   if (result === null) return refusal(context, "runGone");
   if ("refused" in result) return { ok: false, message: said(result.refused, context.locale()) };
   if (result.edits.length === 0) return refusal(context, "planEmpty");
-  const title = Object.entries(set).map(([name, value]) => `${name} = ${value}`);
-  return versioned(context, title.join(", "), result.edits);
+  const texts = new Map<string, string>();
+  for (const { uri: touched } of result.edits) {
+    const content = await context.files().readText(touched);
+    if (content !== undefined) texts.set(touched, content);
+  }
+  const locale = context.locale();
+  return versioned(
+    context,
+    changesSaid(result.edits, (touched) => texts.get(touched), locale),
+    result.edits,
+  );
 }
 
 /** Analyses each config on the card that the log describes; the person's own settings of plans hold. */

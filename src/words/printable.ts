@@ -1,6 +1,6 @@
 /**
  * Text out of files, made fit to be shown. One function for each surface: a sentence, a code span and running text of
- * Markdown, JSON that a terminal prints, a message of SARIF.
+ * Markdown, a sentence of plain text, JSON that a terminal prints, a message of SARIF.
  */
 
 /** Characters that move a cursor, start a terminal's commands, turn the reading direction or are not seen. */
@@ -36,6 +36,15 @@ export function sentenceInMarkdown(text: string): string {
   // A backtick without another opens nothing.
   if (parts.length % 2 === 0) return plain(text);
   return parts.map((part, at) => (at % 2 === 1 ? `\`${inCode(part)}\`` : plain(part))).join("");
+}
+
+/** Marks around code where no Markdown is shown, by language. */
+const QUOTES = { en: ["'", "'"], "zh-cn": ["“", "”"] } as const;
+
+/** A sentence with spans of code in plain text: what stands between backticks stands in quotes. */
+export function sentenceInText(text: string, locale: keyof typeof QUOTES): string {
+  const [open, close] = QUOTES[locale];
+  return text.replace(/`([^`]*)`/g, (_, code: string) => `${open}${code}${close}`);
 }
 
 /** What may stand between backticks: no backtick, which would end the span, and no line break, which would end more. */

@@ -24,7 +24,7 @@ describe("cli check", () => {
         "a/train.yaml   Llama-3.2-1B, full fine-tune, bf16, 8 × 2048 tokens   RTX 4090 24 GiB",
         "  does not fit   41.5 GiB (41.0–43.0) of 23.0 usable   peak in backward",
         "  weights 10.0  logits and loss 30.0",
-        "  smallest change that fits: per_device_train_batch_size 8 -> 2   21.0 GiB, +6 % time",
+        "  smallest change that fits: per_device_train_batch_size 8 → 2   21.0 GiB, +6 % time",
         "  assumes sequence length 2048 (set sequence_length)",
         "",
       ].join("\n"),
@@ -133,7 +133,11 @@ describe("cli check", () => {
 describe("cli usage", () => {
   for (const [argv, complaint] of [
     [["estimate"], 'unknown command "estimate"'],
+    [["chek"], 'unknown command "chek" (did you mean check?)'],
     [["check"], "check needs at least one file or folder"],
+    [["explain"], "explain needs a log, or - for the standard input"],
+    [["snapshot", "a", "b"], "snapshot takes one file"],
+    [["check", "a", "--devce", "24GB"], 'unknown option "--devce" for check (did you mean --device?)'],
     [["check", "a", "--format", "xml"], "--format is one of text, json, sarif"],
     [["plan", "a", "--format", "sarif"], "--format is one of text, json"],
     [["check", "a", "--fail-on", "hint"], "--fail-on is one of error, warning, never"],
@@ -147,13 +151,23 @@ describe("cli usage", () => {
       const { out, err, status } = await cli(workspace({}), argv);
       assert.equal(status, 2);
       assert.equal(out, "");
-      assert.equal(err, `vram-lens: ${complaint}\nTry vram-lens --help.\n`);
+      const known = ["check", "plan", "explain", "snapshot", "devices"].includes(argv[0]);
+      assert.equal(err, `vram-lens: ${complaint}\nTry vram-lens ${known ? `${argv[0]} ` : ""}--help.\n`);
     });
   }
 
-  it("prints help and version", async () => {
+  it("prints help, of all and of one command, and the version", async () => {
     const cwd = workspace({});
-    assert.match((await cli(cwd, ["--help"])).out, /usage: vram-lens check PATH/);
+    assert.match((await cli(cwd, ["--help"])).out, /usage: vram-lens COMMAND/);
+    for (const argv of [
+      ["plan", "a", "--help"],
+      ["help", "plan"],
+    ]) {
+      const { out } = await cli(cwd, argv);
+      assert.match(out, /^usage: vram-lens plan PATH\.\.\. \[options\]\n/);
+      assert.match(out, /--keep-numerics/);
+      assert.doesNotMatch(out, /--fail-on|--strict/);
+    }
     assert.equal((await cli(cwd, ["--version"])).out, "1.2.3\n");
   });
 

@@ -49,6 +49,12 @@ describe("command line: a person's own Python", () => {
     assert.deepEqual(check.rest, ["train.py", "--python", "3", "--format", "x"]);
     assert.equal(pythonRequest(["check", "train.yaml"]), undefined);
     assert.equal(pythonRequest(["constructor"]), undefined);
+    assert.ok(!check.help);
+    const asked = ["trace --help", "watch -h", "watch train.py --help"].map((line) => pythonRequest(line.split(" ")));
+    assert.deepEqual(
+      asked.map((request) => typeof request === "object" && request.help),
+      [true, true, false],
+    );
     assert.equal(pythonRequest(["trace"]), "trace needs a file");
     assert.match(String(pythonRequest(["watch", "--time-limit", "soon", "x.py"])), /number of seconds/);
   });

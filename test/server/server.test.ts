@@ -329,7 +329,7 @@ describe("server", () => {
         client.rpc.sendRequest<EditsResult>(METHODS.whatIfEdits, { uri: A, runId, set });
       const written = await write({ batch: "4" });
       assert.ok(written.ok);
-      assert.equal(written.title, "batch = 4");
+      assert.equal(written.title, "batch 30 → 4");
       assert.equal(written.edits[0]?.newText, "4");
       assert.deepEqual(written.versions, { [A]: 1 });
       assert.equal((await write({ other: "4" })).ok, false);

@@ -164,6 +164,8 @@ function agree({ name }: Shown, { run, device, hovers, texts }: Awaited<ReturnTy
         `${name}: ${surface} has another verdict`,
       );
     assert.doesNotMatch(text, /undefined|NaN|\[object/, `${name}: ${surface}`);
+    // Plain text: nobody turns backticks into code there.
+    if (surface === "diagnostics") assert.doesNotMatch(text, /`/, `${name}: ${surface}`);
   }
   for (const surface of ["status", "lens"]) assert.ok(said[surface]?.includes(statement.short), `${name}: ${surface}`);
 

@@ -9,7 +9,7 @@ import { activePython, type PythonEnd, runPython } from "../../host/python";
 import { allPrintable, inJson } from "../../words/printable";
 import type { Io, Parts } from "../cli";
 import { type Measured, readEvents } from "./events";
-import type { PythonRequest } from "./request";
+import { PYTHON_OPTIONS, type PythonRequest } from "./request";
 
 /** Characters that a command may print; what comes after is of no use to anybody. */
 const OUTPUT_LIMIT = 64 * 1024 * 1024;
@@ -60,6 +60,10 @@ async function run(
 
 /** Carries a request out. Returns the exit status. */
 export async function pythonCommand(request: PythonRequest, io: Io, { configs, estimate }: Beside): Promise<number> {
+  if (request.help) {
+    io.stdout(`vram-lens takes\n${PYTHON_OPTIONS}\nand hands on the rest:\n`);
+    return run(request, request.rest, io, io.stdout);
+  }
   if (request.command !== "check")
     return run(request, [...(request.json ? ["--json"] : []), ...request.rest], io, io.stdout);
   const folder = mkdtempSync(join(tmpdir(), "vram-lens-"));

@@ -16,6 +16,8 @@ export interface PythonRequest {
   readonly json: boolean;
   /** The GPU of the estimate that a check stands beside. */
   readonly device: string | undefined;
+  /** Only what the command takes is asked for. */
+  readonly help: boolean;
   /** Arguments for the package's own command line. */
   readonly rest: readonly string[];
 }
@@ -28,13 +30,28 @@ const NAMES: Readonly<Record<string, PythonCommand>> = table({
 });
 const AGAINST = "--against-pytorch";
 
-/** Lines of the help. */
-export const PYTHON_COMMANDS: readonly (readonly [string, string])[] = [
-  ["trace FILE[:MODEL]", "make a graph of a model of your own, by your own Python; `trace --help` says more"],
-  [`check ${AGAINST}`, "run a SCRIPT with its arguments on a GPU that is not there, beside the estimate"],
-  ["watch SCRIPT", "run a script on the card and keep a receipt of what it took"],
-  ["bench-card", "measure small real runs on this card and keep their receipts"],
+/** Commands as the help lists them. */
+export const PYTHON_COMMANDS: readonly { readonly name: string; readonly usage: string; readonly help: string }[] = [
+  {
+    name: "trace",
+    usage: "trace FILE[:MODEL]",
+    help: "make a graph of a model of your own, by your own Python",
+  },
+  {
+    name: "check",
+    usage: `check ${AGAINST}`,
+    help: "run a SCRIPT with its arguments on a GPU that is not there, beside the estimate",
+  },
+  { name: "watch", usage: "watch SCRIPT", help: "run a script on the card and keep a receipt of what it took" },
+  { name: "bench-card", usage: "bench-card", help: "measure small real runs on this card and keep their receipts" },
 ];
+
+/** What this program takes for itself; the rest of the help is Python's own. */
+export const PYTHON_OPTIONS = [
+  "  --python PATH           the Python that runs it; otherwise the active environment's",
+  "  --time-limit SECONDS    end it after that long; 0: never",
+  "  --format FORMAT         text (default) or json",
+].join("\n");
 
 /** The request of a command that Python carries out; undefined for all others, a text where it makes no sense. */
 export function pythonRequest(argv: readonly string[]): PythonRequest | string | undefined {
@@ -71,6 +88,13 @@ export function pythonRequest(argv: readonly string[]): PythonRequest | string |
     timeLimit: limit === undefined ? LIMITS[command] : Number(limit),
     json: format === "json",
     device: own.get("--device"),
+    help: helpAsked(rest),
     rest,
   };
+}
+
+/** Whether help stands before the script; behind it, it is the script's. */
+function helpAsked(rest: readonly string[]): boolean {
+  const script = rest.findIndex((word) => !word.startsWith("-"));
+  return rest.slice(0, script < 0 ? undefined : script).some((word) => word === "--help" || word === "-h");
 }

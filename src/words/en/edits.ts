@@ -1,4 +1,4 @@
-/** Why a document is taken for a config, why a value of it is not known, and why an edit cannot be made. */
+/** Why a document is taken for a config, why a value of it is not known, what edits change and why one cannot be made. */
 export const EDITS = {
   "open.unreadable": "not readable",
   "open.no-value": "no value",
@@ -33,6 +33,9 @@ export const EDITS = {
   "open.alias": "an unknown alias",
   "open.environment": "the environment variable `{name}`",
   "open.not-single": "not a single value",
+  "change.add": "add {line}",
+  "change.remove": "remove {line}",
+  "change.and": ", ",
   "refused.unknown": "The value is not known here: {reason}.",
   "refused.list": "The value is a list.",
   "refused.list-of-more": "The list holds more than plain values.",

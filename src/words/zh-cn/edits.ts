@@ -1,4 +1,4 @@
-/** Why a document is taken for a config, why a value of it is not known, and why an edit cannot be made. */
+/** Why a document is taken for a config, why a value of it is not known, what edits change and why one cannot be made. */
 import type { EDITS as EN } from "../en/edits";
 
 export const EDITS: Readonly<Record<keyof typeof EN, string>> = {
@@ -35,6 +35,9 @@ export const EDITS: Readonly<Record<keyof typeof EN, string>> = {
   "open.alias": "未知的别名",
   "open.environment": "环境变量 `{name}`",
   "open.not-single": "不是单个值",
+  "change.add": "添加 {line}",
+  "change.remove": "删除 {line}",
+  "change.and": "，",
   "refused.unknown": "此处的值未知：{reason}。",
   "refused.list": "该值是列表。",
   "refused.list-of-more": "列表中不只有简单值。",

@@ -1,5 +1,5 @@
 import { strict as assert } from "node:assert";
-import { changedLines } from "../../src/cli/changes";
+import { changedLines, changesSaid } from "../../src/analysis/changes";
 import { withEdits } from "../../src/core/report/apply";
 
 function edit(line: number, from: number, to: number, newText: string) {
@@ -21,5 +21,20 @@ describe("changes of a plan", () => {
     ]);
     assert.deepEqual(changedLines("a\nb\nc", "a\nc"), [{ line: 1, before: ["b"], after: [] }]);
     assert.deepEqual(changedLines("a", "a"), []);
+  });
+
+  it("says what edits write in the file's own words", () => {
+    const text = '{\n  "batch_size": 8,  # per GPU\n  "seed": 1\n}\n';
+    const edits = [edit(1, 16, 17, "2"), edit(2, 0, 11, ""), edit(3, 0, 0, '  "bf16": true\n')];
+    const said = (locale: "en" | "zh-cn") => changesSaid(edits, () => text, locale);
+    assert.equal(said("en"), 'batch_size 8 → 2, remove "seed": 1, add "bf16": true');
+    assert.equal(
+      changesSaid([edit(2, 0, 0, "x: 1\n")], () => text, "zh-cn"),
+      "添加 x: 1",
+    );
+    assert.equal(
+      changesSaid(edits, () => undefined, "en"),
+      "",
+    );
   });
 });
