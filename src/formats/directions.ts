@@ -61,6 +61,7 @@ const LESS: ReadonlySet<EffectId> = new Set<EffectId>([
   "projector",
   "quantization",
   "quantize_moe_experts",
+  "random-tokens",
   "recomputed",
   "s2_attention",
   "tensor",

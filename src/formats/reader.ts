@@ -4,6 +4,7 @@
  */
 
 import type { Entry, LocatedNode, MapNode } from "../syntax/tree";
+import { costsNothing } from "./costless";
 import { directionOf } from "./directions";
 import { renaming } from "./fix";
 import { nearest } from "./suggest";
@@ -23,6 +24,8 @@ export interface ReadPolicy {
   /** A list may stand for a single value, to be tried one after the other (DeepSpeed's autotuning). */
   readonly tuned?: boolean;
   readonly unknownKeys?: UnknownKeys;
+  /** Paths that have no row and are read all the same, by code of their own. */
+  readonly readsBeside?: (path: string) => boolean;
 }
 
 /** What the library does with keys it does not know; near misses of known ones are reported. */
@@ -50,10 +53,40 @@ export function readByTable(map: MapNode, table: KeyTable, policy: ReadPolicy, s
   const read: ByTable = { settings: [], problems: [] };
   for (const { path, entry } of flatten(map)) {
     const spec = table.byPath.get(path);
-    if (spec === undefined) read.problems.push(...unknownKey(entry, path, table, policy.unknownKeys));
-    else readKey(spec, { path, shown: shownUnder === "" ? path : `${shownUnder}.${path}`, entry }, table, policy, read);
+    const place = { path, shown: shownUnder === "" ? path : `${shownUnder}.${path}`, entry };
+    if (spec !== undefined) readKey(spec, place, table, policy, read);
+    else {
+      const problems = unknownKey(entry, path, table, policy.unknownKeys);
+      read.problems.push(...problems);
+      if (problems.length === 0 && isUnread(place, table, policy)) read.settings.push(unread(place));
+    }
   }
   return read;
+}
+
+/** A key that no row has is not dropped in silence: nothing is known of what it does to memory. */
+function unread({ shown, entry }: Place): LocatedSetting {
+  const { keySpan, value: node } = entry;
+  const value = node.kind === "scalar" ? node.value : null;
+  const valueSpan = { start: node.start, end: node.end };
+  return { name: null, key: shown, value, uncounted: true, node, keySpan, valueSpan };
+}
+
+/** Whether nothing reads a key that asks for something, and its name does not say that it costs no memory. */
+function isUnread({ path, entry }: Place, table: KeyTable, policy: ReadPolicy): boolean {
+  const { value: node } = entry;
+  if (node.kind === "map" || !asksFor(node, node.kind === "scalar" ? node.value : null)) return false;
+  return !costsNothing(path) && policy.readsBeside?.(path) !== true && !isReadWhole(path, table);
+}
+
+/** Whether a block around a path has a row and none for its keys, or one that takes no memory: it is read, or listed, as one. */
+function isReadWhole(path: string, table: KeyTable): boolean {
+  for (let cut = path.lastIndexOf("."); cut > 0; cut = path.lastIndexOf(".", cut - 1)) {
+    const block = path.slice(0, cut);
+    const spec = table.byPath.get(block);
+    if (spec !== undefined) return !spec.memory || !table.children.has(block);
+  }
+  return false;
 }
 
 /** All entries below a map with their dotted paths, maps before their content; duplicates as their readers take them. */
@@ -87,9 +120,10 @@ function readKey(spec: KeySpec, { path, shown, entry }: Place, table: KeyTable, 
     ...(read.unknown === true ? { unknown: true as const } : {}),
   };
   const direction = directionOf(spec.effect);
-  const uncounted = isUncounted(spec, table, path, entry.value, read.value)
-    ? { uncounted: true as const, ...(direction === undefined ? {} : { direction }) }
-    : {};
+  const uncounted =
+    policy.readsBeside?.(path) !== true && isUncounted(spec, table, path, entry.value, read.value)
+      ? { uncounted: true as const, ...(direction === undefined ? {} : { direction }) }
+      : {};
   into.settings.push({ ...base, ...uncounted, name: spec.name, value: meaning(read.value, spec.means) });
   for (const also of spec.also ?? []) {
     const text = textOf(read.value);
@@ -166,7 +200,18 @@ type UnknownKeyId =
   | "unknown-key.stops-near";
 
 /** Values that leave a key's effect out, beside the library's default. */
-const IDLE: ReadonlySet<string> = new Set(["", "0", "1", "false", "none", "no", "off", "null", "[object Object]"]);
+const IDLE: ReadonlySet<string> = new Set([
+  "",
+  "0",
+  "1",
+  "-1",
+  "false",
+  "none",
+  "no",
+  "off",
+  "null",
+  "[object Object]",
+]);
 
 /** Whether a key that changes memory and stands for no setting asks for its effect; blocks leave that to their keys. */
 function isUncounted(
@@ -177,7 +222,13 @@ function isUncounted(
   value: LocatedSetting["value"],
 ): boolean {
   if (spec.name !== null || !spec.memory || spec.also !== undefined || table.children.has(path)) return false;
+  const counted = value === spec.default || spec.computed?.includes(String(value)) === true;
+  return asksFor(node, value) && (node.kind !== "scalar" || !counted);
+}
+
+/** Whether a value is none of those that leave a key's effect out. */
+function asksFor(node: LocatedNode, value: LocatedSetting["value"]): boolean {
   if (node.kind === "list") return node.items.length > 0;
   if (node.kind === "map") return node.entries.length > 0;
-  return value !== spec.default && !IDLE.has(String(value ?? "").toLowerCase());
+  return !IDLE.has(String(value ?? "").toLowerCase());
 }

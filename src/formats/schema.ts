@@ -64,6 +64,8 @@ export interface SchemaFormat {
     /** Name of the library when it stops at a key it does not know. */
     readonly stops?: string;
   };
+  /** Paths that have no row and are read all the same, by code of their own. */
+  readonly readsBeside?: (path: string) => boolean;
   /** Calls of a Python carrier, and the prefix that their keywords have in the table. */
   readonly calls?: readonly (readonly [RegExp, string])[];
   /** Where a key that is not there yet would be written; undefined where nothing here takes it. */
@@ -86,7 +88,12 @@ export interface SchemaFormat {
 
 export function schemaFormat(spec: SchemaFormat): Format {
   const table = tableOf(spec.keys);
-  const policy: ReadPolicy = { convertsText: () => true, ...unknownKeysOf(spec) };
+  const { readsBeside } = spec;
+  const policy: ReadPolicy = {
+    convertsText: () => true,
+    ...unknownKeysOf(spec),
+    ...(readsBeside === undefined ? {} : { readsBeside }),
+  };
 
   function best(document: ConfigDocument): { view: View; recognition: Recognition } | undefined {
     let found: { view: View; recognition: Recognition } | undefined;

@@ -139,6 +139,8 @@ export interface KeySpec {
   }[];
   /** The word to write for a canonical value where several mean it (`bf16` → `amp_bf16`). */
   readonly writes?: Readonly<Record<string, string>>;
+  /** Values of a key without a setting that ask for nothing beyond what is computed. */
+  readonly computed?: readonly string[];
   /** Link to another document that the value names. */
   readonly link?: DocumentLink["kind"];
   /** Version that renamed or removed it. */

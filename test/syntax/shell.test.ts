@@ -61,6 +61,16 @@ torchrun \${ARGS[@]} $MORE --world $WORLD --save $1 --name x-$UNSET-y
     assert.deepEqual(value["name"], { unknown: "`UNSET` is set outside of this file" });
   });
 
+  it("splits the elements of an array that stands without quotes, as bash does", () => {
+    const list = `ARGS=(\n  "--fp8-format hybrid"\n  "--data-path $DATA/x"\n  "--bf16"\n)\n`;
+    const unquoted = flags(`${list}torchrun train.py \${ARGS[@]}\n`) as Record<string, unknown>;
+    assert.equal(unquoted["fp8-format"], "hybrid");
+    assert.equal(unquoted["bf16"], true);
+    assert.ok("data-path" in unquoted);
+    const quoted = flags(`NAMES=("a b" c)\ntorchrun train.py --names "\${NAMES[@]}"\n`) as Record<string, unknown>;
+    assert.deepEqual(quoted["names"], ["a b", "c"]);
+  });
+
   it("places a value where it is used and its source where it is written", () => {
     const text = "MBS=4\nrun --micro $MBS --x=\"8\" --y='9'\n";
     const entries = main(text).flags.entries;

@@ -6,7 +6,7 @@
 import type { SettingName } from "../../terms/settings";
 import { table } from "../../terms/table";
 import type { EffectId } from "../../words/message";
-import { memory, other, PRECISION } from "../effects";
+import { harmless, memory, other, PRECISION } from "../effects";
 import type { KeySpec } from "../types";
 
 /** FSDP strategies by name and by number (`ShardingStrategy`). */
@@ -194,6 +194,11 @@ export const ACCELERATE_KEYS: readonly KeySpec[] = [
   memory("fp8_config.backend", "fp8_backend", "string", "backend", {
     nullable: true,
   }),
+  ...harmless(
+    "fp8_config.amax_compute_algo fp8_config.amax_history_len fp8_config.fp8_format fp8_config.override_linear_precision " +
+      "parallelism_config.parallelism_config_sp_backend parallelism_config.parallelism_config_sp_seq_length_is_variable",
+  ),
+  memory("parallelism_config.parallelism_config_sp_attn_implementation", "attention", "string", "attention"),
   ...DEEPSPEED,
   ...FSDP,
   ...MEGATRON,

@@ -175,6 +175,16 @@ export const AXOLOTL_KEYS: readonly KeySpec[] = [
   memory("rl", "rl", "string", "rl", {
     nullable: true,
   }),
+  // core/builders/causal.py: AxolotlRewardTrainer and AxolotlPRMTrainer in place of the plain trainer.
+  memory("reward_model", null, "boolean", "rl", {
+    nullable: true,
+    also: [{ name: "rl", means: onlyWhenOn("reward"), only: true }],
+  }),
+  memory("process_reward_model", null, "boolean", "rl", {
+    nullable: true,
+    also: [{ name: "rl", means: onlyWhenOn("prm"), only: true }],
+  }),
+  memory("num_labels", "num_labels", "integer", "num_labels", { nullable: true }),
   memory("trl", null, "map", "trl", { nullable: true }),
   memory("trl.beta", "beta", "number", "beta"),
   memory("trl.num_generations", "num_generations", "integer", "generations", { min: 1 }),
@@ -244,11 +254,18 @@ export const AXOLOTL_KEYS: readonly KeySpec[] = [
   memory("trl.vllm_mode", "vllm_mode", "string", "engine-part", { nullable: true }),
   memory("trl.vllm_enable_sleep_mode", "vllm_enable_sleep_mode", "boolean", "engine-part", { nullable: true }),
   memory("eval_sequence_len", "eval_sequence_length", "integer", "eval-sequence", { min: 1, nullable: true }),
-  ...touching("fused-kernel", "use_kernels liger_rms_norm_gated flash_optimum"),
+  ...touching(
+    "fused-kernel",
+    "fused_attn_kernel experts_implementation use_kernels liger_rms_norm_gated flash_optimum",
+  ),
+  ...touching("quantization", "model_quantization_config model_quantization_config_kwargs.dequantize"),
+  ...touching("attention", "gemma4_hybrid_attn_impl"),
+  ...touching("adapter", "relora_prune_ratio jagged_restart_steps"),
+  ...touching("experts", "model_config.output_router_logits"),
   ...touching("lossy", "qat.weight_dtype qat.activation_dtype qat.group_size"),
   other("gpu_memory_limit", null, "any", "gpu_memory_limit", { nullable: true }),
   ...harmless(
-    "eval_sample_packing liger_rope excess_length_strategy group_by_length embedding_lr vllm.tensor_parallel_size vllm.max_model_len vllm.dtype trl.sync_ref_model ddp_bucket_cap_mb sequence_len_overflow_handling low_cpu_mem_usage quantization fsdp_config.state_dict_type fsdp_config.fsdp_state_dict_type fsdp_config.cpu_ram_efficient_loading fsdp_config.fsdp_cpu_ram_efficient_loading fsdp_config.fsdp_sync_module_states fsdp_config.sync_module_states fsdp_config.use_orig_params fsdp_config.fsdp_use_orig_params fsdp_config.limit_all_gathers fsdp_config.fsdp_limit_all_gathers",
+    "model_type ddp_find_unused_parameters experimental_skip_move_to_device gptq_disable_exllama jagged_restart_warmup_steps jagged_restart_anneal_steps lisa_layers_attribute lora_fan_in_fan_out nvfp4_merge_aware reinit_weights tokens tokens.bos_token tokens.eos_token tokens.pad_token tokens.unk_token fsdp_config.fsdp_backward_prefetch fsdp_config.backward_prefetch eval_sample_packing liger_rope excess_length_strategy group_by_length embedding_lr vllm.tensor_parallel_size vllm.max_model_len vllm.dtype trl.sync_ref_model ddp_bucket_cap_mb sequence_len_overflow_handling low_cpu_mem_usage quantization fsdp_config.state_dict_type fsdp_config.fsdp_state_dict_type fsdp_config.cpu_ram_efficient_loading fsdp_config.fsdp_cpu_ram_efficient_loading fsdp_config.fsdp_sync_module_states fsdp_config.sync_module_states fsdp_config.use_orig_params fsdp_config.fsdp_use_orig_params fsdp_config.limit_all_gathers fsdp_config.fsdp_limit_all_gathers",
   ),
   memory("fsdp_config.auto_wrap_policy", null, "string", "fsdp_auto_wrap_policy", {
     aliases: ["fsdp_config.fsdp_auto_wrap_policy"],

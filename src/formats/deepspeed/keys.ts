@@ -4,7 +4,7 @@
  * `runtime/precision_config.py`, `runtime/activation_checkpointing/config.py`, `runtime/swap_tensor/aio_config.py`
  * of 0.19.6.
  */
-import { memory, other } from "../effects";
+import { memory, other, touching } from "../effects";
 import type { KeySpec } from "../types";
 
 const AUTO = { auto: true } as const;
@@ -382,6 +382,10 @@ const OTHER: readonly KeySpec[] = [
   }),
   memory("autotuning", "autotuning", "map", "autotuning"),
   other("autotuning.enabled", null, "boolean", "hybrid_engine.enabled", { default: false }),
+  ...touching("random-tokens", "data_efficiency"),
+  ...touching("attention", "sparse_attention"),
+  other("progressive_layer_drop", null, "map", "harmless"),
+  other("compile.backend", null, "any", "harmless"),
   memory("compression_training", "compression_training", "map", "compression_training"),
   memory("curriculum_learning", "curriculum_learning", "map", "curriculum_learning"),
   memory("elasticity", "elasticity", "map", "elasticity"),

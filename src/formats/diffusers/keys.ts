@@ -2,7 +2,7 @@
  * Flags of the training scripts of diffusers (and kohya's), which share their names.
  * Source: `examples/*\/train_*.py` of diffusers 0.35.
  */
-import { memory, onlyWhenOn, PRECISION } from "../effects";
+import { memory, onlyWhenOn, other, PRECISION } from "../effects";
 import type { KeySpec } from "../types";
 
 export const DIFFUSERS_KEYS: readonly KeySpec[] = [
@@ -42,6 +42,11 @@ export const DIFFUSERS_KEYS: readonly KeySpec[] = [
       also: [{ name: "adapter", means: onlyWhenOn(kind), only: true }],
     }),
   ),
+  // peft's BOFT, by the example's own names (peft/examples/boft_dreambooth, parse_args).
+  memory("boft_block_size", "adapter_block_size", "integer", "oft_block_size", { min: 0 }),
+  memory("boft_block_num", "adapter_block_count", "integer", "boft_block_num", { min: 0 }),
+  memory("boft_dropout", null, "number", "masks"),
+  other("boft_bias", null, "string", "bias"),
   memory("train_text_encoder", "train_text_encoder", "boolean", "train_text_encoder"),
   memory("with_prior_preservation", null, "boolean", "with_prior_preservation"),
   memory("use_ema", null, "boolean", "ema"),

@@ -2,6 +2,9 @@
 import { derived, lookUp, type View, valueAt } from "../schema";
 import type { LocatedSetting } from "../types";
 
+/** Keys that have no row of their own and decide the shape below. */
+export const DERIVED: ReadonlySet<string> = new Set(["activation", "mlp_multiple_of"]);
+
 export function derive(settings: readonly LocatedSetting[], { map }: View): readonly LocatedSetting[] {
   const result: LocatedSetting[] = [];
   const find = (name: string) => settings.findLast((setting) => setting.name === name);

@@ -6,7 +6,7 @@ import { has, hasGroup, hasKeys, NOT_RECOGNISED } from "../recognition";
 import { count, schemaFormat, type View } from "../schema";
 import type { ConfigDocument } from "../types";
 import accepted from "./accepted.json";
-import { derive } from "./derive";
+import { DERIVED, derive } from "./derive";
 import { GPT_NEOX_KEYS } from "./keys";
 
 const MODEL = ["num_layers", "hidden_size", "num_attention_heads", "seq_length", "max_position_embeddings"];
@@ -98,6 +98,7 @@ export const gptNeox = schemaFormat({
   keys: GPT_NEOX_KEYS,
   unknownKeys: { parents: [""], known: new Set(accepted.names) },
   views,
+  readsBeside: (path) => DERIVED.has(path),
   recognise({ map }, document) {
     if (
       count(map, [

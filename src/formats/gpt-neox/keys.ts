@@ -3,7 +3,7 @@
  * Source: `megatron/neox_arguments/{neox_args,deepspeed_args}.py` at ea7aefd.
  */
 import { DEEPSPEED_KEYS } from "../deepspeed/keys";
-import { memory, other, PRECISION, touching } from "../effects";
+import { harmless, memory, other, PRECISION, touching } from "../effects";
 import type { KeySpec } from "../types";
 
 const OWN: readonly KeySpec[] = [
@@ -46,7 +46,19 @@ const OWN: readonly KeySpec[] = [
     "scaled_upper_triang_masked_softmax_fusion scaled_masked_softmax_fusion bias_gelu_fusion layernorm_fusion rmsnorm_fusion rope_fusion use_flashattn_swiglu",
   ),
   ...touching("masks", "hidden_dropout attention_dropout"),
-  ...touching("width", "activation mlp_multiple_of ffn_hidden_size"),
+  ...touching("width", "ffn_hidden_size"),
+  // The captured graph has rotary positions, attention beside the feed-forward and LayerNorms with biases.
+  memory("norm", null, "string", "width", { computed: ["layernorm"] }),
+  memory("pos_emb", null, "string", "width", { computed: ["rotary"] }),
+  memory("attention_type", null, "string", "attention", { computed: ["multihead", "groupedquery"] }),
+  ...touching("width", "use_bias_in_norms use_bias_in_attn_linear use_bias_in_mlp use_qk_layernorm"),
+  ...touching("attention", "sliding_window_width"),
+  ...harmless(
+    "rotary_pct rotary_emb_base rotary_save_freqs_buffer gpt_j_residual gpt_j_tied output_layer_parallelism synchronize_each_layer " +
+      "deepspeed_mosaic fp16.fp16 te_fp8_amax_compute_algo te_fp8_amax_history_len te_fp8_margin",
+  ),
+  ...touching("fused-kernel", "te_layernorm_mlp te_mha te_columnparallel te_rowparallel te_fp8_mha te_fp8_wgrad"),
+  memory("use_bnb_optimizer", null, "boolean", "optimizer"),
   ...touching("attention", "sparsity_config"),
   ...touching("states-dtype", "fp32_allreduce"),
 ];

@@ -3,7 +3,7 @@
  * Source: `lightning/pytorch/trainer/trainer.py` of 2.6, `litgpt/args.py`, `litgpt/finetune/*.py`.
  */
 import { table } from "../../terms/table";
-import { memory, other, PRECISION, STORAGE } from "../effects";
+import { harmless, memory, other, PRECISION, STORAGE } from "../effects";
 import type { KeySpec } from "../types";
 
 /** Strategy strings by what they shard. */
@@ -152,6 +152,7 @@ export const LITGPT_KEYS: readonly KeySpec[] = [
   memory("optimizer", "optimizer", "any", "optimizer", { means: OPTIMIZERS }),
   memory("optimizer.class_path", "optimizer", "string", "optimizer", { means: OPTIMIZERS }),
   other("out_dir", null, "string", "out_dir"),
+  ...harmless("eval.initial_validation eval.final_validation eval.interval eval.max_iters eval.max_new_tokens"),
 ];
 
 /** Group files of Hydra templates hold one block at their root. */

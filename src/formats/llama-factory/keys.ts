@@ -2,7 +2,7 @@
  * LLaMA-Factory's arguments beside Seq2SeqTrainingArguments, and the v1 schema.
  * Source: `llamafactory/hparams/{model_args,data_args,finetuning_args}.py`, `llamafactory/v1/config` of 0.9.5.
  */
-import { harmless, memory, onlyWhenOn, other } from "../effects";
+import { harmless, memory, onlyWhenOn, other, touching } from "../effects";
 import { OTHER_TRAINING_ARGUMENTS, TRAINING_ARGUMENTS_KEYS } from "../hf-training-arguments/keys";
 import type { KeySpec } from "../types";
 
@@ -156,7 +156,25 @@ const OWN: readonly KeySpec[] = [
     default: 1024,
     min: 1,
   }),
-  ...harmless("badam_update_ratio vllm_maxlen vllm_gpu_util"),
+  // Megatron Bridge's recipe, by name (llamafactory/hparams/megatron_args.py).
+  memory("mixed_precision", "compute_dtype", "string", "compute", {
+    means: { bf16_mixed: "bf16", fp16_mixed: "fp16" },
+  }),
+  // ktransformers keeps the experts in host memory (llamafactory/hparams/model_args.py, KTransformersArguments).
+  ...touching("offload-param", "use_kt kt_mode"),
+  other("kt_config", null, "map", "harmless", { nullable: true }),
+  ...touching("image", "image_min_pixels video_min_pixels video_fps video_maxlen"),
+  ...touching("reference", "ref_model_adapters reward_model_adapters use_asft_loss"),
+  ...touching("vocabulary", "new_special_tokens_config add_tokens add_special_tokens"),
+  ...touching("states-dtype", "overlap_grad_reduce overlap_param_gather"),
+  ...touching("experts", "moe_token_dispatcher_type moe_router_load_balancing_type"),
+  ...touching("fused-kernel", "apply_rope_fusion bias_activation_fusion moe_grouped_gemm use_v1_kernels"),
+  memory("use_distributed_optimizer", null, "boolean", "use_distributed_optimizer", {
+    also: [{ name: "zero_stage", means: { true: 1 }, only: true }],
+  }),
+  ...harmless(
+    "kt_cpu_activation kt_weight_path kt_non_expert_weight_path badam_update_ratio vllm_maxlen vllm_gpu_util use_kv_cache create_new_adapter use_swanlab lora_rank_pattern quantization_device_map",
+  ),
   other("template", null, "string", "template", { nullable: true }),
   other("dataset", null, "any", "data", { nullable: true }),
 ];
@@ -195,6 +213,8 @@ const V1: readonly KeySpec[] = [
   memory("mp_shard_size", "dp_shard_size", "integer", "parallelism_config_dp_shard_size", { min: 1 }),
   memory("mp_replicate_size", "dp_replicate_size", "integer", "dp_replicate_size", { min: 1 }),
   other("init_config", null, "map", "init_config", { nullable: true }),
+  memory("cp_size", "context_parallel", "integer", "context", { min: 1, aliases: ["dist_config.cp_size"] }),
+  ...harmless("cp_mode dist_config.cp_mode dist_config.ep_dispatcher"),
   memory("kernel_config", null, "map", "kernel_config", { nullable: true }),
   memory("optim_config", null, "map", "optimizer", { nullable: true }),
   memory("optim_config.name", "optimizer", "string", "optimizer"),

@@ -33,6 +33,9 @@ export const LLM_FOUNDRY_KEYS: readonly KeySpec[] = [
   memory("model.attn_config.attn_impl", "attention", "string", "attention", {
     means: { flash: "flash_attention_2", torch: "eager", triton: "flash_attention_2", flex: "flex_attention" },
   }),
+  memory("model.config_overrides.attn_config.attn_impl", "attention", "string", "attention", {
+    means: { flash: "flash_attention_2", torch: "eager", triton: "flash_attention_2", flex: "flex_attention" },
+  }),
   memory("model.attn_config.kv_n_heads", "num_query_groups", "integer", "heads", { min: 1 }),
   memory("model.attn_config.clip_qkv", "clip_qkv", "number", "clip_qkv", { nullable: true, min: 0 }),
   memory("model.attn_config.alibi", "alibi", "boolean", "alibi", { default: false }),
@@ -94,7 +97,13 @@ export const LLM_FOUNDRY_KEYS: readonly KeySpec[] = [
   ...harmless(
     "variables.max_seq_len train_loader.dataset.max_seq_len eval_loader.dataset.max_seq_len model.config_overrides.max_seq_len fsdp_config.sync_module_states fsdp_config.state_dict_type",
   ),
-  ...touching("attention", "model.config_overrides.attn_config.attn_impl"),
+  ...touching(
+    "experts",
+    "model.ffn_config.moe_top_k model.ffn_config.memory_optimized_mlp model.ffn_config.mlp_impl model.ffn_config.uniform_expert_assignment",
+  ),
+  memory("max_split_size_mb", "max_split_size_mb", "integer", "expandable_segments"),
+  ...touching("eval-sequence", "icl_tasks icl_max_seq_len"),
+  ...harmless("model.init_device callbacks eval_loader.dataset.packing_ratio image integrations"),
   ...touching("masks", "model.attn_pdrop model.resid_pdrop model.emb_pdrop"),
   ...touching(
     "fsdp",

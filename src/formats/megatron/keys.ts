@@ -2,7 +2,7 @@
  * Megatron-LM's arguments, in underscore spelling (flags are normalised), and its YAML test configs.
  * Source: `megatron/training/arguments.py` at d98e8a6.
  */
-import { memory, onlyWhenOn, other, touching } from "../effects";
+import { harmless, memory, onlyWhenOn, other, touching } from "../effects";
 import type { KeySpec } from "../types";
 
 const RECOMPUTE = { full: true, selective: true, null: false } as const;
@@ -150,7 +150,22 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
   ...touching("fused-kernel", "moe_permute_fusion moe_grouped_gemm"),
   ...touching("masks", "attention_dropout hidden_dropout"),
   ...touching("states-dtype", "attention_softmax_in_fp32 no_gradient_accumulation_fusion"),
-  ...touching("width", "normalization disable_bias_linear multi_latent_attention"),
+  // These name the captured family (index.ts, modelType); Megatron's own layers have the same either way.
+  memory("normalization", null, "string", "width", { computed: ["RMSNorm", "LayerNorm"] }),
+  memory("position_embedding_type", null, "string", "width", { computed: ["rope", "learned_absolute"] }),
+  other("no_position_embedding", null, "boolean", "harmless"),
+  ...touching("width", "disable_bias_linear multi_latent_attention"),
+  // What no captured graph has: other positions, other layers, pictures.
+  ...touching("width", "apply_layernorm_1p hybrid_layer_pattern spec"),
+  ...touching("image", "img_h img_w patch_dim disable_vision_class_token"),
+  ...touching("frozen", "freeze_LM freeze_ViT"),
+  ...touching("fused-kernel", "no_masked_softmax_fusion no_rope_fusion no_bias_gelu_fusion no_bias_swiglu_fusion"),
+  ...touching("rampup_batch_size", "step_batch_size_schedule"),
+  ...touching("experts", "moe_pad_expert_input_to_capacity moe_expert_capacity_factor moe_router_dtype"),
+  ...harmless(
+    "calculate_per_token_loss rotary_base rotary_percent moe_router_load_balancing_type language_model_type fp8_amax_compute_algo " +
+      "fp8_amax_history_len empty_unused_memory_level use_te nproc_per_node",
+  ),
   ...touching("checkpointing", "deepspeed_activation_checkpointing"),
   ...touching("offload-optimizer", "overlap_cpu_optimizer_d2h_h2d"),
   // slime drives Megatron and a generation engine with these.

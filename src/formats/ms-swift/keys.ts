@@ -203,6 +203,8 @@ const ROLES: readonly KeySpec[] = [
   ...touching("generations", "steps_per_generation num_iterations generation_batch_size"),
   ...touching("fused-kernel", "moe_permute_fusion moe_grouped_gemm"),
   ...touching("offload-param", "offload_bridge"),
+  ...touching("block", "lisa_activated_layers lisa_step_interval llamapro_num_new_blocks"),
+  ...touching("devices", "colocate_groups"),
   ...[...OWN, ...MEGATRON]
     .filter((key) =>
       /tuner_type|lora_|torch_dtype|_parallel|batch_size|recompute|max_length$|attention|optimizer/.test(key.key),

@@ -7,11 +7,15 @@ import type { LocatedSetting } from "../types";
 import accepted from "./accepted.json";
 import { NANOTRON_KEYS } from "./keys";
 
+/** `is_llama_config: true` names the family (nanotron/config/models_config.py). */
+const FAMILY_FLAG = /(?:^|\.)is_\w{1,40}_config$/;
+
 export const nanotron = schemaFormat({
   id: "nanotron",
   keys: NANOTRON_KEYS,
   unknownKeys: { known: new Set(accepted.names), stops: "nanotron" },
   views: (document) => dataView(document, ["yaml"]),
+  readsBeside: (path) => FAMILY_FLAG.test(path),
   recognise({ map }) {
     const blocks = count(map, ["parallelism", "tokens", "optimizer", "model", "general", "checkpoints", "data_stages"]);
     if (count(map, ["parallelism", "tokens"]) === 2 && blocks >= 3)
@@ -43,9 +47,7 @@ export const nanotron = schemaFormat({
     }
     const architecture = lookUp(map, "model.model_config");
     const flag =
-      architecture?.kind === "map"
-        ? architecture.entries.find((entry) => /^is_\w+_config$/.test(entry.key))
-        : undefined;
+      architecture?.kind === "map" ? architecture.entries.find((entry) => FAMILY_FLAG.test(entry.key)) : undefined;
     const width = settings.find((setting) => setting.name === "hidden_size");
     if (flag !== undefined && width !== undefined)
       result.push(derived(width, "model_type", flag.key.replace(/^is_(\w+)_config$/, "$1")));

@@ -5,7 +5,7 @@
 
 import type { SettingName } from "../../terms/settings";
 import type { EffectId } from "../../words/message";
-import { memory, other, PRECISION, STORAGE } from "../effects";
+import { harmless, memory, other, PRECISION, STORAGE, touching } from "../effects";
 import type { KeySpec } from "../types";
 
 const ARCHITECTURE: readonly (readonly [string, SettingName, EffectId])[] = [
@@ -52,6 +52,17 @@ export const NANOTRON_KEYS: readonly KeySpec[] = [
   memory("model.model_config", null, "map", "model_config"),
   ...ARCHITECTURE.map(([key, name, effect]) => memory(`model.model_config.${key}`, name, "integer", effect)),
   memory("model.model_config.tie_word_embeddings", "tied_embeddings", "boolean", "tie_word_embeddings"),
+  memory("model.model_config._attn_implementation", "attention", "string", "attention"),
+  // Mixtures of experts and state-space layers are other classes there (nanotron/models); none is captured.
+  ...touching("width", "model.model_config.d_model model.model_config.hidden_act model.model_config.ssm_cfg"),
+  ...touching("experts", "model.model_config.moe_num_experts model.model_config.moe_config"),
+  ...touching("vocabulary", "model.model_config.pad_vocab_size_multiple"),
+  ...touching("fused-kernel", "model.model_config.fused_add_norm"),
+  ...harmless(
+    "model.model_config.dtype model.model_config.rms_norm model.model_config.rope_theta model.model_config.use_cache " +
+      "model.model_config.num_experts_per_tok model.model_config.moe_capacity_factor parallelism.tp_linear_async_communication",
+  ),
+  memory("optimizer.torch_adam_is_fused", "optimizer_fused", "boolean", "torch_adam_is_fused"),
   memory("optimizer.zero_stage", "zero_stage", "integer", "zero", { min: 0, max: 1 }),
   memory("optimizer.accumulate_grad_in_fp32", null, "boolean", "accumulate_grad_in_fp32", {
     also: [{ name: "grad_accum_dtype", means: { true: "float32", false: "none" }, only: true }],

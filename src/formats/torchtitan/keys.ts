@@ -2,7 +2,7 @@
  * torchtitan's job config: TOML until 2026-02, Python since.
  * Source: `torchtitan/config/job_config.py` before 9810191bb, `torchtitan/config`, `models/*\/config_registry.py` after.
  */
-import { memory, other, PRECISION, STORAGE } from "../effects";
+import { harmless, memory, other, PRECISION, STORAGE, touching } from "../effects";
 import type { KeySpec } from "../types";
 
 const MODES = { none: false, selective: true, full: true, memory_budget: true } as const;
@@ -134,5 +134,23 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
     aliases: ["float8.filter_fqns"],
   }),
   memory("float8.enable_float8_linear", "float8", "boolean", "fp8_config"),
+  // torchtitan's Flux: text encoders and an autoencoder beside the trained model.
+  ...touching("vision_tower", "encoder.clip_encoder encoder.t5_encoder encoder.max_t5_encoding_len"),
+  ...touching("image", "training.img_size"),
+  ...touching("eval-batch", "validation.local_batch_size"),
+  ...touching("norm_type", "model.norm_type"),
+  memory("compile.components", null, "list", "compile", { default: null }),
+  ...touching("lossy", "quantize.grouped_mm.float8.fqns quantize.grouped_mm.mx.fqns"),
+  memory(
+    "quantize.linear.float8.precompute_float8_dynamic_scale_for_fsdp",
+    null,
+    "boolean",
+    "fp8_enable_fsdp_float8_all_gather",
+    { aliases: ["float8.precompute_float8_dynamic_scale_for_fsdp"] },
+  ),
+  memory("parallelism.enable_async_tensor_parallel", null, "boolean", "tensor_parallel", {
+    aliases: ["experimental.enable_async_tensor_parallel"],
+  }),
+  ...harmless("validation.freq validation.steps validation.enable_classifier_free_guidance validation.all_timesteps"),
   other("checkpoint.async_mode", null, "string", "async_mode"),
 ];

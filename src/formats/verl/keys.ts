@@ -2,7 +2,7 @@
  * verl: reinforcement learning with several models in one run, and its SFT trainer.
  * Source: `verl/trainer/config/*.yaml`, `verl/workers/config/*.py` at b178a3c.
  */
-import { memory, other, STORAGE, touching } from "../effects";
+import { harmless, memory, other, PRECISION, STORAGE, touching } from "../effects";
 import type { KeySpec, SettingName } from "../types";
 
 const CPU = { true: "cpu", false: "none" } as const;
@@ -56,6 +56,16 @@ function engine(path: string, name: (setting: SettingName) => SettingName | null
       default: "fp32",
       means: STORAGE,
     }),
+    // verl/workers/fsdp_workers.py: the parameters' dtype of FSDP's mixed precision; gradients are reduced in float32
+    memory(`${path}.fsdp_config.dtype`, name("compute_dtype"), "string", "compute", { means: PRECISION }),
+    memory(`${path}.fsdp_config.mixed_precision.param_dtype`, name("compute_dtype"), "string", "compute", {
+      means: PRECISION,
+    }),
+    memory(`${path}.fsdp_config.use_torch_compile`, null, "boolean", "compile", { default: true }),
+    memory(`${path}.use_torch_compile`, null, "boolean", "compile", { default: true }),
+    memory(`${path}.fsdp_config.forward_prefetch`, null, "boolean", "fsdp_forward_prefetch"),
+    memory(`${path}.fsdp_config.offload_policy`, null, "boolean", "offload-param"),
+    memory(`${path}.freeze_vision_tower`, name("freeze_vision_tower"), "boolean", "frozen"),
     memory(
       `${path}.fsdp_config.reshard_after_forward`,
       name("fsdp_reshard_after_forward"),
@@ -83,6 +93,20 @@ function engine(path: string, name: (setting: SettingName) => SettingName | null
     memory(`${path}.entropy_coeff`, name("entropy_coeff"), "number", "entropy_coeff"),
     memory(`${path}.calculate_entropy`, name("calculate_entropy"), "boolean", "calculate_entropy"),
   ];
+}
+
+/** How the generation engine uses the share of memory that it is given whole: nothing beside that share. */
+function inEngine(prefix: string): KeySpec[] {
+  const names =
+    "mode enable_prefix_caching data_parallel_size expert_parallel_size cudagraph_capture_sizes over_sample_rate " +
+    "multi_stage_wake_up skip_rollout n calculate_log_probs enable_rollout_routing_replay quantization_config_file mtp limit_images";
+  return harmless(
+    names
+      .split(" ")
+      .filter((name) => name !== "n" || prefix === "")
+      .map((name) => prefix + name)
+      .join(" "),
+  );
 }
 
 const same = (setting: SettingName): SettingName => setting;
@@ -186,7 +210,6 @@ export const VERL_KEYS: readonly KeySpec[] = [
   memory("actor_rollout_ref.rollout.layered_summon", null, "boolean", "engine-part", { nullable: true }),
   memory("actor_rollout_ref.rollout.prompt_length", null, "integer", "engine-length", { nullable: true }),
   memory("actor_rollout_ref.rollout.response_length", null, "integer", "engine-length", { nullable: true }),
-  memory("actor_rollout_ref.actor.use_torch_compile", null, "boolean", "compile", { nullable: true }),
   memory("critic.model.enable_gradient_checkpointing", null, "boolean", "checkpointing", { nullable: true }),
   memory("critic.model.enable_activation_offload", null, "boolean", "offload-activations", {
     nullable: true,
@@ -241,8 +264,31 @@ export const VERL_KEYS: readonly KeySpec[] = [
   ...touching("engine-length", "reward_model.rollout.prompt_length reward_model.rollout.response_length"),
   ...touching("sequence", "actor_rollout_ref.model.override_config.max_position_embeddings"),
   ...touching("devices", "rollout.nnodes rollout.n_gpus_per_node"),
-  ...touching("compile", "actor_rollout_ref.ref.use_torch_compile"),
   ...touching("global-batch", "data.gen_batch_size"),
+  ...touching("tiled_mlp", "actor_rollout_ref.model.tiled_mlp.enabled critic.model.tiled_mlp.enabled"),
+  ...touching("layers", "actor_rollout_ref.model.mtp.enable actor_rollout_ref.model.mtp.enable_train"),
+  ...touching("reference", "actor_rollout_ref.ref.fsdp_config.model_dtype reward_model.n_gpus_per_node"),
+  ...harmless(
+    "actor_rollout_ref.hybrid_engine actor_rollout_ref.model.fused_kernel_options.impl_backend data.image_patch_size " +
+      "actor_rollout_ref.model.mtp actor_rollout_ref.model.tiled_mlp.num_shards critic.model.tiled_mlp.num_shards " +
+      "actor_rollout_ref.ref.fsdp_config.dtype actor_rollout_ref.ref.fsdp_config.strategy actor_rollout_ref.ref.fsdp_config.forward_only " +
+      "actor_rollout_ref.ref.fsdp_config.reshard_after_forward actor_rollout_ref.ref.fsdp_config.use_torch_compile " +
+      "actor_rollout_ref.ref.use_torch_compile actor_rollout_ref.ref.strategy actor_rollout_ref.actor.optim.optimizer_impl " +
+      "critic.optim.optimizer_impl critic.model.fsdp_config.strategy critic.model.fsdp_config.dtype critic.model.fsdp_config.use_torch_compile " +
+      "critic.model.fsdp_config.reshard_after_forward critic.strategy critic.model.lora_alpha critic.model.target_modules " +
+      "actor_rollout_ref.actor.fsdp_config.strategy actor_rollout_ref.actor.fsdp_config.wrap_policy.min_num_params " +
+      "reward_model.reward_manager reward_model.reward_loop_source reward_model.strategy reward_model.use_reward_loop reward_manager.source " +
+      "reward_model.model",
+  ),
+  ...["actor_rollout_ref.rollout", "reward_model.rollout"].flatMap((path) => inEngine(`${path}.`)),
+  ...harmless(
+    "actor_rollout_ref.rollout.pipeline_model_parallel_size reward_model.rollout.pipeline_model_parallel_size",
+  ),
+  ...touching(
+    "engine-part",
+    "reward_model.rollout.enforce_eager reward_model.rollout.max_num_seqs reward_model.rollout.max_num_batched_tokens " +
+      "reward_model.rollout.enable_chunked_prefill reward_model.rollout.dtype reward_model.rollout.free_cache_engine",
+  ),
   memory("reward_model.enable", "reward_model_enabled", "boolean", "reward_model_path"),
   memory("reward_model.model.path", "reward_model", "string", "reward_model_path", {
     nullable: true,
@@ -302,6 +348,12 @@ export const VERL_GROUP_KEYS: readonly KeySpec[] = [
       const { aliases: _, ...rest } = key;
       return { ...rest, key: key.key.replace(/^\.(?:fsdp_config|megatron)\./, "") };
     }),
+  ...inEngine(""),
+  ...touching("engine-length", "prompt_length response_length max_model_len"),
+  ...touching(
+    "engine-part",
+    "enforce_eager max_num_seqs max_num_batched_tokens enable_chunked_prefill free_cache_engine",
+  ),
   memory("gpu_memory_utilization", "vllm_gpu_memory_utilization", "number", "vllm", { min: 0, max: 1 }),
   memory("enable_gradient_checkpointing", "gradient_checkpointing", "boolean", "checkpointing"),
   memory("lora_rank", "lora_rank", "integer", "rank", { min: 0 }),

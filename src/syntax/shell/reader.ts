@@ -99,7 +99,11 @@ export class ScriptReader {
     const fields: Field[] = [];
     for (const [, variable] of this.variables.entries()) {
       const own =
-        variable.kind === "array" ? variable.fields : variable.kind === "text" ? this.words(variable.field) : [];
+        variable.kind === "array"
+          ? variable.fields.flatMap((field) => (/^--\S+\s/.test(field.text) ? this.words(field) : [field]))
+          : variable.kind === "text"
+            ? this.words(variable.field)
+            : [];
       if (own.filter((field) => field.text.startsWith("--")).length >= 2) fields.push(...own);
     }
     const first = fields[0];

@@ -149,8 +149,11 @@ export class Variables {
       const fields = piece.all || piece.quoted ? variable.fields : variable.fields.slice(0, 1);
       fields.forEach((field, index) => {
         if (index > 0) builder.split();
-        if (builder.standsAlone) builder.whole(field);
-        else if (piece.quoted || field.unknown !== null) builder.field(field);
+        // Without quotes around them, elements are split at their blanks (bash's manual, Word Splitting).
+        const whole = piece.quoted || !/\s/.test(field.text);
+        if (builder.standsAlone && whole) builder.whole(field);
+        else if (whole && field.unknown !== null) builder.field(field);
+        else if (piece.quoted) builder.field(field);
         else builder.splitting(field);
       });
       return;

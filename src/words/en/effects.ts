@@ -64,6 +64,7 @@ export const EFFECTS = {
   proposals: "Region proposals of an image: the heads' activations grow with their number.",
   lossy: "Matrix products in 8 bits: smaller copies for the products, the weights stay.",
   masks: "Dropout inside the layers: keeps a mask of what it dropped.",
+  "random-tokens": "Random layer token dropping: the inner layers get part of the tokens and keep less for backward.",
   schedule: "Pipeline schedule: decides how many micro-batches are in flight.",
   harmless: "No GPU memory of its own.",
   per_device_train_batch_size: "Sequences per GPU in one forward: activations and logits grow in proportion.",

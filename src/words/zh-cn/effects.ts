@@ -66,6 +66,7 @@ export const EFFECTS: Readonly<Record<keyof typeof EN, string>> = {
   proposals: "每张图像的候选区域：头部的激活随其数量增长。",
   lossy: "8 位矩阵乘：乘法用的副本更小，权重不变。",
   masks: "层内 dropout：会保留被丢弃元素的掩码。",
+  "random-tokens": "随机逐层丢弃 token：中间层只处理部分 token，为反向保留得更少。",
   schedule: "流水线调度：决定同时进行的微批数。",
   harmless: "自身不占显存。",
   per_device_train_batch_size: "前向时每张 GPU 的序列数：激活与 logits 随之成比例增长。",
