@@ -6,6 +6,7 @@ import { TABLES } from "../src/analysis/messages";
 import { WORDS } from "../src/cli/words";
 import { COMPONENT_KINDS, PHASES } from "../src/core/report/estimate";
 import { TEXT } from "../src/server/text";
+import { PAGE } from "../src/web/words";
 import { EFFECTS as EN_EFFECTS } from "../src/words/en/effects";
 import { LEVERS as EN_LEVERS } from "../src/words/en/levers";
 import { EFFECTS as ZH_EFFECTS } from "../src/words/zh-cn/effects";
@@ -46,6 +47,7 @@ const ENGLISH: Readonly<Record<string, Table>> = {
   panel: en,
   server: TEXT.en,
   "command line": WORDS.en,
+  "web page": PAGE.en,
   manifest: json("package.nls.json"),
   "editor's client": Object.fromEntries(Object.keys(translated).map((text) => [text, text])),
 };
@@ -57,6 +59,7 @@ const CHINESE: Readonly<Record<string, Table>> = {
   panel: zhCn,
   server: TEXT["zh-cn"],
   "command line": WORDS["zh-cn"],
+  "web page": PAGE["zh-cn"],
   manifest: json("package.nls.zh-cn.json"),
   "editor's client": translated,
 };

@@ -5,6 +5,7 @@ import { measuredText } from "../analysis/receipts";
 import { timeSaid } from "../analysis/statement";
 import { withEdits } from "../core/report/apply";
 import type { Report, ReportFinding, ReportPlan, ReportRun } from "../core/report/schema";
+import { VERDICT_FINDINGS } from "../terms/verdict-findings";
 import { displayPath } from "./paths";
 import { named, type Say, words } from "./words";
 
@@ -58,9 +59,6 @@ const SEVERITIES: Readonly<Record<ReportFinding["severity"], keyof typeof STYLES
   information: "dim",
   hint: "dim",
 };
-
-/** Findings that the verdict line already says; hints are for editors. */
-const SAID_BY_VERDICT = new Set(["does-not-fit", "tight"]);
 
 function setting(run: ReportRun, name: string): string | number | boolean | null {
   return run.settings.find((one) => one.name === name)?.value ?? null;
@@ -201,10 +199,11 @@ function givesBack(run: ReportRun, { code }: ReportRun["findings"][number]): boo
   return code === "tight" && run.perDevice?.releases !== undefined;
 }
 
+/** Findings beside the verdict line; hints are for editors. */
 function findingLines(run: ReportRun, pen: Pen): string[] {
   return run.findings
     .filter((finding) => finding.severity !== "hint")
-    .filter((finding) => !(SAID_BY_VERDICT.has(finding.code) && run.perDevice !== null) || givesBack(run, finding))
+    .filter((finding) => !(VERDICT_FINDINGS.has(finding.code) && run.perDevice !== null) || givesBack(run, finding))
     .map((finding) => {
       const severity = pen.paint(SEVERITIES[finding.severity], pen.say(`severity.${finding.severity}`));
       return `${placeText(finding.uri, finding.range, pen)} ${severity} ${finding.message} [${finding.code}]`;

@@ -2,6 +2,7 @@
 import { type CodeAction, CodeActionKind, type Diagnostic, type Range } from "vscode-languageserver";
 import type { FixContent, ServedAnalysis } from "../analysis/analyzer";
 import type { ReportEdit } from "../core/report/schema";
+import { VERDICT_FINDINGS } from "../terms/verdict-findings";
 import { commentPrefix } from "./comments";
 import { SOURCE } from "./diagnostics";
 import { comparePositions, type EditSupport, overlaps, workspaceEdit } from "./edits";
@@ -10,7 +11,7 @@ import { mainRun } from "./status";
 import { type Locale, text } from "./text";
 
 /** Codes whose fixes are a choice between alternatives: never part of fix-all. */
-const CHOICES: ReadonlySet<string> = new Set(["does-not-fit", "tight"]);
+const CHOICES = VERDICT_FINDINGS;
 
 /** Plans in the light bulb; the panel has all of them. */
 const MOST_CHOICES = 4;

@@ -2,6 +2,7 @@
 import { type Diagnostic, DiagnosticSeverity, DiagnosticTag } from "vscode-languageserver";
 import type { ServedAnalysis } from "../analysis/analyzer";
 import type { Range, ReportFinding } from "../core/report/schema";
+import { VERDICT_FINDINGS } from "../terms/verdict-findings";
 import { sentenceInText } from "../words/printable";
 import { brokenIn } from "./status";
 import { type Locale, text } from "./text";
@@ -69,9 +70,6 @@ export function diagnosticsOf(analysis: ServedAnalysis, support: DiagnosticSuppo
   return limited([...found.values()], locale);
 }
 
-/** Findings that say the verdict. */
-const VERDICTS: ReadonlySet<string> = new Set(["does-not-fit", "tight"]);
-
 function toDiagnostic(finding: ReportFinding, support: DiagnosticSupport, locale: Locale): Diagnostic {
   const tag = TAGS.find(({ codes }) => codes.test(finding.code))?.tag;
   return {
@@ -82,7 +80,7 @@ function toDiagnostic(finding: ReportFinding, support: DiagnosticSupport, locale
     message: sentenceInText(finding.message, locale),
     ...(support.codeDescription && /^https:/.test(finding.help) ? { codeDescription: { href: finding.help } } : {}),
     ...(support.tags && tag !== undefined ? { tags: [tag] } : {}),
-    ...(support.relatedInformation && !(support.besideHovers === true && VERDICTS.has(finding.code))
+    ...(support.relatedInformation && !(support.besideHovers === true && VERDICT_FINDINGS.has(finding.code))
       ? relatedInformation(finding, locale)
       : {}),
   };

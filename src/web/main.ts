@@ -11,6 +11,7 @@ import { settleEdits } from "../server/pins";
 import type { HostToPage, PageAction, PageToHost } from "../server/protocol";
 import { localeOf, text } from "../server/text";
 import { edited, FOLDER, filesOf, type Pasted, PINS, uriOf } from "./pasted";
+import { PAGE, type PageWord } from "./words";
 
 /** Parts of the page around the panel. */
 interface Parts {
@@ -29,7 +30,7 @@ class WebHost {
   private round = 0;
   /** What the analysis shown was made of. */
   private analysed: Pasted | undefined;
-  private readonly locale = localeOf(document.documentElement.lang);
+  private readonly locale = localeOf(navigator.language);
   private readonly analyzer = createAnalyzer({
     files: filesOf(() => this.pasted()),
     readModelData: async (path) => {
@@ -41,6 +42,9 @@ class WebHost {
   });
 
   constructor(private readonly parts: Parts) {
+    document.documentElement.lang = this.locale;
+    for (const element of document.querySelectorAll<HTMLElement>("[data-word]"))
+      element.textContent = PAGE[this.locale][element.dataset["word"] as PageWord];
     for (const { name } of COMMON_SIZES) {
       const option = document.createElement("option");
       option.value = name;

@@ -1,7 +1,7 @@
 /**
  * The editor suite in a real VS Code: the host suite inside the extension host, then a person's way through the window
  * in a dark, a light and two high-contrast themes, the panel in detail and in Chinese, Restricted Mode, the browser entry with its server in
- * a Web Worker, and the package as it is installed.
+ * a Web Worker, the package as it is installed, and the page of the built site.
  * Pictures go to test/artifacts.
  *
  * usage: node test/vscode/run.mjs [--images DIR] [--only SUBSTRING]
@@ -13,6 +13,7 @@ import { root, run } from "../../scripts/process.mjs";
 import { bundleHostSuite, hostResults } from "./lib/host.mjs";
 import { install, unsupported } from "./lib/install.mjs";
 import { startServer, temporaryCopy, temporaryFolder, windowUrl } from "./lib/server.mjs";
+import { serve } from "./lib/site.mjs";
 import { finish, record, skip } from "./lib/tally.mjs";
 import { fakeTools } from "./lib/tools.mjs";
 import { asWebExtension } from "./lib/web.mjs";
@@ -135,6 +136,30 @@ async function installed(browser, tests) {
   });
 }
 
+/** The built site in the browser alone. */
+async function site(browser) {
+  const chosen = SITE.filter((test) => `site: ${test.name}`.includes(only));
+  if (chosen.length === 0) return;
+  const built = await run(process.execPath, [join("scripts", "site.mjs")], { quiet: true });
+  if (built.status !== 0) return record("site: it is built", built.output, built.seconds);
+  const pictures = join(artifacts, "site");
+  mkdirSync(pictures, { recursive: true });
+  const served = await serve(join(root, "dist", "site"));
+  for (const test of chosen) {
+    const started = performance.now();
+    const page = await browser.newPage(test.view);
+    const error = await test.run(page, served.url, pictures).then(
+      () => null,
+      (reason) => reason.stack ?? String(reason),
+    );
+    if (error !== null)
+      await page.screenshot({ path: join(artifacts, "site-failed.png"), fullPage: true }).catch(() => {});
+    record(`site: ${test.name}`, error, (performance.now() - started) / 1000);
+    await page.close();
+  }
+  served.stop();
+}
+
 /** A server with one setting more, for one group of windows. */
 async function withServer(options, body) {
   const server = await startServer(options);
@@ -156,6 +181,7 @@ const { GALLERY, INSTALLED, JOURNEY, RESTRICTED, WEB } = await import("./page.mj
 const { CHINESE, PANEL } = await import("./panel.mjs");
 const { STATES } = await import("./states.mjs");
 const { committed, PLACES } = await import("./places.mjs");
+const { SITE } = await import("./site.mjs");
 const { KEYS } = await import("./keys.mjs");
 const { CONFIG, FIRST_MINUTE } = await import("./minute.mjs");
 const { launch } = await import("./lib/browser.mjs");
@@ -185,6 +211,7 @@ try {
     await withServer({ restricted: true }, (server) => inWindow(browser, server, "restricted", RESTRICTED));
     await withServer({}, (server) => inWindow(browser, server, "web", WEB, { web: true }));
     await installed(browser, [...INSTALLED, ...FIRST_MINUTE]);
+    await site(browser);
   }
 } finally {
   await browser.close();

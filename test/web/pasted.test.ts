@@ -24,17 +24,28 @@ const JSON_TEXT = JSON.stringify(
 );
 
 /** Analyses what is pasted, as the page does. */
-async function analysed(pasted: Pasted, plans = false) {
+async function analysed(pasted: Pasted, plans = false, defaultDevice = "12GB") {
   const analyzer = createAnalyzer({
     files: filesOf(() => pasted),
     readModelData: async (path) => readFileSync(join(models, path), "utf8"),
     hubCaches: [],
     workspaceFolders: [FOLDER],
   });
-  return analyzer.analyse(uriOf(pasted), { defaultDevice: "12GB", plans, locale: "en" });
+  return analyzer.analyse(uriOf(pasted), { defaultDevice, plans, locale: "en" });
 }
 
 describe("web page", () => {
+  it("opens with a config that does not fit and can be made to: its length is read, and a plan fits", async () => {
+    const page = readFileSync(join(__dirname, "..", "..", "src", "web", "index.html"), "utf8");
+    const text = /<textarea id="config"[^>]*>([^<]*)/.exec(page)?.[1] ?? "";
+    const device = /<input id="device"[^>]*value="([^"]*)"/.exec(page)?.[1] ?? "";
+    const [run] = (await analysed({ name: "train.yaml", text, pins: "" }, true, device)).runs;
+    const length = run?.settings.find(({ name }) => name === "sequence_length");
+    assert.deepEqual([length?.value, length?.from], [1024, "document"]);
+    assert.equal(run?.verdict, "does-not-fit");
+    assert.ok(run.plans.some(({ fits }) => fits === true));
+  });
+
   for (const name of ["", "runs/it's (1).yaml", "配置.yaml"]) {
     it(`writes a plan into ${name === "" ? "a file without a name" : name}`, async () => {
       const pasted = { name, text: YAML, pins: "" };

@@ -1,5 +1,6 @@
 /** Findings of the run and files that could not be read, each leading to its place. */
 import type { Report, ReportRun } from "../../src/core/report/schema";
+import { VERDICT_FINDINGS } from "../../src/terms/verdict-findings";
 import { h, type PageNode } from "../dom/node";
 import { fileName } from "../model/format";
 import type { View } from "./context";
@@ -9,12 +10,19 @@ import { rich } from "./rich";
 const ORDER = ["error", "warning", "information", "hint"];
 const ICONS = { error: "bad", warning: "warn", information: "info", hint: "info" } as const;
 
+/** Findings but those that the verdict above says; where the pool must be cleared to fit it does not say so. */
+function besideVerdict({ findings, perDevice }: ReportRun): ReportRun["findings"] {
+  if (perDevice === null) return findings;
+  return findings.filter(({ code }) => !VERDICT_FINDINGS.has(code) || (code === "tight" && perDevice.releases));
+}
+
 export function findingsView({ t, send }: View, run: ReportRun): PageNode {
-  if (run.findings.length === 0) return h("p.quiet", { key: "none" }, t("findings.none"));
+  const findings = besideVerdict(run);
+  if (findings.length === 0) return h("p.quiet", { key: "none" }, t("findings.none"));
   return h(
     "ul.findings",
     { key: "findings", attrs: { role: "list" } },
-    [...run.findings]
+    [...findings]
       .sort((a, b) => ORDER.indexOf(a.severity) - ORDER.indexOf(b.severity))
       .map((finding, index) => {
         const { range, uri } = finding;

@@ -29,12 +29,16 @@ export function whatIfView(view: View): PageNode | null {
     "div.what-if",
     { key: "what-if" },
     stateView(view, base),
-    controlsOf(base, state.set).map(({ group, controls }) =>
-      h(
-        "div.group",
-        { key: group },
-        h("h3", null, t(`group.${group}`)),
-        controls.map((control) => controlView(view, base, group, control, controls.length === 1)),
+    h(
+      "div.groups",
+      { key: "groups" },
+      controlsOf(base, state.set).map(({ group, controls }) =>
+        h(
+          "div.group",
+          { key: group },
+          h("h3", null, t(`group.${group}`)),
+          controls.map((control) => controlView(view, base, group, control)),
+        ),
       ),
     ),
   );
@@ -92,14 +96,7 @@ function valueName(t: View["t"], group: ControlGroup, control: Control, value: s
   return t.named(specific, t.named(`value.${value}`, value));
 }
 
-/** `alone`: the only control of its group, which the group's heading already names. */
-function controlView(
-  { state, t, act }: View,
-  base: ReportRun,
-  group: ControlGroup,
-  control: Control,
-  alone: boolean,
-): PageNode {
+function controlView({ state, t, act }: View, base: ReportRun, group: ControlGroup, control: Control): PageNode {
   const now = knownPeak(state, base, state.set);
   const name = t.named(`setting.${control.name}`, control.name);
   const choose = (value: string, typed = false) => act({ type: "try", set: change(state.set, control, value), typed });
@@ -109,7 +106,8 @@ function controlView(
     "fieldset.control",
     { key: control.name, on: { pointerenter: point, focusin: point } },
     h(
-      alone && control.value !== null ? "legend.unseen" : "legend",
+      // Not twice one below the other: the optimizer is the only control of a group of its name.
+      name === t(`group.${group}`) && control.value !== null ? "legend.unseen" : "legend",
       null,
       name,
       control.value === null ? h("span.quiet", null, ` ${t("whatIf.unstated")}`) : null,

@@ -1,6 +1,7 @@
 /** TrainingArguments as YAML or JSON, at the root or nested under a key. */
 
 import type { MapNode } from "../../syntax/tree";
+import { memory } from "../effects";
 import { hasWith, NOT_RECOGNISED } from "../recognition";
 import { trainerFormat } from "../trainer";
 import { MODEL_KEYS, OTHER_TRAINING_ARGUMENTS, TRAINING_ARGUMENTS_KEYS } from "./keys";
@@ -29,9 +30,14 @@ export const OTHER_FRAMEWORKS: readonly string[] = [
   "actor_rollout_ref",
 ];
 
+/** What scripts of people's own call the length, beside the names of transformers' scripts. */
+const LENGTHS = ["max_length", "model_max_length", "max_seq_len"].map((key) =>
+  memory(key, "sequence_length", "integer", "sequence", { min: 1, nullable: true }),
+);
+
 export const hfTrainingArguments = trainerFormat({
   id: "hf-training-arguments",
-  keys: [...TRAINING_ARGUMENTS_KEYS, ...MODEL_KEYS],
+  keys: [...TRAINING_ARGUMENTS_KEYS, ...MODEL_KEYS, ...LENGTHS],
   otherKeys: OTHER_TRAINING_ARGUMENTS,
   convertsText: false,
   recognise(_map: MapNode, names: ReadonlySet<string>) {
