@@ -118,6 +118,7 @@ const WORDS_STAND = [
   "src/cli/words.ts",
   "src/server/text.ts",
   "src/server/devices.ts",
+  "src/web/words.ts",
   "webview-ui/messages/zh-cn.ts",
   "webview-ui/evidence/messages/zh-cn.ts",
 ];

@@ -64,7 +64,7 @@ function setting(run: ReportRun, name: string): string | number | boolean | null
   return run.settings.find((one) => one.name === name)?.value ?? null;
 }
 
-/** `full fine-tune`, `lora r 16`, `nf4 lora r 16`. */
+/** `full training`, `lora r 16`, `nf4 lora r 16`. */
 function technique(run: ReportRun, say: Say): string {
   const adapter = setting(run, "adapter");
   const quantization = setting(run, "quantization");
@@ -75,7 +75,7 @@ function technique(run: ReportRun, say: Say): string {
     const { model, perDevice } = run;
     // Tables that the library itself never trains (sinusoidal positions) are a hundredth of a model at most.
     const frozen = model !== null && perDevice !== null && model.trainableParameters < 0.98 * model.parameters;
-    parts.push(say(frozen ? "partly-frozen" : "full-fine-tune"));
+    parts.push(say(frozen ? "partly-frozen" : "full-training"));
   } else {
     parts.push(rank === null ? String(adapter) : say("rank", { adapter: String(adapter), rank: String(rank) }));
   }

@@ -21,7 +21,7 @@ describe("cli check", () => {
     assert.equal(
       out,
       [
-        "a/train.yaml   Llama-3.2-1B, full fine-tune, bf16, 8 × 2048 tokens   RTX 4090 24 GiB",
+        "a/train.yaml   Llama-3.2-1B, full training, bf16, 8 × 2048 tokens   RTX 4090 24 GiB",
         "  does not fit   41.5 GiB (41.0–43.0) of 23.0 usable   peak in backward",
         "  weights 10.0  logits and loss 30.0",
         "  smallest change that fits: per_device_train_batch_size 8 → 2   21.0 GiB, +6 % time",
@@ -34,7 +34,7 @@ describe("cli check", () => {
   it("speaks the language of the terminal, or the one asked for", async () => {
     const { cwd, runs } = single();
     const { out } = await cli(cwd, ["check", "a", "--locale", "zh-cn"], runs);
-    assert.match(out, /全量微调/);
+    assert.match(out, /全参数训练/);
     assert.equal((await cli(cwd, ["check", "a"], runs, { LANG: "zh_CN.UTF-8" })).out, out);
     assert.match((await cli(cwd, ["check", "a"], runs, { LANG: "de_DE.UTF-8" })).out, /does not fit/);
   });

@@ -13,7 +13,7 @@ export const zhCn: MessageTable = {
   "run.trainable": "训练 {count}",
   "run.full": "全参数训练",
   "run.shape": "{batch} × {length} 个 token",
-  "run.batch": "批大小 {batch}",
+  "run.batch": "微批大小 {batch}",
   "run.pick": "训练任务",
 
   "top.follow": "跟随编辑器",
@@ -183,7 +183,7 @@ export const zhCn: MessageTable = {
   "limits.deviceSize": "{name}（{size} GiB）",
   "limits.note": "每项单独计算，其余不变。",
 
-  "sweep.title": "批大小与长度",
+  "sweep.title": "微批大小与长度",
   "sweep.ask": "绘制微批大小与长度的峰值图",
   "sweep.busy": "正在绘制",
   "sweep.none": "此运行没有该图。",

@@ -68,7 +68,7 @@ export const LEVERS: Readonly<Record<keyof typeof EN, { readonly title: string; 
     why: "检查点保留的层输入放在锁页主机内存中，拷贝被计算掩盖。",
   },
   lora: { title: "LoRA，秩 {value}", why: "只训练很小的适配器：几乎没有梯度和优化器状态。" },
-  dora: { title: "DoRA，秩 {value}", why: "带可训练幅值的适配器：比 LoRA 更接近全量微调，但激活和时间更多。" },
+  dora: { title: "DoRA，秩 {value}", why: "带可训练幅值的适配器：比 LoRA 更接近全参数训练，但激活和时间更多。" },
   "plain-lora": { title: "用 LoRA 代替 DoRA", why: "没有幅值就不必计算和保存合并权重的范数。" },
   "lora-targets": { title: "仅在 {value} 上加适配器", why: "带适配器的层更少，需要保留的输入也更少。" },
   "8-bit-base": { title: "8 位基座上的 LoRA", why: "冻结的基座每个参数 1 字节，离群值保留 16 位。" },
