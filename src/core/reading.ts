@@ -22,29 +22,36 @@ const KIND_INDEX = Object.fromEntries(COMPONENT_KINDS.map((kind, index) => [kind
 
 /** What is alive at the peak, by kind and by module. */
 export function breakdown(ledger: Ledger): { components: Component[]; modules: ModuleShare[] } {
-  const byModule = new Map<string, ModuleShare & { bytes: number }>();
-  const modulesOfScopes = new Map<string, string>();
-  const shareOf = ({ kind, scope }: Label): ModuleShare & { bytes: number } => {
-    let module = modulesOfScopes.get(scope);
-    if (module === undefined) {
-      module = scope.replace(/\.\d+(?=\.|$)/g, ".*");
-      modulesOfScopes.set(scope, module);
+  const modules: (ModuleShare & { bytes: number })[] = [];
+  const byModule = new Map<string, Map<ComponentKind, ModuleShare & { bytes: number }>>();
+  const byScope = new Map<string, Map<ComponentKind, ModuleShare & { bytes: number }>>();
+  const shareOf = ({ kind, scope }: Pick<Label, "kind" | "scope">): ModuleShare & { bytes: number } => {
+    let shares = byScope.get(scope);
+    if (shares === undefined) {
+      const module = moduleOf(scope);
+      shares = byModule.get(module) ?? new Map();
+      byModule.set(module, shares);
+      byScope.set(scope, shares);
     }
-    const key = `${module}\n${kind}`;
-    let share = byModule.get(key);
+    let share = shares.get(kind);
     if (share === undefined) {
-      share = { module, kind, bytes: 0 };
-      byModule.set(key, share);
+      share = { module: moduleOf(scope), kind, bytes: 0 };
+      shares.set(kind, share);
+      modules.push(share);
     }
     return share;
   };
   for (const { label, bytes } of ledger.aliveByLabel(ledger.peakEvent)) shareOf(label).bytes += bytes;
-  const modules = [...byModule.values()];
   const components = COMPONENT_KINDS.flatMap((kind) => {
     const shares = modules.filter((share) => share.kind === kind);
     return shares.length === 0 ? [] : [{ kind, bytes: shares.reduce((sum, share) => sum + share.bytes, 0) }];
   });
   return { components, modules: modules.sort((a, b) => b.bytes - a.bytes) };
+}
+
+/** The path that layers have in common. */
+function moduleOf(scope: string): string {
+  return scope.replace(/\.\d+(?=\.|$)/g, ".*");
 }
 
 /** Highest peak of each phase over loading and the steps. */
@@ -115,20 +122,31 @@ function timeline(ledger: Ledger, start: number, paths: string[]): TimelinePoint
   const end = events.length;
   const slice = Math.max(1, Math.ceil((end - start) / TIMELINE_POINTS));
   const points: TimelinePoint[] = [];
-  const alive = COMPONENT_KINDS.map(() => 0);
-  const modules = paths.map(() => 0);
+  // What is alive of each kind in each module; a label's blocks are all of one.
+  const held = new Float64Array(COMPONENT_KINDS.length * paths.length);
+  const cells = Int32Array.from(kinds, (kind, label) => kind * paths.length + places[label]!);
   const book = (from: number, to: number): void => {
     for (let k = from; k < to; k++) {
       const event = events[k]!;
-      const id = event >= 0 ? event : ~event;
-      const size = event >= 0 ? bytes[id]! : -bytes[id]!;
-      const label = labelIndices[id]!;
-      alive[kinds[label]!]! += size;
-      modules[places[label]!]! += size;
+      if (event >= 0) held[cells[labelIndices[event]!]!]! += bytes[event]!;
+      else held[cells[labelIndices[~event]!]!]! -= bytes[~event]!;
     }
   };
-  book(0, start);
-  let live = alive.reduce((sum, part) => sum + part, 0);
+  const sums = (): Pick<TimelinePoint, "alive" | "modules"> => {
+    const alive = COMPONENT_KINDS.map(() => 0);
+    const modules = paths.map(() => 0);
+    for (let cell = 0; cell < held.length; cell++) {
+      const bytes = held[cell]!;
+      if (bytes === 0) continue;
+      alive[Math.floor(cell / paths.length)]! += bytes;
+      modules[cell % paths.length]! += bytes;
+    }
+    return { alive, modules };
+  };
+  ledger.bytesByLabel(start).forEach((bytes, label) => {
+    held[cells[label]!]! += bytes;
+  });
+  let live = held.reduce((sum, part) => sum + part, 0);
   let phase = 0;
   for (let from = start, to = start; from < end; from = to) {
     while ((phaseList[phase + 1]?.firstEvent ?? end) <= from) phase++;
@@ -149,8 +167,7 @@ function timeline(ledger: Ledger, start: number, paths: string[]): TimelinePoint
       at: (bestAt - start) / Math.max(1, end - start - 1),
       phase: phaseList[phase]!.phase,
       allocatedBytes: best,
-      alive: alive.slice(),
-      modules: modules.slice(),
+      ...sums(),
     });
     book(bestAt + 1, to);
   }

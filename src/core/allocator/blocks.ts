@@ -9,7 +9,8 @@ export const MIN_BLOCK = 1;
 
 /** Granules of a request of so many bytes. */
 export function granulesOf(bytes: number): number {
-  return Math.max(MIN_BLOCK, Math.ceil(bytes / GRANULE));
+  const granules = Math.ceil(bytes * (1 / GRANULE));
+  return granules > MIN_BLOCK ? granules : MIN_BLOCK;
 }
 
 /** No block: nothing fits, or a neighbour that is not there. */

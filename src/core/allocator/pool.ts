@@ -35,6 +35,11 @@ export class Pool {
   /** The next block in each lane, per block. */
   private lanes = new Int32Array(0);
   private startCount = 0;
+  /**
+   * The block that was freed last stands in no list yet: mostly the next request takes it, or it is joined to what is freed
+   * next to it. `NONE`: every free block stands in its list.
+   */
+  private waiting = NONE;
 
   constructor(private readonly blocks: Blocks) {
     const room = this.sizes.listCount + 64;
@@ -51,9 +56,18 @@ export class Pool {
   }
 
   insert(block: number): void {
+    this.settle();
+    this.blocks.become(block, FREE);
+    this.waiting = block;
+  }
+
+  /** Puts the block that waits into its list. */
+  private settle(): void {
+    const block = this.waiting;
+    if (block === NONE) return;
+    this.waiting = NONE;
     const { blocks } = this;
     const { links } = blocks;
-    blocks.become(block, FREE);
     const list = this.sizes.enter(blocks.sizeOf(block));
     if (list >= this.firsts.length) this.grow();
     const address = blocks.addressOf(block);
@@ -159,6 +173,10 @@ export class Pool {
   }
 
   remove(block: number): void {
+    if (block === this.waiting) {
+      this.waiting = NONE;
+      return;
+    }
     const { blocks } = this;
     const { links } = blocks;
     const at = LINKS * block;
@@ -209,6 +227,11 @@ export class Pool {
 
   /** The first of the free blocks of at least `size`, in the order by size and address; `NONE` when there is none. */
   first(size: number): number {
+    this.settle();
+    return this.firstListed(size);
+  }
+
+  private firstListed(size: number): number {
     const list = this.sizes.atLeast(size);
     return list === NONE ? NONE : this.firsts[list]!;
   }
@@ -221,10 +244,20 @@ export class Pool {
 
   /** Takes the first block of at least `size` granules; `NONE` when there is none, or when it has `limit` or more. */
   take(size: number, limit: number): number {
-    const block = this.first(size);
-    if (block === NONE || this.blocks.sizeOf(block) >= limit) return NONE;
+    const { blocks, waiting } = this;
+    let block = this.firstListed(size);
+    if (waiting !== NONE && blocks.sizeOf(waiting) >= size && (block === NONE || this.precedes(waiting, block)))
+      block = waiting;
+    if (block === NONE || blocks.sizeOf(block) >= limit) return NONE;
     this.remove(block);
-    this.blocks.become(block, USED);
+    blocks.become(block, USED);
     return block;
+  }
+
+  /** Whether a block comes before another in the order by size and address. */
+  private precedes(one: number, other: number): boolean {
+    const { blocks } = this;
+    const more = blocks.sizeOf(one) - blocks.sizeOf(other);
+    return more < 0 || (more === 0 && blocks.addressOf(one) < blocks.addressOf(other));
   }
 }

@@ -68,9 +68,11 @@ export class Sizes {
       this.large = widened(this.large, new Float64Array(2 * this.count));
       this.lists = widened(this.lists, new Int32Array(2 * this.count));
     }
-    this.large.copyWithin(at + 1, at, this.count);
-    this.lists.copyWithin(at + 1, at, this.count);
-    this.count++;
+    const { large, lists } = this;
+    for (let k = this.count++; k > at; k--) {
+      large[k] = large[k - 1]!;
+      lists[k] = lists[k - 1]!;
+    }
     const list = this.unused.pop() ?? this.listCount++;
     this.large[at] = size;
     this.lists[at] = list;
@@ -88,9 +90,12 @@ export class Sizes {
     }
     const at = this.place(size);
     this.unused.push(this.lists[at]!);
-    this.large.copyWithin(at, at + 1, this.count);
-    this.lists.copyWithin(at, at + 1, this.count);
+    const { large, lists } = this;
     this.count--;
+    for (let k = at; k < this.count; k++) {
+      large[k] = large[k + 1]!;
+      lists[k] = lists[k + 1]!;
+    }
   }
 
   /** Place of the smallest larger size that is not below `size`. */

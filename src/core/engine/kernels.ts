@@ -61,23 +61,27 @@ export function convolutionWorkspaces(ledger: Ledger): Workspaces | null {
 export function kernelTemporaries(ledger: Ledger): number {
   const isFlash = ledger.labelsOf(FLASH_BACKWARD);
   if (isFlash === null) return 0;
-  const { events, bytes, labelIndices } = ledger;
-  let live = 0;
+  const { events, bytes, labelIndices, phaseList } = ledger;
   let highest = ledger.peak;
-  let gradients: number[] = [];
-  for (let k = 0; k < events.length; k++) {
-    const event = events[k]!;
-    if (event < 0) {
-      live -= bytes[~event]!;
-      continue;
+  for (const [at, { phase, firstEvent, before }] of phaseList.entries()) {
+    if (phase !== "backward") continue;
+    const end = phaseList[at + 1]?.firstEvent ?? events.length;
+    let live = before;
+    let gradients: number[] = [];
+    for (let k = firstEvent; k < end; k++) {
+      const event = events[k]!;
+      if (event < 0) {
+        live -= bytes[~event]!;
+        continue;
+      }
+      live += bytes[event]!;
+      if (isFlash[labelIndices[event]!] === 0) continue;
+      gradients.push(bytes[event]!);
+      if (gradients.length < 3) continue;
+      const [query, key, value] = gradients as [number, number, number];
+      highest = Math.max(highest, live + inside(query, key, value));
+      gradients = [];
     }
-    live += bytes[event]!;
-    if (isFlash[labelIndices[event]!] === 0) continue;
-    gradients.push(bytes[event]!);
-    if (gradients.length < 3) continue;
-    const [query, key, value] = gradients as [number, number, number];
-    highest = Math.max(highest, live + inside(query, key, value));
-    gradients = [];
   }
   return highest - ledger.peak;
 }

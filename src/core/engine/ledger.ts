@@ -403,22 +403,32 @@ export class Ledger {
 
   /** Bytes alive right after the event at `index`, by the labels of their blocks, in the order of the first block of each. */
   aliveByLabel(index: number): readonly LabelBytes[] {
+    const found: number[] = [];
+    const bytes = this.bytesByLabel(index + 1, found);
+    return found.map((label) => ({ label: this.labels.at(label), bytes: bytes[label]! }));
+  }
+
+  /**
+   * Bytes alive before the event at `index`, by label.
+   *
+   * @param found labels that are alive, in the order of the first block of each: they are put there
+   */
+  bytesByLabel(index: number, found: number[] = []): Float64Array {
     const { eventColumn, byteColumn, labelColumn } = this;
     const alive = new Uint8Array(this.count);
-    for (let k = 0; k <= index; k++) {
+    for (let k = 0; k < index; k++) {
       const event = eventColumn[k]!;
       if (event >= 0) alive[event] = 1;
       else alive[~event] = 0;
     }
     const bytes = new Float64Array(this.labelCount);
-    const found: number[] = [];
     for (let id = 0; id < alive.length; id++) {
       if (alive[id] === 0) continue;
       const label = labelColumn[id]!;
       if (bytes[label] === 0) found.push(label);
       bytes[label]! += byteColumn[id]!;
     }
-    return found.map((label) => ({ label: this.labels.at(label), bytes: bytes[label]! }));
+    return bytes;
   }
 
   /** Labels that a block has (1). */

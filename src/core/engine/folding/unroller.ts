@@ -37,14 +37,22 @@ function unrolledLength(segments: readonly Segment[]): readonly [events: number,
 /** Local numbers of the first block of each layer of a repeat once the missing ones are back, by direction. */
 type Firsts = readonly [Int32Array, Int32Array];
 
-/** What a layer's frees name, relative to it, for every event of its segment. */
-interface Frees {
-  /** Layers from the one that allocated to the one that frees. */
-  readonly away: Int32Array;
-  /** Place in `firsts` of where the blocks of the allocating layers begin. */
-  readonly home: Uint8Array;
-  readonly firsts: Int32Array[];
-  readonly ordinal: Int32Array;
+/** Where blocks that a layer frees were allocated: so many layers away, `firsts` says where those of each layer begin. */
+interface Home {
+  readonly firsts: Int32Array;
+  readonly away: number;
+}
+
+/** A layer's events relative to it. */
+interface Relative {
+  /** Of each event the block, counted from the first of its layer: `k` for an allocation, `~k` for a free. */
+  readonly codes: Int32Array;
+  /** Of each free the place in `homes`. */
+  readonly homeOf: Uint16Array;
+  readonly homes: readonly Home[];
+  readonly notes: readonly PlacedNote[];
+  /** Whether parameters take over gradients in it. */
+  readonly takes: boolean;
 }
 
 /** Indices in the model of a layer and of one that does the same. */
@@ -89,7 +97,7 @@ export class Unroller {
   /** Where the script frees blocks of the ledger. */
   private readonly foreign: number[] = [];
   private readonly firsts = new Map<number, Firsts>();
-  private readonly frees = new Map<Segment, Frees>();
+  private readonly relatives = new Map<Segment, Relative>();
   /** Gradients taken over, by the event after which that happened, and whether there are any after an event. */
   private readonly taken = new Map<number, number[]>();
   private readonly isTaken: Uint8Array;
@@ -150,11 +158,9 @@ export class Unroller {
     for (const segment of recording.segments) {
       const { folding } = segment;
       const ordinal = ordinalOf(segment.label);
-      if (folding !== undefined && segment.backward && ordinal === folding.to)
-        for (let copy = folding.copies; copy >= 1; copy--) this.copyBlock(folding, copy, true);
+      if (folding !== undefined && segment.backward && ordinal === folding.to) this.copies(folding, true);
       this.original(segment, enterPhases);
-      if (folding !== undefined && !segment.backward && ordinal === folding.to)
-        for (let copy = 1; copy <= folding.copies; copy++) this.copyBlock(folding, copy, false);
+      if (folding !== undefined && !segment.backward && ordinal === folding.to) this.copies(folding, false);
     }
     enterPhases(ledger.eventCount);
     if (recording.segments.length === 0) this.tell(ledger.notes.slice(state.notes), 0, Number.POSITIVE_INFINITY, null);
@@ -299,36 +305,67 @@ export class Unroller {
     return this.firsts.get(folding.repeat)![home.backward ? 1 : 0][place]! + ordinal;
   }
 
-  /** Emits one more block of layers after the template block, `copy` blocks further on. */
-  private copyBlock(folding: Folding, copy: number, backward: boolean): void {
-    const { from, to } = folding;
-    for (let k = 0; k <= to - from; k++) this.copyLayer(folding, backward ? to - k : from + k, copy, backward);
+  /** Emits the block of layers that is copied as often as layers were left out, the copies in the order of the pass. */
+  private copies(folding: Folding, backward: boolean): void {
+    const { from, to, copies } = folding;
+    const layers = Array.from({ length: to - from + 1 }, (_, k) => (backward ? to - k : from + k)).map((ordinal) => {
+      const segment = this.recording.segment(layerLabel(folding.repeat, ordinal), backward)!;
+      return { ordinal, segment, relative: this.relativeOf(segment) };
+    });
+    const firsts = this.firsts.get(folding.repeat)![backward ? 1 : 0];
+    for (let k = 1; k <= copies; k++) {
+      const copy = backward ? copies + 1 - k : k;
+      for (const { ordinal, segment, relative } of layers) {
+        const here = this.place(folding, ordinal, copy);
+        firsts[here] = this.templates.length;
+        if (relative.takes || relative.notes.length > 0) this.copyTold(folding, { segment, relative, here, copy });
+        else this.copyPart(relative, here, 0, relative.codes.length);
+        for (let k = 0; k < segment.births; k++) this.templates.push(segment.firstBlock + k);
+      }
+    }
   }
 
-  private copyLayer(folding: Folding, ordinal: number, copy: number, backward: boolean): void {
-    const { recording, events, templates } = this;
-    const segment = recording.segment(layerLabel(folding.repeat, ordinal), backward)!;
-    const frees = this.freesOf(segment);
-    const here = this.place(folding, ordinal, copy);
-    const firsts = this.firsts.get(folding.repeat)!;
-    firsts[backward ? 1 : 0][here] = templates.length;
-    const notes = this.notesOf.get(segment) ?? NO_NOTES;
-    const shift = { from: folding.first + this.place(folding, ordinal, 0), to: folding.first + here };
+  /** As `copyPart` of a whole layer, with what it hands over and what is told in between. */
+  private copyTold(
+    folding: Folding,
+    {
+      segment,
+      relative,
+      here,
+      copy,
+    }: {
+      readonly segment: Segment;
+      readonly relative: Relative;
+      readonly here: number;
+      readonly copy: number;
+    },
+  ): void {
+    const { notes } = relative;
+    const shift = {
+      from: folding.first + this.place(folding, ordinalOf(segment.label), 0),
+      to: folding.first + here,
+    };
     let told = 0;
     for (let k = segment.start; k < segment.end; k++) {
       told = this.tell(notes, told, k, shift);
-      const event = recording.events[k]!;
-      if (event >= 0) {
-        events.push(templates.length);
-        templates.push(event);
-      } else {
-        const index = k - segment.start;
-        const first = frees.firsts[frees.home[index]!]![here + frees.away[index]!]!;
-        events.push(~(first + frees.ordinal[index]!));
-      }
+      this.copyPart(relative, here, k - segment.start, k - segment.start + 1);
       this.takeOver(k, copy);
     }
     this.tell(notes, told, Number.POSITIVE_INFINITY, shift);
+  }
+
+  /** Emits events of a layer as those of the layer at place `here`. */
+  private copyPart({ codes, homeOf, homes }: Relative, here: number, from: number, to: number): void {
+    const { events } = this;
+    const start = this.templates.length;
+    for (let k = from; k < to; k++) {
+      const code = codes[k]!;
+      if (code >= 0) events.push(start + code);
+      else {
+        const { firsts, away } = homes[homeOf[k]!]!;
+        events.push(code - firsts[here + away]!);
+      }
+    }
   }
 
   /**
@@ -372,24 +409,33 @@ export class Unroller {
     return leaf === undefined ? null : { kind: "gradient", leaf };
   }
 
-  private freesOf(segment: Segment): Frees {
-    let frees = this.frees.get(segment);
-    if (frees !== undefined) return frees;
+  private relativeOf(segment: Segment): Relative {
+    const known = this.relatives.get(segment);
+    if (known !== undefined) return known;
     const { recording } = this;
     const length = segment.end - segment.start;
-    frees = { away: new Int32Array(length), home: new Uint8Array(length), firsts: [], ordinal: new Int32Array(length) };
+    const codes = new Int32Array(length);
+    const homeOf = new Uint16Array(length);
+    const homes: Home[] = [];
+    let born = 0;
+    let takes = false;
     for (let index = 0; index < length; index++) {
       const event = recording.events[segment.start + index]!;
-      if (event >= 0) continue;
+      takes ||= this.isTaken[segment.start + index] === 1;
+      if (event >= 0) {
+        codes[index] = born++;
+        continue;
+      }
       const home = recording.home(~event)!;
       const firsts = this.firsts.get(repeatOf(home.label))![home.backward ? 1 : 0];
-      const known = frees.firsts.indexOf(firsts);
-      frees.away[index] = awayFrom(home, segment);
-      frees.home[index] = known < 0 ? frees.firsts.push(firsts) - 1 : known;
-      frees.ordinal[index] = recording.ordinal(~event);
+      const away = awayFrom(home, segment);
+      const at = homes.findIndex((one) => one.firsts === firsts && one.away === away);
+      homeOf[index] = at < 0 ? homes.push({ firsts, away }) - 1 : at;
+      codes[index] = ~recording.ordinal(~event);
     }
-    this.frees.set(segment, frees);
-    return frees;
+    const relative = { codes, homeOf, homes, notes: this.notesOf.get(segment) ?? NO_NOTES, takes };
+    this.relatives.set(segment, relative);
+    return relative;
   }
 
   /** Notes a gradient made in this region, and those of the same parameter in the copied layers. */

@@ -142,7 +142,9 @@ export class Coordinator {
 
   /** `__all_gather_params`. */
   private gatherAll(torch: Torch, parameters: Iterable<ZeroParameter>): void {
-    const away = [...parameters].filter(({ status }) => status === "away");
+    const away: ZeroParameter[] = [];
+    for (const parameter of parameters) if (parameter.status === "away") away.push(parameter);
+    if (away.length === 0) return;
     for (const { elements } of away) this.available += elements;
     // Those in 8 bits by themselves, each kind within its group of ranks and over all.
     const kinds = [away.filter(({ isPacked }) => isPacked), away.filter(({ isPacked }) => !isPacked)];
