@@ -2,6 +2,7 @@
 
 import { type EstimateResult, estimate } from "../core/estimate";
 import type { FamilyGraphs } from "../core/graph/types";
+import type { PaddedBatches } from "../core/padded";
 import type { TrainingRun } from "../core/training/run";
 import { say } from "../words/message";
 
@@ -14,16 +15,18 @@ export class Estimator {
 
   /**
    * Never throws: what the engine cannot do is an answer, too. `peaks` leaves breakdown and timeline out; for
-   * `enoughBytes` see the engine's `estimate`.
+   * `enoughBytes` and `batches` see the engine's `estimate`.
    */
   estimate(
     run: TrainingRun,
     graphs: FamilyGraphs | undefined,
     detail: "full" | "peaks" = "full",
     enoughBytes = Number.POSITIVE_INFINITY,
+    batches?: PaddedBatches,
   ): EstimateResult {
     const whole = this.keyOf(run, graphs);
-    const key = detail === "peaks" && !this.results.has(whole) ? `peaks ${whole}` : whole;
+    const plain = detail === "peaks" && !this.results.has(whole) ? `peaks ${whole}` : whole;
+    const key = batches === undefined ? plain : `${JSON.stringify(batches)} ${whole}`;
     const known = this.results.get(key);
     if (known !== undefined) {
       // Re-inserted, so that the oldest unused falls out first.
@@ -33,7 +36,7 @@ export class Estimator {
     }
     let result: EstimateResult;
     try {
-      result = estimate(run, graphs, detail, enoughBytes);
+      result = estimate(run, graphs, detail, enoughBytes, batches);
     } catch (error) {
       result = {
         ok: false,
@@ -44,6 +47,7 @@ export class Estimator {
     // What is only known to be too much is not kept: others may want the figure.
     if (result.ok && result.estimate.usedPeakBytes > enoughBytes) return result;
     this.results.set(key, result);
+    this.results.set(plain, result);
     const oldest = this.results.size > MOST_KEPT ? this.results.keys().next().value : undefined;
     if (oldest !== undefined) this.results.delete(oldest);
     return result;

@@ -2,7 +2,7 @@
 import type { VariedReserve } from "../core/allocator/lengths";
 import type { EstimateResult } from "../core/estimate";
 import { buildsNoMask } from "../core/graph/flash";
-import { boundOfPadded, reserveOfPadded } from "../core/padded";
+import { boundOfPadded, MOST_PADDED, type PaddedBatches, reserveOfPadded } from "../core/padded";
 import type { Estimate } from "../core/report/estimate";
 import type { ReportEdit } from "../core/report/schema";
 import type { TrainingRun } from "../core/training/run";
@@ -21,8 +21,6 @@ import { needsMore, usableOf, type Verdict, verdictOf } from "./verdict";
  * second. Ordinary runs have tens of thousands of events, so that it is more than anything asked for takes.
  */
 const MOST_BESIDE = 12_000_000;
-/** Events of a run whose batches of other lengths are not replayed: a dozen steps more, three times. */
-const MOST_PADDED = 600_000;
 const TOO_LONG: EstimateResult = {
   ok: false,
   code: "not-modelled",
@@ -41,6 +39,13 @@ export interface Variant {
 /** The verdict; one GPU is no answer for a run that is meant for several when nothing says how many. */
 function judged(resolution: Resolution, estimate: Estimate | undefined, usable: number | null): Verdict {
   return needsMore({ estimate, usable }) && isCountOpen(resolution) ? "unknown" : verdictOf(estimate, usable);
+}
+
+/** How a run's batches differ in length; undefined where they do not. */
+function batchesOf({ run, padding }: Resolution): PaddedBatches | undefined {
+  return run === null || padding === null
+    ? undefined
+    : { ...padding, samples: padding.grouped ? 1 : run.microBatchSize };
 }
 
 /** The run as its files will say it with some edits; undefined when it is no run any more. */
@@ -63,7 +68,7 @@ export class RunAnalysis {
     readonly reread: Reread,
     detail: "full" | "peaks" = "full",
   ) {
-    this.base = this.vary({}, detail);
+    this.base = this.vary({}, detail, detail === "full");
     this.begin();
   }
 
@@ -92,19 +97,22 @@ export class RunAnalysis {
   /** What the allocator's pool holds when batches differ in length; null when they do not, or nothing is known. */
   get padded(): VariedReserve | null {
     if (this.paddedReserve === undefined) {
-      const { resolution, estimate } = this.base;
-      const { run, padding } = resolution;
+      const { resolution, estimate, result } = this.base;
+      const batches = batchesOf(resolution);
       const long = (estimate?.events ?? 0) > MOST_PADDED;
-      if (long && padding !== null) this.isCut = true;
+      if (long && batches !== undefined) this.isCut = true;
+      const known = result?.ok ? result.padded : undefined;
       this.paddedReserve =
-        run === null || padding === null || estimate === undefined || long
+        resolution.run === null || batches === undefined || estimate === undefined || long
           ? null
-          : reserveOfPadded(
-              run,
-              this.inputs.graphs,
-              { ...padding, samples: padding.grouped ? 1 : run.microBatchSize },
-              estimate.usedPeakBytes - estimate.reservedPeakBytes,
-            );
+          : known !== undefined
+            ? known
+            : reserveOfPadded(
+                resolution.run,
+                this.inputs.graphs,
+                batches,
+                estimate.usedPeakBytes - estimate.reservedPeakBytes,
+              );
     }
     return this.paddedReserve;
   }
@@ -132,8 +140,11 @@ export class RunAnalysis {
     return { ...base, estimate: wider, verdict: judged(resolution, wider, usable) };
   }
 
-  /** The run with further overrides; cheap when it was asked before. `peaks` leaves the breakdown out. */
-  vary(set: Readonly<Record<string, string>>, detail: "full" | "peaks" = "full"): Variant {
+  /**
+   * The run with further overrides; cheap when it was asked before. `peaks` leaves the breakdown out, `padded` finds what
+   * batches of different lengths do to the pool from the same simulation, where that will be asked for.
+   */
+  vary(set: Readonly<Record<string, string>>, detail: "full" | "peaks" = "full", padded = false): Variant {
     const choice: Choice = {
       device: this.options.device,
       defaultDevice: this.options.defaultDevice,
@@ -142,7 +153,11 @@ export class RunAnalysis {
       set: { ...this.options.set, ...set },
     };
     const resolved = resolveRun(this.inputs, choice);
-    const simulated = resolved.run === null ? undefined : this.simulate(resolved.run, detail);
+    const shown = padded && (resolved.padding?.varies === true || this.options.guide === true);
+    const simulated =
+      resolved.run === null
+        ? undefined
+        : this.simulate(resolved.run, detail, undefined, shown ? batchesOf(resolved) : undefined);
     const resolution =
       simulated?.supposed === undefined
         ? resolved
@@ -162,13 +177,14 @@ export class RunAnalysis {
     run: TrainingRun,
     detail: "full" | "peaks",
     enoughBytes?: number,
+    batches?: PaddedBatches,
   ): { result: EstimateResult; supposed?: Supposition } {
     if (this.options.stopped?.() === true) throw new Stopped();
     if (this.left <= 0) {
       this.isCut = true;
       return { result: TOO_LONG };
     }
-    const result = this.estimator.estimate(run, this.inputs.graphs, detail, enoughBytes);
+    const result = this.estimator.estimate(run, this.inputs.graphs, detail, enoughBytes, batches);
     if (result.ok) this.left -= result.estimate.events;
     const captured = this.inputs.graphs?.graphs.some(({ attention }) => attention === run.attention);
     if (!result.ok || captured === true || !buildsNoMask(run.attention)) return { result };

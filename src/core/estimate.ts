@@ -4,6 +4,7 @@
  */
 import { type Message, say } from "../words/message";
 import { expandablePeak } from "./allocator/expandable";
+import type { VariedReserve } from "./allocator/lengths";
 import { pressedPool, reservedPeak } from "./allocator/replay";
 import { operatorsOf } from "./cost/operators";
 import { kernelTemporaries } from "./engine/kernels";
@@ -11,6 +12,7 @@ import type { Ledger } from "./engine/ledger";
 import { ImpossibleSizes, NotModelled } from "./engine/not-modelled";
 import type { FamilyGraphs } from "./graph/types";
 import { type ByteBand, measuredBand, overheadBand } from "./hardware/context";
+import { MOST_PADDED, type PaddedBatches, reserveOfPadded } from "./padded";
 import { poolLimit, streamOf } from "./pool";
 import { breakdown, phasePeaks, timelineOf } from "./reading";
 import type { Estimate } from "./report/estimate";
@@ -25,7 +27,12 @@ import { COVERAGE, kindOf } from "./uncertainty/coverage";
 
 /** Either an estimate, or why there is none (shown to the user as it is). */
 export type EstimateResult =
-  | { readonly ok: true; readonly estimate: Estimate }
+  | {
+      readonly ok: true;
+      readonly estimate: Estimate;
+      /** What the pool holds where batches differ in length, if that was asked for. */
+      readonly padded?: VariedReserve | null;
+    }
   | {
       readonly ok: false;
       readonly code: "unknown-model" | "invalid-config" | "not-modelled";
@@ -41,12 +48,14 @@ export type EstimateResult =
  * @param detail `peaks` leaves breakdown, modules and timeline empty, for searches that only compare totals
  * @param enoughBytes where tensors, context and libraries alone use more than this, the pool that they live in is not
  *   modelled: the peak is then "at least", for searches that only ask whether a run fits
+ * @param batches how the lengths of batches differ, where the pool that they make is wanted too
  */
 export function estimate(
   run: TrainingRun,
   graphs: FamilyGraphs | undefined,
   detail: "full" | "peaks" = "full",
   enoughBytes = Number.POSITIVE_INFINITY,
+  batches?: PaddedBatches,
 ): EstimateResult {
   if (graphs === undefined)
     return { ok: false, code: "unknown-model", reason: say("engine.family", { family: run.model.family }) };
@@ -64,7 +73,9 @@ export function estimate(
     if (!countable(plain)) return refused(run, graphs, { reason: say("engine.sizes") });
     const whole = withUncertainties(plain, { run, graphs, simulation, ledger }, result.uncertain);
     if (!countable(whole)) return refused(run, graphs, { reason: say("engine.sizes") });
-    return { ok: true, estimate: whole };
+    if (batches === undefined || whole.events > MOST_PADDED) return { ok: true, estimate: whole };
+    const overhead = whole.usedPeakBytes - whole.reservedPeakBytes;
+    return { ok: true, estimate: whole, padded: reserveOfPadded(run, graphs, batches, overhead, simulation) };
   } catch (error) {
     // Sizes that no library takes are the config's fault wherever they were met.
     if (error instanceof NotModelled)

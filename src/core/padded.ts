@@ -13,6 +13,9 @@ import { simulateFullest } from "./stages";
 import { standIn } from "./stand-in";
 import type { TrainingRun } from "./training/run";
 
+/** Events of a run whose batches of other lengths are not replayed: a dozen steps more, three times. */
+export const MOST_PADDED = 600_000;
+
 /** What is known of how a run's batches differ in length. */
 export interface PaddedBatches {
   /** Samples whose longest a batch is padded to. */
@@ -27,12 +30,14 @@ export interface PaddedBatches {
  * where the run's structure depends on the length. Costs two simulations and a longer replay: for where it is shown.
  *
  * @param overheadBytes of the process beside the pool
+ * @param simulated the run's simulation, where there is one: what would be simulated a second time
  */
 export function reserveOfPadded(
   run: TrainingRun,
   graphs: FamilyGraphs | undefined,
   { samples, multiple, lengths }: PaddedBatches,
   overheadBytes: number,
+  simulated?: Omit<SimulatedLength, "length">,
 ): VariedReserve | null {
   if (graphs === undefined || run.sequenceLength < 2) return null;
   const own = standIn(run, graphs);
@@ -42,7 +47,10 @@ export function reserveOfPadded(
     return result.ok ? { length, ...result.simulation } : null;
   };
   try {
-    const whole = at(run.sequenceLength);
+    // What runs beside the step is no part of the ledger then.
+    const alone = run.evaluation === null && run.generation === null;
+    const whole =
+      simulated !== undefined && alone ? { length: run.sequenceLength, ...simulated } : at(run.sequenceLength);
     const shorter = at(Math.ceil(run.sequenceLength / 2));
     if (whole === null || shorter === null) return null;
     const drawn = batchLengths(run.sequenceLength, samples, multiple, lengths);

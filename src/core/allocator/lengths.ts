@@ -143,17 +143,23 @@ export function variedReserve(
     return Math.max(512, Math.ceil((at + (bytes[id]! - at) * share) / 512) * 512);
   };
   const emptied = [...emptiedAt(whole.ledger, settings)];
-  const stream = { events: [...events], bytes: Array.from(bytes, (_, id) => sizeAt(id, opening)), emptied };
-  for (const [k, length] of others.entries()) {
-    const emptiedHere = new Set(emptiedInStep(whole.ledger, settings, FIRST_REPEATED + k, 2));
-    const base = stream.bytes.length - first;
-    for (let id = first; id < bytes.length; id++) stream.bytes.push(sizeAt(id, length));
-    for (let k = start; k < events.length; k++) {
-      if (emptiedHere.has(k)) emptied.push(stream.events.length);
-      const event = events[k]!;
-      if (event < 0 && ~event < first) continue;
-      stream.events.push(event >= 0 ? event + base : event - base);
-    }
+  const isRepeated = (event: number): boolean => event >= 0 || ~event >= first;
+  const again = events.subarray(start).filter(isRepeated);
+  const stream = {
+    events: new Int32Array(events.length + others.length * again.length),
+    bytes: new Float64Array(bytes.length + others.length * (bytes.length - first)),
+    emptied,
+  };
+  stream.events.set(events);
+  for (let id = 0; id < bytes.length; id++) stream.bytes[id] = sizeAt(id, opening);
+  let at = events.length;
+  let base = bytes.length - first;
+  for (const [turn, length] of others.entries()) {
+    const emptiedHere = emptiedInStep(whole.ledger, settings, FIRST_REPEATED + turn, 2);
+    for (const before of emptiedHere) emptied.push(at + events.subarray(start, before).filter(isRepeated).length);
+    for (let id = first; id < bytes.length; id++) stream.bytes[id + base] = sizeAt(id, length);
+    for (const event of again) stream.events[at++] = event >= 0 ? event + base : event - base;
+    base += bytes.length - first;
   }
   return peaksOf(stream, whole.loadedEvents, settings);
 }
@@ -164,10 +170,10 @@ export function variedReserve(
  */
 function repeats(ledger: Ledger, start: number, first: number): boolean {
   const { events } = ledger;
-  const freed = new Set<number>();
-  for (let k = start; k < events.length; k++) if (events[k]! < 0) freed.add(~events[k]!);
-  const takesOver = [...freed].some((id) => id < first);
-  return !takesOver || events.subarray(start).every((event) => event < 0 || freed.has(event));
+  const freed = new Uint8Array(ledger.count);
+  for (let k = start; k < events.length; k++) if (events[k]! < 0) freed[~events[k]!] = 1;
+  if (!freed.subarray(0, first).includes(1)) return true;
+  return events.subarray(start).every((event) => event < 0 || freed[event] === 1);
 }
 
 function peaksOf(stream: EventStream, loaded: number, settings: VariedSettings): VariedReserve {
@@ -182,5 +188,7 @@ function peaksOf(stream: EventStream, loaded: number, settings: VariedSettings):
 
 function sameEvents(a: Ledger, b: Ledger): boolean {
   const [one, other] = [a.events, b.events];
-  return one.length === other.length && a.count === b.count && one.every((event, k) => event === other[k]);
+  if (one.length !== other.length || a.count !== b.count) return false;
+  for (let k = 0; k < one.length; k++) if (one[k] !== other[k]) return false;
+  return true;
 }

@@ -9,9 +9,8 @@ export interface Segment {
   readonly backward: boolean;
   readonly start: number;
   readonly end: number;
-  /** Blocks allocated in it, and the first of them: their numbers follow one another. */
+  /** Blocks allocated in it. */
   readonly births: number;
-  readonly firstBlock: number;
   /** Local number of the first of them, once they are emitted. */
   first: number;
   /** How layers of its repeat are left out; undefined where none are. */
@@ -56,13 +55,10 @@ export class Recording {
     let twice = false;
     let label = NO_LAYER;
     let start = state.events;
-    let made = state.ids;
     const close = (end: number): void => {
       if (end > start) {
         const backward = seen.has(label);
-        const births = this.note(start, end);
-        const segment = { label, backward, start, end, births, firstBlock: made, first: -1, folding: undefined };
-        made += births;
+        const segment = { label, backward, start, end, births: this.note(start, end), first: -1, folding: undefined };
         this.segments.push(segment);
         if (label !== NO_LAYER) {
           seen.add(label);

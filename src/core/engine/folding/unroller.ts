@@ -45,6 +45,8 @@ interface Home {
 
 /** A layer's events relative to it. */
 interface Relative {
+  /** Its blocks, in the order in which they are allocated. */
+  readonly born: Int32Array;
   /** Of each event the block, counted from the first of its layer: `k` for an allocation, `~k` for a free. */
   readonly codes: Int32Array;
   /** Of each free the place in `homes`. */
@@ -320,7 +322,7 @@ export class Unroller {
         firsts[here] = this.templates.length;
         if (relative.takes || relative.notes.length > 0) this.copyTold(folding, { segment, relative, here, copy });
         else this.copyPart(relative, here, 0, relative.codes.length);
-        for (let k = 0; k < segment.births; k++) this.templates.push(segment.firstBlock + k);
+        for (let k = 0; k < segment.births; k++) this.templates.push(relative.born[k]!);
       }
     }
   }
@@ -417,13 +419,15 @@ export class Unroller {
     const codes = new Int32Array(length);
     const homeOf = new Uint16Array(length);
     const homes: Home[] = [];
-    let born = 0;
+    const born = new Int32Array(segment.births);
+    let made = 0;
     let takes = false;
     for (let index = 0; index < length; index++) {
       const event = recording.events[segment.start + index]!;
       takes ||= this.isTaken[segment.start + index] === 1;
       if (event >= 0) {
-        codes[index] = born++;
+        born[made] = event;
+        codes[index] = made++;
         continue;
       }
       const home = recording.home(~event)!;
@@ -433,7 +437,7 @@ export class Unroller {
       homeOf[index] = at < 0 ? homes.push({ firsts, away }) - 1 : at;
       codes[index] = ~recording.ordinal(~event);
     }
-    const relative = { codes, homeOf, homes, notes: this.notesOf.get(segment) ?? NO_NOTES, takes };
+    const relative = { born, codes, homeOf, homes, notes: this.notesOf.get(segment) ?? NO_NOTES, takes };
     this.relatives.set(segment, relative);
     return relative;
   }
