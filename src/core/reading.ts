@@ -1,5 +1,4 @@
 /** What is read off an event stream: what is alive at the peak, the peak of every phase, the step as a timeline. */
-import type { Label } from "./engine/labels";
 import type { Ledger } from "./engine/ledger";
 import {
   COMPONENT_KINDS,
@@ -25,7 +24,7 @@ export function breakdown(ledger: Ledger): { components: Component[]; modules: M
   const modules: (ModuleShare & { bytes: number })[] = [];
   const byModule = new Map<string, Map<ComponentKind, ModuleShare & { bytes: number }>>();
   const byScope = new Map<string, Map<ComponentKind, ModuleShare & { bytes: number }>>();
-  const shareOf = ({ kind, scope }: Pick<Label, "kind" | "scope">): ModuleShare & { bytes: number } => {
+  const shareOf = (kind: ComponentKind, scope: string): ModuleShare & { bytes: number } => {
     let shares = byScope.get(scope);
     if (shares === undefined) {
       const module = moduleOf(scope);
@@ -41,7 +40,9 @@ export function breakdown(ledger: Ledger): { components: Component[]; modules: M
     }
     return share;
   };
-  for (const { label, bytes } of ledger.aliveByLabel(ledger.peakEvent)) shareOf(label).bytes += bytes;
+  const found: number[] = [];
+  const bytes = ledger.bytesByLabel(ledger.peakEvent + 1, found);
+  for (const label of found) shareOf(ledger.kindOfLabel(label), ledger.scopeOfLabel(label)).bytes += bytes[label]!;
   const components = COMPONENT_KINDS.flatMap((kind) => {
     const shares = modules.filter((share) => share.kind === kind);
     return shares.length === 0 ? [] : [{ kind, bytes: shares.reduce((sum, share) => sum + share.bytes, 0) }];

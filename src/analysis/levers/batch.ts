@@ -1,4 +1,5 @@
 /** The largest micro-batch that fits, and the accumulation that keeps the global batch. */
+import { largestFitting } from "../../core/advise/inverse";
 import type { RunAnalysis } from "../run-analysis";
 
 export interface BatchChoice {
@@ -13,8 +14,8 @@ export interface BatchChoice {
 /** Batches looked at below the largest that fits. */
 const MOST_TRIED = 4096;
 
-function fits(analysis: RunAnalysis, batch: number, steps: number): boolean {
-  return fitsWith(analysis, { micro_batch_size: String(batch), gradient_accumulation_steps: String(steps) });
+function withBatch(batch: number, steps: number): Readonly<Record<string, string>> {
+  return { micro_batch_size: String(batch), gradient_accumulation_steps: String(steps) };
 }
 
 function fitsWith(analysis: RunAnalysis, set: Readonly<Record<string, string>>): boolean {
@@ -30,7 +31,7 @@ export function largestBatch(analysis: RunAnalysis): BatchChoice | undefined {
   // What does not fit by itself does not with more accumulation.
   const most = largestBatchAlone(analysis)?.batch ?? 0;
   for (let batch = most; batch >= Math.max(1, most - MOST_TRIED); batch--) {
-    if (product % batch !== 0 || !fits(analysis, batch, product / batch)) continue;
+    if (product % batch !== 0 || !fitsWith(analysis, withBatch(batch, product / batch))) continue;
     return { batch, steps: product / batch, global: product * run.parallel.worldSize, exact: true };
   }
   return undefined;
@@ -41,7 +42,7 @@ export function largestBatchAlone(analysis: RunAnalysis): BatchChoice | undefine
   const { run } = analysis.base.resolution;
   if (run === null || run.microBatchSize <= 1) return undefined;
   const steps = run.gradientAccumulationSteps;
-  const batch = largestBelow(run.microBatchSize, (candidate) => fits(analysis, candidate, steps));
+  const batch = largestBelow(analysis, run.microBatchSize, (candidate) => withBatch(candidate, steps));
   return batch === undefined
     ? undefined
     : { batch, steps, global: batch * steps * run.parallel.worldSize, exact: false };
@@ -50,18 +51,18 @@ export function largestBatchAlone(analysis: RunAnalysis): BatchChoice | undefine
 /** The largest evaluation batch below the present one with which the whole run fits. */
 export function largestEvaluationBatch(analysis: RunAnalysis): number | undefined {
   const present = analysis.base.resolution.run?.evaluation?.batchSize ?? 1;
-  return largestBelow(present, (batch) => fitsWith(analysis, { eval_batch_size: String(batch) }));
+  return largestBelow(analysis, present, (batch) => ({ eval_batch_size: String(batch) }));
 }
 
 /** The largest count below `present` that fits, when what fits does so for every smaller count. */
-function largestBelow(present: number, fitsAt: (count: number) => boolean): number | undefined {
-  if (present <= 1 || !fitsAt(1)) return undefined;
-  let low = 1;
-  let high = present;
-  while (high - low > 1) {
-    const middle = (low + high) >> 1;
-    if (fitsAt(middle)) low = middle;
-    else high = middle;
-  }
-  return low;
+function largestBelow(
+  analysis: RunAnalysis,
+  present: number,
+  settings: (count: number) => Readonly<Record<string, string>>,
+): number | undefined {
+  const { usable } = analysis.base;
+  if (present <= 1 || usable === null) return undefined;
+  const usedAt = (count: number): number | null =>
+    analysis.vary(settings(count), "peaks").estimate?.usedPeakBytes ?? null;
+  return largestFitting(usedAt, usable, present - 1, [1, present - 1, 1]) ?? undefined;
 }

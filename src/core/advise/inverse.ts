@@ -16,39 +16,37 @@ const MOST_SAMPLES = 4096;
 const MOST_TOKENS = 2 ** 20;
 
 /**
- * The largest whole `value` in `[least, most]`, in steps of `step`, whose run fits; null when not even the least does.
- * Memory grows with the value; a straight line through the last two estimates says where to look, and halving the
- * interval keeps that honest.
+ * The largest whole value in `[least, most]`, in steps of `step`, that fits; null when not even the least does. Memory grows
+ * with the value; a straight line through the last two answers says where to look, and halving the interval keeps that honest.
+ *
+ * @param usedAt bytes at a value; null where nothing is known of it, which does not fit
+ * @param start where to look after the least
  */
-function largest(
-  at: (value: number) => TrainingRun,
-  estimate: EstimateFunction,
+export function largestFitting(
+  usedAt: (value: number) => number | null,
   limitBytes: number,
   start: number,
   [least, most, step]: readonly [number, number, number],
-): Largest | null {
-  const known = new Map<number, Largest | null>();
+): number | null {
+  const known = new Map<number, boolean>();
   const probes: { readonly value: number; readonly used: number }[] = [];
-  const probe = (value: number): Largest | null => {
+  const fits = (value: number): boolean => {
     const seen = known.get(value);
     if (seen !== undefined) return seen;
-    const run = at(value);
-    const found = estimate(run);
-    const fits = found !== null && found.usedPeakBytes <= limitBytes;
-    if (found !== null) probes.push({ value, used: found.usedPeakBytes });
-    const answer = fits ? { value, run, estimate: found } : null;
+    const used = usedAt(value);
+    if (used !== null) probes.push({ value, used });
+    const answer = used !== null && used <= limitBytes;
     known.set(value, answer);
     return answer;
   };
   const snap = (value: number) => least + Math.round((value - least) / step) * step;
-  const first = probe(least);
-  if (first === null) return null;
+  if (!fits(least)) return null;
   let low = least;
   let high = snap(most) + step;
   const consider = (value: number) => {
     if (value <= low || value >= high) return;
-    if (probe(value) === null) high = value;
-    else low = value;
+    if (fits(value)) low = value;
+    else high = value;
   };
   consider(snap(Math.min(Math.max(start, least + step), high - step)));
   for (let round = 0; high - low > step && round < 40; round++) {
@@ -63,7 +61,27 @@ function largest(
       consider(inside + step);
     } else consider(Math.min(Math.max(middle, low + step), high - step));
   }
-  return known.get(low) ?? null;
+  return low;
+}
+
+/** The same of a run's values, with the run and its estimate. */
+function largest(
+  at: (value: number) => TrainingRun,
+  estimate: EstimateFunction,
+  limitBytes: number,
+  start: number,
+  range: readonly [number, number, number],
+): Largest | null {
+  const found = new Map<number, Largest>();
+  const usedAt = (value: number): number | null => {
+    const run = at(value);
+    const answer = estimate(run);
+    if (answer === null) return null;
+    found.set(value, { value, run, estimate: answer });
+    return answer.usedPeakBytes;
+  };
+  const value = largestFitting(usedAt, limitBytes, start, range);
+  return value === null ? null : (found.get(value) ?? null);
 }
 
 /** The largest micro-batch that fits with everything else as it is; null when not even one sample does. */

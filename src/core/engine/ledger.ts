@@ -136,6 +136,14 @@ export class Ledger {
     return this.labels.at(index);
   }
 
+  kindOfLabel(index: number): ComponentKind {
+    return this.labels.kindOf(index);
+  }
+
+  scopeOfLabel(index: number): string {
+    return this.labels.scopeOf(index);
+  }
+
   kindOf(id: number): ComponentKind {
     return this.labels.kindOf(this.labelColumn[id]!);
   }
