@@ -48,7 +48,7 @@ export function reserveOfPadded(
   };
   try {
     // What runs beside the step is no part of the ledger then.
-    const alone = run.evaluation === null && run.generation === null;
+    const alone = run.evaluation == null && run.generation == null;
     const whole =
       simulated !== undefined && alone ? { length: run.sequenceLength, ...simulated } : at(run.sequenceLength);
     const shorter = at(Math.ceil(run.sequenceLength / 2));
