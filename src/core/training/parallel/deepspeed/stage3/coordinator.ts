@@ -141,9 +141,8 @@ export class Coordinator {
   }
 
   /** `__all_gather_params`. */
-  private gatherAll(torch: Torch, parameters: Iterable<ZeroParameter>): void {
-    const away: ZeroParameter[] = [];
-    for (const parameter of parameters) if (parameter.status === "away") away.push(parameter);
+  private gatherAll(torch: Torch, parameters: readonly ZeroParameter[]): void {
+    const away = parameters.filter(({ status }) => status === "away");
     if (away.length === 0) return;
     for (const { elements } of away) this.available += elements;
     // Those in 8 bits by themselves, each kind within its group of ranks and over all.
@@ -182,7 +181,7 @@ export class Coordinator {
       ahead.add(parameter);
       elements += parameter.elements;
     }
-    if (elements > 0) this.gatherAll(torch, ahead);
+    if (elements > 0) this.gatherAll(torch, [...ahead]);
   }
 
   /** `release_sub_module`. */
