@@ -16,6 +16,10 @@ import type { DocumentStore, LoadedDocument } from "./store";
 import { baseName, joinUri, parentOf } from "./uris";
 
 const SCRIPT = /\.(?:sh|bash|slurm|sbatch)$|^(?:GNU)?[Mm]akefile$/;
+/** Words in the name of a YAML that may be a cluster's job. */
+const JOB: ReadonlySet<string> = new Set(
+  "sky skypilot job jobs jobset k8s kube kubernetes pod pods pytorchjob mpijob task".split(" "),
+);
 const MOST_SCRIPTS = 40;
 /** Folders above a Hydra config where the script that starts its program may be. */
 const DEEPEST_CONFIG = 4;
@@ -53,12 +57,24 @@ export async function findCommand(
   return undefined;
 }
 
+function mayBeJob(name: string): boolean {
+  return (
+    /\.ya?ml$/i.test(name) &&
+    name
+      .toLowerCase()
+      .split(/[._-]/)
+      .some((word) => JOB.has(word))
+  );
+}
+
 async function scriptsIn(
   folder: string,
   store: DocumentStore,
   dependencies: Set<string>,
 ): Promise<readonly LoadedDocument[]> {
-  const scripts = (await store.list(folder)).filter((entry) => entry.type === "file" && SCRIPT.test(entry.name));
+  const scripts = (await store.list(folder)).filter(
+    (entry) => entry.type === "file" && (SCRIPT.test(entry.name) || mayBeJob(entry.name)),
+  );
   const result: LoadedDocument[] = [];
   for (const script of scripts.slice(0, MOST_SCRIPTS)) {
     const uri = joinUri(folder, script.name);

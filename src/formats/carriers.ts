@@ -2,7 +2,7 @@
 
 import { hasInterpolation, interpolate } from "../syntax/interpolate";
 import { emptyMap } from "../syntax/text";
-import type { Entry, MapNode, PythonCall, ShellCommand, SyntaxId } from "../syntax/tree";
+import type { Entry, MapNode, PythonCall, ShellCommand, ShellScript, SyntaxId } from "../syntax/tree";
 import type { SettingName } from "../terms/settings";
 import type { View } from "./schema";
 import type { ConfigDocument, LocatedSetting } from "./types";
@@ -62,15 +62,15 @@ export const shellViews = oncePerDocument((document): readonly View[] => {
     .map((command) => ({ command, size: command.flags.entries.length + command.overrides.entries.length }))
     .sort((a, b) => b.size - a.size)
     .slice(0, 40)
-    .map(({ command }) => viewOf(command, shell.directives));
+    .map(({ command }) => viewOf(command, shell));
 });
 
-function viewOf(command: ShellCommand, directives: MapNode): View {
+function viewOf(command: ShellCommand, { directives, sealed }: ShellScript): View {
   const flags = command.flags.entries.map((entry): Entry => ({ ...entry, key: entry.key.replaceAll("-", "_") }));
   const entries = [...flags, ...command.overrides.entries];
   return {
     map: { kind: "map", entries, start: command.start, end: command.end },
-    target: { kind: "map", entries, start: command.start, end: command.end },
+    ...(sealed === true ? {} : { target: { kind: "map", entries, start: command.start, end: command.end } }),
     words: command.words.map((word) => word.text),
     extra: [...launchCounts(command, directives), ...environmentSettings(command)],
   };

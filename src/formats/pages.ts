@@ -1,6 +1,7 @@
 /** The page of formats in `docs/`, made from the tables of keys. */
 import { EFFECTS } from "../words/en/effects";
 import { FORMATS } from "./index";
+import { JOB_KEYS } from "./jobs/keys";
 import type { Format, KeySpec, SchemaId } from "./types";
 
 /** What a person calls each format, and where it is found. */
@@ -77,5 +78,21 @@ export function formatsPage(): string {
       "",
     );
   }
+  lines.push(
+    '<a id="jobs"></a>',
+    "",
+    "## Jobs of clusters",
+    "",
+    "SkyPilot's tasks and Kubernetes' jobs (Job, JobSet, PyTorchJob, MPIJob, …) are scripts in YAML: what they run is read as a shell reads it,",
+    "in whichever format it is, and a config that they start knows what they say. `#SBATCH` lines ask for the same.",
+    "",
+    "| key | what it says |",
+    "|---|---|",
+    ...JOB_KEYS.map(
+      ({ key, aliases = [], effect }) =>
+        `| ${[key, ...aliases].map((name) => `\`${name}\``).join(", ")} | ${EFFECTS[effect]} |`,
+    ),
+    "",
+  );
   return lines.join("\n");
 }

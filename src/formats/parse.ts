@@ -17,5 +17,8 @@ export function fileName(uri: string): string {
 /** Parses a document; undefined when its name says that it is no config. */
 export function parseDocument(uri: string, text: string): ConfigDocument | undefined {
   const syntax = syntaxOf(uri);
-  return syntax === null ? undefined : { uri, text, languageId: syntax, parsed: parse(uri, syntax, text) };
+  if (syntax === null) return undefined;
+  const parsed = parse(uri, syntax, text);
+  // A job's YAML is the script that it runs.
+  return { uri, text, languageId: parsed.syntax ?? syntax, parsed };
 }

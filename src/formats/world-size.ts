@@ -5,6 +5,7 @@
  * swift/cli/main.py, and sbatch's manual.
  */
 import type { Entry, LocatedNode, MapNode, ShellCommand } from "../syntax/tree";
+import { CARDS, GPU_LABELS, GPUS_PER_NODE, NODES } from "./jobs/keys";
 import type { LocatedSetting } from "./types";
 
 function entryOf(map: MapNode, names: readonly string[]): Entry | undefined {
@@ -33,16 +34,19 @@ function visibleOf(entry: Entry | undefined): number | undefined {
   return /^[\w-]+(?:\s?,\s?[\w-]+)*$/.test(text) ? text.split(",").length : undefined;
 }
 
+/** Parts of a GPU that a container asks for (NVIDIA/k8s-device-plugin, the `mixed` strategy). */
+const MIG = /^nvidia\.com\/mig-/;
+
 interface Granted {
   readonly entry: Entry;
   readonly total: number;
   readonly nodes: number;
 }
 
-/** What `#SBATCH` lines grant the job. */
+/** What `#SBATCH` lines, or a job's YAML, grant the job. */
 function grantedBy(directives: MapNode): Granted | undefined {
-  const nodes = countOf(entryOf(directives, ["nodes", "N"])?.value) ?? 1;
-  const perNode = entryOf(directives, ["gpus_per_node", "gres"]);
+  const nodes = countOf(entryOf(directives, NODES)?.value) ?? 1;
+  const perNode = entryOf(directives, GPUS_PER_NODE) ?? directives.entries.find(({ key }) => MIG.test(key));
   const each =
     perNode !== undefined && /gres/.test(perNode.key) && !/gpu/.test(rawOf(perNode)) ? undefined : gpusOf(perNode);
   if (perNode !== undefined && each !== undefined) return { entry: perNode, total: each * nodes, nodes };
@@ -61,7 +65,19 @@ function rawOf({ value }: Entry): string {
   return value.kind === "scalar" ? String(value.value) : "";
 }
 
-function stated(name: "world_size" | "granted_devices" | "num_machines", entry: Entry, value: number, flag: boolean) {
+/** The GPU that the job names: `gres=gpu:a100:4`, `accelerators: H100:8`, a label of the nodes. */
+function namedGpu(directives: MapNode): LocatedSetting | undefined {
+  const label = entryOf(directives, GPU_LABELS);
+  const asked = label ?? entryOf(directives, GPUS_PER_NODE);
+  const text = asked === undefined ? "" : rawOf(asked).trim();
+  const name = label === undefined ? /^(?:gpu:)?([A-Za-z][\w-]{1,40}?)(?::\d{1,5})?$/.exec(text)?.[1] : text;
+  if (asked === undefined || name === undefined || name === "" || name === "gpu") return undefined;
+  return stated("device", asked, CARDS[name] ?? name, false);
+}
+
+type Stated = "world_size" | "granted_devices" | "num_machines" | "device";
+
+function stated(name: Stated, entry: Entry, value: number | string, flag: boolean) {
   const { keySpan, value: node } = entry;
   const key = flag ? `--${entry.key}` : entry.key;
   return { name, key, value, node, keySpan, valueSpan: { start: node.start, end: node.end } };
@@ -78,7 +94,8 @@ function takesAll({ words }: ShellCommand): boolean {
 /** Processes of the launcher by its own options and environment. */
 function launched(command: ShellCommand, granted: Granted | undefined): LocatedSetting | undefined {
   const { flags, environment } = command;
-  const total = entryOf(flags, ["num_processes", "ddp_world_size"]);
+  const mpi = /(?:^|\/)(?:mpirun|mpiexec|horovodrun)$/.test(command.words[0]?.text ?? "");
+  const total = entryOf(flags, ["num_processes", "ddp_world_size", ...(mpi ? ["np", "n"] : [])]);
   const all = countOf(total?.value);
   if (total !== undefined && all !== undefined) return stated("world_size", total, all, true);
   const nodesEntry = entryOf(flags, ["nnodes", "num_nodes", "num_machines"]);
@@ -112,7 +129,9 @@ export function launchCounts(command: ShellCommand, directives: MapNode): readon
   const world = launched(command, granted);
   const nodes = entryOf(command.flags, ["nnodes", "num_nodes", "num_machines"]);
   const machines = countOf(nodes?.value);
+  const gpu = namedGpu(directives);
   return [
+    ...(gpu === undefined ? [] : [gpu]),
     ...(world === undefined ? [] : [world]),
     ...(nodes === undefined || machines === undefined ? [] : [stated("num_machines", nodes, machines, true)]),
     ...(granted === undefined ? [] : [stated("granted_devices", granted.entry, granted.total, false)]),

@@ -1,5 +1,6 @@
 /** Which parser reads a document: by its name first, then by the editor's language. */
 import { table } from "../terms/table";
+import { parseJob } from "./job";
 import { parseJson } from "./json";
 import { parseNotebook } from "./notebook";
 import { parsePython } from "./python";
@@ -54,8 +55,10 @@ export function parseDocument(uri: string, languageId: string, text: string): Pa
   switch (choice?.syntax) {
     case "json":
       return parseJson(text);
-    case "yaml":
-      return parseYaml(text);
+    case "yaml": {
+      const parsed = parseYaml(text);
+      return parseJob(text, parsed) ?? parsed;
+    }
     case "toml":
       return parseToml(text);
     case "python":

@@ -183,8 +183,10 @@ export interface ShellScript {
   readonly commands: readonly ShellCommand[];
   /** Variables as they are at the end of the script. */
   readonly variables: MapNode;
-  /** `#SBATCH` options, keys without dashes. */
+  /** `#SBATCH` options, keys without dashes; what a job's YAML asks of the cluster. */
   readonly directives: MapNode;
+  /** The command is a list of words in YAML: a shell's text cannot be added to it. */
+  readonly sealed?: true;
 }
 
 /** Syntaxes the parsers know. */

@@ -2,6 +2,7 @@
 
 import { FORMATS } from "../../formats";
 import { DEEPSPEED_KEYS } from "../../formats/deepspeed/keys";
+import { JOB_KEYS } from "../../formats/jobs/keys";
 import type { KeySpec } from "../../formats/types";
 import type { Span } from "../../syntax/tree";
 import type { SettingName } from "../../terms/settings";
@@ -55,7 +56,7 @@ export function linkAt({ inputs }: RunAnalysis, uri: string, offset: number): Lo
 
 /** Table entry of a key, also when it stands under another key or in a linked file. */
 function specOf(analysis: RunAnalysis, key: string, name: SettingName | null): KeySpec | undefined {
-  const tables = [analysis.inputs.format.keys, DEEPSPEED_KEYS, ...FORMATS.map((format) => format.keys)];
+  const tables = [analysis.inputs.format.keys, DEEPSPEED_KEYS, JOB_KEYS, ...FORMATS.map((format) => format.keys)];
   const matches = (spec: KeySpec): boolean =>
     [spec.key, ...(spec.aliases ?? [])].some((path) => key === path || key.endsWith(`.${path}`)) && spec.name === name;
   for (const keys of tables) {

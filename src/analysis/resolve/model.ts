@@ -228,12 +228,14 @@ export function deviceOf(c: ResolveContext): Resolution["device"] {
       ? String(override.value)
       : (chosen ?? (asked === undefined ? c.choice.defaultDevice : String(asked.value)));
   const match = text === undefined || text === "" ? null : findDevice(text);
-  const source =
-    match === null ? "none" : override !== undefined || chosen !== undefined || asked === undefined ? "setting" : "pin";
+  const byHand = override !== undefined || chosen !== undefined || asked === undefined;
+  const source = match === null ? "none" : byHand ? "setting" : asked.from === "pin" ? "pin" : "config";
   const occupiedBytes = sizeIn(c.settings.string("device_occupied"));
   if (match === null) return { spec: null, source, asked };
   const measuredOverhead = c.choice.learns === false ? {} : measuredOn(c, match.device.name);
-  const spec = { ...deviceSpec(match), ...(occupiedBytes > 0 ? { occupiedBytes } : {}), ...measuredOverhead };
+  // A job says how many GPUs it gets of the machine that it names.
+  const count = source === "config" && c.settings.number("granted_devices") !== undefined ? { count: 1 } : {};
+  const spec = { ...deviceSpec(match), ...count, ...(occupiedBytes > 0 ? { occupiedBytes } : {}), ...measuredOverhead };
   return { spec, source, asked };
 }
 

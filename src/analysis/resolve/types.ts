@@ -54,7 +54,7 @@ export interface Resolution {
   readonly libraries: Versions;
   readonly device: {
     readonly spec: DeviceSpec | null;
-    readonly source: "pin" | "setting" | "none";
+    readonly source: "pin" | "config" | "setting" | "none";
     readonly asked: Setting | undefined;
   };
   readonly trainer: string;

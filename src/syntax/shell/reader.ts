@@ -58,7 +58,8 @@ export class ScriptReader {
       if (value.kind !== "scalar" || value.value === null) continue;
       const text = String(value.value);
       const { start, end } = value.source ?? value;
-      const offsets = Array.from({ length: text.length }, () => -1);
+      const written = end - start === text.length;
+      const offsets = Array.from({ length: text.length }, (_, index) => (written ? start + index : -1));
       this.variables.set(key, { kind: "text", field: { text, offsets, unknown: null, start, end } });
     }
   }

@@ -500,6 +500,8 @@ export const EFFECTS = {
   overlap_grad_reduce: "Gradient buckets stay alive longer.",
   overlap_param_gather: "Gathers the next parameters early.",
   cross_entropy_loss_fusion: "Fused loss over the logits.",
+  "job.gpus": "GPUs that the job gets on each node.",
+  "job.gpu": "Which GPU the nodes have: what the run has to fit.",
   nodes: "Machines.",
   "megatron.devices": "GPUs of each machine.",
   base_batch_size: "Batch the learning rate was set for: no memory.",

@@ -486,6 +486,8 @@ export const EFFECTS: Readonly<Record<keyof typeof EN, string>> = {
   overlap_grad_reduce: "梯度桶存活更久。",
   overlap_param_gather: "提前聚合接下来的参数。",
   cross_entropy_loss_fusion: "logits 上的融合损失。",
+  "job.gpus": "作业在每个节点上获得的 GPU 数。",
+  "job.gpu": "节点配备的 GPU：训练必须放得下。",
   nodes: "机器数。",
   "megatron.devices": "每台机器的 GPU 数。",
   base_batch_size: "设定学习率时的批大小：不占显存。",
