@@ -1,7 +1,7 @@
 /** The layers of docs/architecture.md: an import may only point down. */
 import { strict as assert } from "node:assert";
 import { readdirSync, readFileSync } from "node:fs";
-import { join, posix, relative } from "node:path";
+import { dirname, join, posix, relative } from "node:path";
 
 const root = join(__dirname, "..");
 
@@ -49,6 +49,43 @@ function layerOf(path: string): string | undefined {
 const TABLE =
   /^(?:export )?const (\w+): (?:Readonly<)?(?:Partial<)?(?:Readonly<)?Record<\s*string\b(?:[^=]|=>)*? = \{/gm;
 
+/** A tensor has a node, a node has tensors, and both allocate: as in PyTorch, none of them can be told without the others. */
+const ENGINE = "src/core/engine/";
+
+/** Files that a file imports by a relative path, as they would lie on the disk. */
+function importsOf(file: string): string[] {
+  const text = readFileSync(file, "utf8");
+  return [...text.matchAll(/^(?:import|export)\b[^;]*?\bfrom "(\.[^"]+)"/gm)].flatMap(([, target]) => {
+    const path = join(dirname(file), target ?? "");
+    return [`${path}.ts`, `${path}.tsx`, join(path, "index.ts")];
+  });
+}
+
+/** Sets of files that reach one another, by Tarjan's algorithm. */
+function circlesOf(imports: ReadonlyMap<string, readonly string[]>): string[][] {
+  const order = new Map<string, number>();
+  const low = new Map<string, number>();
+  const open: string[] = [];
+  const circles: string[][] = [];
+  const visit = (file: string): number => {
+    const place = order.size;
+    order.set(file, place);
+    low.set(file, place);
+    open.push(file);
+    for (const other of imports.get(file) ?? []) {
+      const reached = order.has(other) ? (open.includes(other) ? order.get(other)! : place) : visit(other);
+      low.set(file, Math.min(low.get(file)!, reached));
+    }
+    if (low.get(file) === place) {
+      const circle = open.splice(open.indexOf(file));
+      if (circle.length > 1) circles.push(circle);
+    }
+    return low.get(file)!;
+  };
+  for (const file of imports.keys()) if (!order.has(file)) visit(file);
+  return circles;
+}
+
 describe("architecture", () => {
   it("tables that are looked up by names have those names alone (src/terms/table.ts)", () => {
     const wrong = Object.keys(MAY_IMPORT).flatMap((layer) =>
@@ -81,6 +118,21 @@ describe("architecture", () => {
       assert.deepEqual(wrong, []);
     });
   }
+
+  it("has no circle of imports but the engine's own", () => {
+    const files = Object.keys(MAY_IMPORT).flatMap((layer) => sources(join(root, layer)));
+    const known = new Set(files);
+    const imports = new Map(files.map((file) => [file, importsOf(file).filter((other) => known.has(other))]));
+    const circles = circlesOf(imports).map((circle) =>
+      circle.map((file) => relative(root, file).replaceAll("\\", "/")),
+    );
+    const engine = circles.filter((circle) => circle.every((file) => file.startsWith(ENGINE)));
+    assert.deepEqual(
+      circles.filter((circle) => !engine.includes(circle)),
+      [],
+    );
+    assert.equal(engine.length, 1);
+  });
 
   it("asks families for traits, and no code of the analysis outside of their rows for their names", () => {
     const families = readdirSync(join(root, "models", "graphs")).map((file) => file.replace(/\.json$/, ""));

@@ -1,4 +1,4 @@
-"""What the libraries' code says of every captured family, beside its graph: src/core/graph/family-facts.ts.
+"""What the libraries' code says of every captured family, beside its graph: src/core/graph/family-facts.json.
 
 usage: LD_PRELOAD=fakecuda.so python -m capture.facts.family_facts
 
@@ -9,7 +9,6 @@ tables. Families without a graph, whose relative stands in, are asked what their
 import ast
 import importlib.metadata
 import inspect
-import json
 import sys
 import textwrap
 
@@ -23,8 +22,9 @@ from ..recording.graphs import point
 from ..recording.run import make_config
 from ..storing.stored import content_of
 from ..truth.receipts import ROOT
+from .data import save
 
-OUT = ROOT / "src" / "core" / "graph" / "family-facts.ts"
+OUT = ROOT / "src" / "core" / "graph" / "family-facts.json"
 
 
 def tree_of(source):
@@ -156,14 +156,9 @@ def main():
     for name, found in (("textSide", text_sides()), ("convertedExperts", converted_experts())):
         for family, value in found.items():
             facts.setdefault(family, {})[name] = value
-    rows = "".join(f"  {json.dumps(name)}: {json.dumps(found)},\n" for name, found in sorted(facts.items()))
-    versions = " and ".join(f"{name} {importlib.metadata.version(name)}" for name in ("transformers", "peft"))
-    OUT.write_text(
-        "/**\n * What the libraries' code says of families beside their graphs; a fact that does not hold is left out.\n"
-        f" * Source: {versions}; `python -m capture.facts.family_facts` writes this file.\n */\n"
-        'import { table } from "../../terms/table";\nimport type { FamilyFacts } from "./facts";\n\n'
-        f"export const FAMILY_FACTS: Readonly<Record<string, FamilyFacts>> = table({{\n{rows}}});\n"
-    )
+    source = " and ".join(f"{name} {importlib.metadata.version(name)}" for name in ("transformers", "peft"))
+    about = "What the libraries' code says of families beside their graphs; a fact that does not hold is left out."
+    save(OUT, about, source, "family_facts", families=dict(sorted(facts.items())))
     print(len(facts), "families")
 
 

@@ -1,5 +1,5 @@
 """
-Writes `src/core/graph/liger-families.ts`: which of Liger's kernels `use_liger_kernel` puts into a model, by `model_type`.
+Writes `src/core/graph/liger-families.json`: which of Liger's kernels `use_liger_kernel` puts into a model, by `model_type`.
 
 usage: python -m capture.facts.liger        (needs liger-kernel; no GPU)
 
@@ -13,7 +13,9 @@ from pathlib import Path
 
 from liger_kernel.transformers.monkey_patch import MODEL_TYPE_TO_APPLY_LIGER_FN
 
-FILE = Path(__file__).resolve().parent.parent.parent / "src" / "core" / "graph" / "liger-families.ts"
+from .data import save
+
+FILE = Path(__file__).resolve().parent.parent.parent / "src" / "core" / "graph" / "liger-families.json"
 
 
 def kernels(apply) -> list[str]:
@@ -22,18 +24,11 @@ def kernels(apply) -> list[str]:
 
 
 def main() -> None:
-    families = {name: kernels(apply) for name, apply in MODEL_TYPE_TO_APPLY_LIGER_FN.items()}
-    names = sorted({kernel for found in families.values() for kernel in found})
-    rows = "".join(f'  {family}: "{" ".join(found)}",\n' for family, found in sorted(families.items()))
-    kinds = "".join(f'  | "{name}"\n' for name in names).rstrip("\n")
-    FILE.write_text(
-        "/**\n * Kernels that Liger puts into a model by itself, by `model_type`: a type that is not here is left alone.\n"
-        f" * Source: liger_kernel/transformers/monkey_patch.py of {importlib.metadata.version('liger-kernel')}"
-        " (MODEL_TYPE_TO_APPLY_LIGER_FN);\n * `python -m capture.facts.liger` writes this file.\n */\n"
-        'import { table } from "../../terms/table";\n\n'
-        f"export type LigerKernel =\n{kinds};\n\n"
-        f"/** Names of kernels, separated by blanks. */\nexport const LIGER_FAMILIES: Readonly<Record<string, string>> = table({{\n{rows}}});\n"
-    )
+    families = {name: kernels(apply) for name, apply in sorted(MODEL_TYPE_TO_APPLY_LIGER_FN.items())}
+    about = "Kernels that Liger puts into a model by itself, by `model_type`: a type that is not here is left alone."
+    version = importlib.metadata.version("liger-kernel")
+    source = f"liger_kernel/transformers/monkey_patch.py of {version} (MODEL_TYPE_TO_APPLY_LIGER_FN)"
+    save(FILE, about, source, "liger", families=families)
     print(len(families), "families")
 
 

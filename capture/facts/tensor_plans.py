@@ -49,7 +49,7 @@ def main():
     print(" * How transformers splits the linear layers of each family over GPUs, by paths with `*` for a layer's number. Source:")
     print(" * transformers/models/<family>/{configuration,modeling}_<family>.py (5.17); written by `capture/facts/tensor_plans.py`.")
     print(" */")
-    print('import type { Style } from "./plan";')
+    print('import type { Style } from "./style";')
     print()
     print("type Rows = Readonly<Record<string, Style>>;")
     print()

@@ -9,7 +9,7 @@ import { FORMATS } from "../formats";
 import { PINNED_CHOICES, PINNED_NAMES } from "../formats/pins";
 import { nearest } from "../formats/suggest";
 import type { Format, KeySpec } from "../formats/types";
-import type { AnalysisOptions } from "./analyzer";
+import type { AnalysisOptions } from "./options";
 
 /** A request that cannot be met as it was written, in one line, with the nearest names. */
 export interface Complaint {

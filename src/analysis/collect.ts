@@ -1,6 +1,7 @@
 /** Files and folders to one report: discovers the configs, analyses each, and puts the runs together once. */
 import type { Report, ReportRun } from "../core/report/schema";
-import type { AnalysisOptions, Analyzer, Discovery, DocumentAnalysis } from "./analyzer";
+import type { Analyzer, Discovery, DocumentAnalysis } from "./analyzer";
+import type { AnalysisOptions } from "./options";
 import type { FileAccess } from "./runtime";
 
 /** A file or folder to report on, and what its person calls it. */

@@ -1,5 +1,5 @@
 /**
- * What is known of families beside their graphs and what the libraries were asked (`src/core/graph/family-facts.ts`): what their
+ * What is known of families beside their graphs and what the libraries were asked (`src/core/graph/family-facts.json`): what their
  * processors make of pictures and recordings, what they are trained for, what their files leave out. Code asks a trait, never a name.
  */
 import type { Task } from "../terms/names";

@@ -1,6 +1,5 @@
 /** Documents to linked runs, estimates, findings, hovers and edits. */
 export type {
-  AnalysisOptions,
   Analyzer,
   CreateAnalyzer,
   DocumentAnalysis,
@@ -9,3 +8,4 @@ export type {
   Recognition,
 } from "./analyzer";
 export { createAnalyzer } from "./create";
+export type { AnalysisOptions } from "./options";

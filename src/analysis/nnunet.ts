@@ -6,7 +6,7 @@ import { NNUNET } from "../core/networks/nnunet";
 import type { ModelConfig } from "../core/training/run";
 import { CONFIGURATIONS } from "../formats/nnunet/keys";
 import { plainValue } from "../formats/table";
-import type { ModelFound } from "./model";
+import type { ModelFound } from "./model-found";
 import type { Setting } from "./settings";
 import type { DocumentStore, LoadedDocument } from "./store";
 import { joinUri, parentOf } from "./uris";

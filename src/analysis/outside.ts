@@ -5,10 +5,7 @@
 import { DEEPSPEED_KEYS } from "../formats/deepspeed/keys";
 import type { LocatedNode } from "../syntax/tree";
 import type { RunInputs } from "./inputs";
-import { isWithin } from "./reach";
-import type { Runtime } from "./runtime";
 import type { LoadedDocument } from "./store";
-import { joinUri } from "./uris";
 
 /** What stands for text that is not repeated. */
 const WITHHELD = "…";
@@ -18,17 +15,6 @@ const SHORTEST_PART = 6;
 
 /** Values that a library defines say nothing of the file they are in. */
 const DEFINED: ReadonlySet<string> = new Set(DEEPSPEED_KEYS.flatMap(({ values }) => values ?? []).concat("auto"));
-
-/** Whether a document lies outside of the workspace folder that a run is in, and of the hub caches. */
-export function isOutside(uri: string, workspaceFolder: string | undefined, { hubCaches }: Runtime): boolean {
-  return workspaceFolder !== undefined && !isWithin(uri, [workspaceFolder, ...hubCaches]);
-}
-
-/** Whether a path of a config is not even looked up, wherever it starts: the workspace is not trusted. */
-export function isRefused(path: string, starts: readonly string[], runtime: Runtime): boolean {
-  const folders = [...runtime.workspaceFolders, ...runtime.hubCaches];
-  return runtime.trusted === false && starts.every((start) => !isWithin(joinUri(start, path), folders));
-}
 
 /** Takes out of a text what stands in documents outside of the workspace. */
 export function withholding({ outside, graphs }: Pick<RunInputs, "outside" | "graphs">): (text: string) => string {

@@ -2,7 +2,7 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { type OwnGraphs, ownGraphs } from "../core/graph/own";
-import type { ModelFound, ModelSearch } from "./model";
+import type { ModelFound, ModelSearch } from "./model-found";
 import type { LoadedDocument } from "./store";
 import { joinUri } from "./uris";
 

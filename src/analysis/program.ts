@@ -3,9 +3,9 @@
  * command's values, and their own defaults where the command says nothing. Nothing is executed.
  */
 import { FORMATS, recogniseFormat } from "../formats";
-import { LAUNCHER_OPTIONS } from "../formats/carriers";
 import { HF_SCRIPTS } from "../formats/hf-scripts";
 import { TRAINING_ARGUMENTS_KEYS } from "../formats/hf-training-arguments/keys";
+import { LAUNCHER_OPTIONS } from "../formats/launchers/options";
 import type { ConfigDocument, DocumentLink, EditContext, Format, LocatedSetting } from "../formats/types";
 import { shifted } from "../syntax/graft";
 import { type GivenOptions, parsePython } from "../syntax/python";

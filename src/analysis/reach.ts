@@ -3,8 +3,8 @@
  * workspace itself lies), and outside of the workspace only those of a workspace that its person trusts.
  */
 import { URI, Utils } from "vscode-uri";
-import type { FileAccess } from "./runtime";
-import { relativePath } from "./uris";
+import type { FileAccess, Runtime } from "./runtime";
+import { joinUri, relativePath } from "./uris";
 
 export interface Reach {
   /** Workspace folders and folders of hub caches. */
@@ -35,6 +35,17 @@ const THIS_MACHINE = "file://";
 /** Whether a URI is one of the folders or below one. */
 export function isWithin(uri: string, folders: readonly string[]): boolean {
   return located(uri) !== undefined && folders.some((one) => one === uri || relativePath(one, uri) !== undefined);
+}
+
+/** Whether a document lies outside of the workspace folder that a run is in, and of the hub caches. */
+export function isOutside(uri: string, workspaceFolder: string | undefined, { hubCaches }: Runtime): boolean {
+  return workspaceFolder !== undefined && !isWithin(uri, [workspaceFolder, ...hubCaches]);
+}
+
+/** Whether a path of a config is not even looked up, wherever it starts: the workspace is not trusted. */
+export function isRefused(path: string, starts: readonly string[], runtime: Runtime): boolean {
+  const folders = [...runtime.workspaceFolders, ...runtime.hubCaches];
+  return runtime.trusted === false && starts.every((start) => !isWithin(joinUri(start, path), folders));
 }
 
 /** Whether a URI may be opened: never another machine (`file://host/share`, `http:`), nothing outside unless trusted. */

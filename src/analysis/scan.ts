@@ -2,7 +2,13 @@
  * What a look through a workspace may cost. Files that nobody opened are looked at to find the runs that a document takes part
  * in; however many and however large they are, the document's own answer does not wait for them.
  */
-import type { LoadedDocument } from "./store";
+
+/** A document as far as looking at it costs. */
+interface Scanned {
+  readonly text: string;
+  /** Whether it was parsed before. */
+  readonly isParsed: boolean;
+}
 
 /** A larger file is passed over: configs are written by hand. UTF-16 units, or bytes. */
 export const LARGEST_SCANNED = 1 << 20;
@@ -19,13 +25,13 @@ export class Scan {
   private parsed = 0;
 
   /** Whether the search may look through one more text. */
-  reads({ text }: LoadedDocument): boolean {
+  reads({ text }: Pick<Scanned, "text">): boolean {
     this.read += text.length;
     return this.read <= MOST_READ;
   }
 
   /** Whether a document may be parsed; one that is parsed already costs nothing. */
-  parses(document: LoadedDocument): boolean {
+  parses(document: Scanned): boolean {
     if (document.isParsed) return true;
     this.parsed += document.text.length;
     return this.parsed <= MOST_PARSED;

@@ -3,7 +3,6 @@
 import type { LibraryVersions } from "../core/training/run";
 import { table } from "../terms/table";
 import { FRAMEWORKS, type FrameworkLibrary, REQUIRED } from "./framework-versions";
-import type { Framework } from "./frameworks";
 
 export type Versions = LibraryVersions & Readonly<Record<FrameworkLibrary, string>>;
 
@@ -20,7 +19,7 @@ export const NEWEST: Versions = {
 };
 
 /** The versions a framework's documents are read with when nothing says others: what its requirements pin, else the newest. */
-export function standardLibraries({ pins }: Pick<Framework, "pins">): Versions {
+export function standardLibraries({ pins }: { readonly pins?: Partial<Versions> }): Versions {
   return { ...NEWEST, ...pins };
 }
 

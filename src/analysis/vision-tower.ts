@@ -5,7 +5,7 @@
  */
 import type { Catalogue } from "./catalogue";
 import { familyOf } from "./families";
-import type { ModelFound } from "./model";
+import type { ModelFound } from "./model-found";
 import type { Settings } from "./settings";
 
 /** The projector that the network has: two linear layers with a GELU between them. */

@@ -3,9 +3,9 @@
  */
 import { resolve } from "node:path";
 import { createAnalyzer } from "../analysis";
-import type { AnalysisOptions } from "../analysis/analyzer";
 import { complaintText, requestComplaint, unusedComplaint } from "../analysis/asked";
 import { collect } from "../analysis/collect";
+import type { AnalysisOptions } from "../analysis/options";
 import type { Report } from "../core/report/schema";
 import { createNodeRuntime, uriOf } from "../host/node";
 

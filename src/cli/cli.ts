@@ -1,49 +1,25 @@
 /** The command line: arguments in, report out, exit status back. Everything outside comes through `Io`. */
 import { resolve } from "node:path";
-import type { AnalysisOptions, CreateAnalyzer } from "../analysis/analyzer";
 import { complaintText, requestComplaint, unusedComplaint } from "../analysis/asked";
 import { collect } from "../analysis/collect";
 import { localeOf } from "../analysis/messages";
+import type { AnalysisOptions } from "../analysis/options";
 import type { Runtime } from "../analysis/runtime";
 import type { Report } from "../core/report/schema";
 import { createNodeRuntime, uriOf } from "../host/node";
 import { allPrintable, inJson, printable } from "../words/printable";
 import { parseArguments, type Request } from "./arguments";
-import { deviceList, type ListedDevice, type ListedModel, modelList } from "./catalogues";
+import { deviceList, modelList } from "./catalogues";
 import { explainCommand } from "./evidence/explain";
 import { languageOf } from "./evidence/language";
 import { receiptsCommand } from "./evidence/receipts";
 import { snapshotCommand } from "./evidence/snapshot";
 import { exitStatus } from "./exit";
+import type { Io, Parts } from "./io";
 import { besideScripts, pythonCommand } from "./python/command";
 import { pythonRequest } from "./python/request";
 import { toSarif } from "./sarif";
 import { checkText, planText, type TextContext } from "./text";
-
-/** The process as the command line sees it. */
-export interface Io {
-  readonly cwd: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly color: boolean;
-  /** Absolute path of a directory inside the package. */
-  readonly packageDirectory: string;
-  readonly version: string;
-  /** All of the standard input, as text. */
-  readonly stdin?: () => Promise<string>;
-  readonly stdout: (text: string) => void;
-  readonly stderr: (text: string) => void;
-  /** Told how many of how many documents are done, before each. */
-  readonly progress?: (done: number, of: number) => void;
-}
-
-/** What the command line is made of below itself. */
-export interface Parts {
-  readonly createAnalyzer: CreateAnalyzer;
-  readonly devices: readonly ListedDevice[];
-  readonly readModels: (runtime: Runtime) => Promise<readonly ListedModel[]>;
-  /** Configs of published models by every spelling of their names. */
-  readonly readConfigs: (runtime: Runtime) => Promise<Readonly<Record<string, unknown>>>;
-}
 
 /** JSON for a program to read: one line, as it may be large. */
 function json(value: unknown): string {

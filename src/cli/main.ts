@@ -4,7 +4,8 @@ import { readCatalogue } from "../analysis/catalogue";
 import { DEVICES } from "../core/hardware/devices";
 import { alwaysExit, isStuck } from "../host/deadline";
 import { decode } from "../terms/text";
-import { main, type Parts } from "./cli";
+import { main } from "./cli";
+import type { Parts } from "./io";
 
 const parts: Parts = {
   createAnalyzer,

@@ -1,7 +1,7 @@
 /** The report for a person at a terminal (`check` and `plan`). Sizes are GiB with one decimal. */
 import { changedLines, changesSaid } from "../analysis/changes";
+import { measuredText } from "../analysis/measured";
 import type { Locale } from "../analysis/messages";
-import { measuredText } from "../analysis/receipts";
 import { timeSaid } from "../analysis/statement";
 import { withEdits } from "../core/report/apply";
 import type { Report, ReportFinding, ReportPlan, ReportRun } from "../core/report/schema";

@@ -2,8 +2,9 @@
  * Names that cost no GPU memory in a training step, whichever library has them: what is logged, where things are kept, how long a run is,
  * how steep its rates are. A format's own rows stand before these; a name that is in neither is said to be read by nobody.
  */
-import { LAUNCHER_OPTIONS } from "./carriers";
+
 import { OTHER_TRAINING_ARGUMENTS } from "./hf-training-arguments/keys";
+import { LAUNCHER_OPTIONS } from "./launchers/options";
 
 /** Blocks of which every key is about something beside the step. */
 const BLOCKS: ReadonlySet<string> = new Set(

@@ -1,8 +1,9 @@
 /** The tools that a language model gets, answered by the same analysis as every other surface. */
 import { isAbsolute, resolve } from "node:path";
-import type { AnalysisOptions, Analyzer } from "../analysis/analyzer";
+import type { Analyzer } from "../analysis/analyzer";
 import { type Complaint, complaintText, requestComplaint, unusedComplaint } from "../analysis/asked";
 import { collect } from "../analysis/collect";
+import type { AnalysisOptions } from "../analysis/options";
 import type { FileAccess } from "../analysis/runtime";
 import type { Report } from "../core/report/schema";
 import { type ToolInput, toolInput } from "../core/report/tool-schema";

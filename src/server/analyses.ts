@@ -4,7 +4,8 @@
  * A result is current while no document it depends on changed since its computation began. Whoever asks gets a current
  * result or, once cancelled, none: a stale one is never handed out.
  */
-import type { AnalysisOptions, ServedAnalysis, ServedAnalyzer } from "../analysis/analyzer";
+import type { ServedAnalysis, ServedAnalyzer } from "../analysis/analyzer";
+import type { AnalysisOptions } from "../analysis/options";
 
 /** Asked while waiting; the shape of an LSP cancellation token. */
 export interface Cancellation {

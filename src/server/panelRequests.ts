@@ -1,9 +1,10 @@
 /** The custom requests behind the panel, the commands and the language-model tools. */
 import type { CancellationToken, Connection } from "vscode-languageserver";
-import type { AnalysisOptions, ServedAnalysis, ServedAnalyzer } from "../analysis/analyzer";
+import type { ServedAnalysis, ServedAnalyzer } from "../analysis/analyzer";
 import { changesSaid } from "../analysis/changes";
 import { explainLog } from "../analysis/explain/log";
 import { text as said } from "../analysis/messages";
+import type { AnalysisOptions } from "../analysis/options";
 import type { FileAccess } from "../analysis/runtime";
 import type { ReportEdit, ReportRun } from "../core/report/schema";
 import { toolAnswer, triedValues } from "../core/report/tools";

@@ -1,5 +1,6 @@
 /** What the server knows of its client from `initialize` on, and what it works with since. */
-import type { AnalysisOptions, ServedAnalyzer } from "../analysis/analyzer";
+import type { ServedAnalyzer } from "../analysis/analyzer";
+import type { AnalysisOptions } from "../analysis/options";
 import type { FileAccess } from "../analysis/runtime";
 import type { Analyses } from "./analyses";
 import type { Client } from "./client";

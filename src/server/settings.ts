@@ -2,7 +2,7 @@
  * The settings `vramlens.*`: one table that says what exists, reading with validation, and a cache per resource.
  * package.json's `contributes.configuration` is checked against the table by test/extension/manifest.test.ts.
  */
-import type { PlanAllowance } from "../analysis/analyzer";
+import type { PlanAllowance } from "../analysis/options";
 
 /** How a setting may be set, in VS Code's words. */
 export type SettingScope = "resource" | "machine-overridable" | "window";

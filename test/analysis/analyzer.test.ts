@@ -1,8 +1,9 @@
 /** The analyzer over files in memory: linking, hovers, fixes, what-ifs, and input that is broken. */
 import { strict as assert } from "node:assert";
 import { createAnalyzer } from "../../src/analysis";
-import type { AnalysisOptions, DocumentAnalysis } from "../../src/analysis/analyzer";
+import type { DocumentAnalysis } from "../../src/analysis/analyzer";
 import { LineIndex } from "../../src/analysis/lines";
+import type { AnalysisOptions } from "../../src/analysis/options";
 import { type ReportRun, reportSchema } from "../../src/core/report/schema";
 import { applyEdits } from "../../src/syntax/edit";
 import { type MemoryRuntime, memoryRuntime, TINY_LLAMA, uri } from "./memory-runtime";

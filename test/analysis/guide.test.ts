@@ -1,7 +1,8 @@
 /** The plan in stages, the limits and the comparison of cards, over files in memory. */
 import { strict as assert } from "node:assert";
 import { createAnalyzer } from "../../src/analysis";
-import type { AnalysisOptions, DocumentAnalysis } from "../../src/analysis/analyzer";
+import type { DocumentAnalysis } from "../../src/analysis/analyzer";
+import type { AnalysisOptions } from "../../src/analysis/options";
 import { comparedSchema, guideSchema, reportSchema } from "../../src/core/report/schema";
 import { memoryRuntime, TINY_LLAMA, uri } from "./memory-runtime";
 

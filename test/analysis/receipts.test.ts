@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createAnalyzer } from "../../src/analysis";
-import type { AnalysisOptions } from "../../src/analysis/analyzer";
+import type { AnalysisOptions } from "../../src/analysis/options";
 import type { ReportRun } from "../../src/core/report/schema";
 import { exported } from "../../src/evidence/receipts/export";
 import { readOthers } from "../../src/evidence/receipts/others";

@@ -2,8 +2,10 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import type { AnalysisOptions, Analyzer, DocumentAnalysis } from "../../src/analysis/analyzer";
-import { main, type Parts } from "../../src/cli/cli";
+import type { Analyzer, DocumentAnalysis } from "../../src/analysis/analyzer";
+import type { AnalysisOptions } from "../../src/analysis/options";
+import { main } from "../../src/cli/cli";
+import type { Parts } from "../../src/cli/io";
 import type { Report, ReportRun } from "../../src/core/report/schema";
 import { pathOf, uriOf } from "../../src/host/node";
 

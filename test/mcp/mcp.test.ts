@@ -1,7 +1,8 @@
 import { strict as assert } from "node:assert";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { AnalysisOptions, Analyzer, DocumentAnalysis } from "../../src/analysis/analyzer";
+import type { Analyzer, DocumentAnalysis } from "../../src/analysis/analyzer";
+import type { AnalysisOptions } from "../../src/analysis/options";
 import { nodeFiles } from "../../src/host/files";
 import { answerLine } from "../../src/mcp/messages";
 import { createTools } from "../../src/mcp/tools";

@@ -3,13 +3,8 @@
  * `capacity` GiB (24); `link: other.yaml` adds the batch of another document. `explode` makes every result throw.
  */
 
-import type {
-  AnalysisOptions,
-  Analyzer,
-  CreateAnalyzer,
-  DocumentAnalysis,
-  FixContent,
-} from "../../src/analysis/analyzer";
+import type { Analyzer, CreateAnalyzer, DocumentAnalysis, FixContent } from "../../src/analysis/analyzer";
+import type { AnalysisOptions } from "../../src/analysis/options";
 import type { Runtime } from "../../src/analysis/runtime";
 import type { Range, Report, ReportEdit, ReportFinding, ReportRun } from "../../src/core/report/schema";
 import { say } from "../../src/words/message";

@@ -3,7 +3,7 @@
  * and options that are keys of the config (`--per_device_train_batch_size 4`). The command wins, as in the libraries:
  * `hydra/_internal/config_loader_impl.py`, `trl/scripts/utils.py` (TrlParser), `axolotl/cli/utils/load.py`.
  */
-import { LAUNCHER_OPTIONS } from "../../formats/carriers";
+import { LAUNCHER_OPTIONS } from "../../formats/launchers/options";
 import { tableOf } from "../../formats/table";
 import type { Format } from "../../formats/types";
 import { NOWHERE, shifted } from "../../syntax/graft";

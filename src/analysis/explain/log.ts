@@ -2,8 +2,9 @@
 import { sizeWithRoom } from "../../core/hardware/room";
 import { blameFor } from "../../evidence/log/cause";
 import { type Failure, failuresIn } from "../../evidence/log/failures";
-import type { AnalysisOptions, ServedAnalysis } from "../analyzer";
+import type { ServedAnalysis } from "../analyzer";
 import { localeOf } from "../messages";
+import type { AnalysisOptions } from "../options";
 import { type Explanation, explain } from "./explain";
 
 /** Failures of one log that are explained; a log of hundreds of ranks says the same of each. */

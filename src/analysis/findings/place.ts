@@ -1,9 +1,9 @@
 /** Problems as findings of the report: words, places, severities as configured, suppressed ones left out. */
 import type { ReportFinding } from "../../core/report/schema";
 import { HOME } from "../../terms/address";
-import type { AnalysisOptions } from "../analyzer";
 import type { RunInputs } from "../inputs";
 import { type Locale, text } from "../messages";
+import type { AnalysisOptions } from "../options";
 import { withholding } from "../outside";
 import type { Problem } from "../problems";
 import type { LoadedDocument } from "../store";

@@ -2,8 +2,8 @@
 
 import type { SettingName } from "../../terms/settings";
 import { type Message, say } from "../../words/message";
-import { fewestOf } from "../gpu-count";
 import { largestBatchAlone, largestEvaluationBatch } from "../levers/batch";
+import { fewestOf } from "../levers/fewest-devices";
 import { deviceLabel, type Locale, size, t } from "../messages";
 import type { Problem, Related } from "../problems";
 import type { Resolution } from "../resolve";

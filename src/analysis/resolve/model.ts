@@ -9,7 +9,7 @@ import { say } from "../../words/message";
 import { keyFor } from "../defaults";
 import { familyOf } from "../families";
 import { size } from "../messages/units";
-import type { ModelFound } from "../model";
+import type { ModelFound } from "../model-found";
 import { overheadOn } from "../receipts";
 import type { Setting } from "../settings";
 import { isThinker } from "../trained-part";

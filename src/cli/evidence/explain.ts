@@ -7,7 +7,7 @@ import type { Runtime } from "../../analysis/runtime";
 import { uriOf } from "../../host/node";
 import { allPrintable } from "../../words/printable";
 import type { Request } from "../arguments";
-import type { Io, Parts } from "../cli";
+import type { Io, Parts } from "../io";
 import { words } from "../words";
 import { languageOf } from "./language";
 

@@ -10,7 +10,7 @@ import type { Receipt } from "../../evidence/receipts/schema";
 import { uriOf } from "../../host/node";
 import { allPrintable } from "../../words/printable";
 import type { Request } from "../arguments";
-import type { Io } from "../cli";
+import type { Io } from "../io";
 import { languageOf } from "./language";
 
 /** Folders above a path that are looked at. */

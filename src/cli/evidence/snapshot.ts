@@ -6,7 +6,7 @@ import { type DeviceSummary, type Share, summarise } from "../../evidence/snapsh
 import { readLarge } from "../../host/large";
 import { allPrintable } from "../../words/printable";
 import type { Request } from "../arguments";
-import type { Io } from "../cli";
+import type { Io } from "../io";
 import { languageOf } from "./language";
 
 function partName(part: string | null, locale: Locale): string {

@@ -7,7 +7,7 @@ import type { ReportRun } from "../../core/report/schema";
 import { uriOf } from "../../host/node";
 import { activePython, type PythonEnd, runPython } from "../../host/python";
 import { allPrintable, inJson } from "../../words/printable";
-import type { Io, Parts } from "../cli";
+import type { Io, Parts } from "../io";
 import { type Measured, readEvents } from "./events";
 import { PYTHON_OPTIONS, type PythonRequest } from "./request";
 

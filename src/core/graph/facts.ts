@@ -1,5 +1,6 @@
 /** What the libraries' code says of a family beside its graph, as it was captured. */
-import { FAMILY_FACTS } from "./family-facts";
+import { table } from "../../terms/table";
+import captured from "./family-facts.json";
 
 /** A fact that is left out does not hold. */
 export interface FamilyFacts {
@@ -8,16 +9,18 @@ export interface FamilyFacts {
   /** Modules that stay in float32 where the model is loaded in float16, and are never packed (`_keep_in_fp32_modules`). */
   readonly keptInFloat32?: readonly string[];
   /** Positions count from behind the padding's id: the table's rows up to it are no token's. */
-  readonly countsFromPadding?: true;
+  readonly countsFromPadding?: boolean;
   /** Attention reads its rate of dropout from a module, which `disable_dropout_in_model` finds; the others read a number. */
-  readonly dropoutFromModule?: true;
+  readonly dropoutFromModule?: boolean;
   /** Experts' matrices have their inputs before their outputs (`is_transposed`). */
-  readonly transposedExperts?: true;
+  readonly transposedExperts?: boolean;
   /** `model_type` of the text side that AutoModelForCausalLM loads alone. */
   readonly textSide?: string;
   /** Experts' single matrices with the parameter that holds them now, by which peft converts targets. */
   readonly convertedExperts?: Readonly<Record<string, string>>;
 }
+
+const FAMILY_FACTS: Readonly<Record<string, FamilyFacts>> = table(captured.families);
 
 const NONE: FamilyFacts = {};
 

@@ -4,10 +4,24 @@
  * fused kernel saves only short-lived temporaries and is left out.
  * Source: liger_kernel/transformers/monkey_patch.py.
  */
-import { LIGER_FAMILIES, type LigerKernel } from "./liger-families";
+import { table } from "../../terms/table";
+import captured from "./liger-families.json";
 import { bareName } from "./reads";
 import { base, reads, rebuild, valuesOf, writes } from "./rewrite";
 import type { ArchitectureGraph, GraphFunction, Instruction, Operand, OpInstruction } from "./types";
+
+/** Kernels that Liger puts into a model by itself, by `model_type`: a type that is not here is left alone. */
+const KERNELS: Readonly<Record<string, readonly string[]>> = table(captured.families);
+
+export type LigerKernel =
+  | "cross_entropy"
+  | "fused_linear_cross_entropy"
+  | "geglu"
+  | "layer_norm"
+  | "relu_squared"
+  | "rms_norm"
+  | "rope"
+  | "swiglu";
 
 /** What one operator on the head's input and weight takes besides. */
 interface LossOperator {
@@ -84,11 +98,11 @@ function fuseGates(fn: GraphFunction): GraphFunction {
 
 /** Whether Liger puts a kernel into models of a `model_type` when it is asked for nothing in particular. */
 export function ligerPatches(family: string, kernel: LigerKernel): boolean {
-  return LIGER_FAMILIES[family]?.split(" ").includes(kernel) === true;
+  return KERNELS[family]?.includes(kernel) === true;
 }
 
 /** Whether Liger leaves models of a `model_type` as they are. */
-export const ligerLeavesAlone = (family: string): boolean => LIGER_FAMILIES[family] === undefined;
+export const ligerLeavesAlone = (family: string): boolean => KERNELS[family] === undefined;
 
 /** Which kernels run: the fused loss, the norms, the gate (when Liger has a gated kernel for the activation). */
 export interface LigerKernels {

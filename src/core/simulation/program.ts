@@ -14,8 +14,7 @@ import {
 } from "../graph/config";
 import type { Expressions, Scope } from "../graph/expression";
 import { buildsNoMask, withFlash } from "../graph/flash";
-import { ligerPatches, withLiger } from "../graph/liger";
-import type { LigerKernel } from "../graph/liger-families";
+import { type LigerKernel, ligerPatches, withLiger } from "../graph/liger";
 import { onSharedSequences } from "../graph/shared-sequences";
 import { stageOf } from "../graph/stage";
 import type { ArchitectureGraph, FamilyGraphs } from "../graph/types";

@@ -3,8 +3,9 @@
 import type { Entry, MapNode } from "../../syntax/tree";
 import { table } from "../../terms/table";
 import { say } from "../../words/message";
-import { dataView, LAUNCHER_OPTIONS, shellViews } from "../carriers";
+import { dataView, shellViews } from "../carriers";
 import { removing } from "../fix";
+import { LAUNCHER_OPTIONS } from "../launchers/options";
 import { has, hasKeys, NOT_RECOGNISED, passes, type Recognition, runs } from "../recognition";
 import { count, derived, lookUp, schemaFormat, type View, valueAt } from "../schema";
 import { batchMultiple, problem } from "../table";

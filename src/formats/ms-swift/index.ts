@@ -1,6 +1,7 @@
 /** ms-swift: YAML and JSON given to `--config`, and the same arguments as flags of `swift sft` and `megatron sft`. */
 
-import { dataView, LAUNCHER_OPTIONS, shellViews } from "../carriers";
+import { dataView, shellViews } from "../carriers";
+import { LAUNCHER_OPTIONS } from "../launchers/options";
 import { hasKeys, hasWith, NOT_RECOGNISED, runs } from "../recognition";
 import { count, derived, schemaFormat, type View } from "../schema";
 import type { DocumentLink, LocatedSetting, SettingName } from "../types";

@@ -1,6 +1,7 @@
 /** NeMo: Hydra YAML and its overrides in scripts; Megatron-Bridge's recipes, as YAML, in scripts and as Python. */
 
-import { dataView, LAUNCHER_OPTIONS, shellViews } from "../carriers";
+import { dataView, shellViews } from "../carriers";
+import { LAUNCHER_OPTIONS } from "../launchers/options";
 import { builds, has, hasGroup, hasKeys, NOT_RECOGNISED, sets } from "../recognition";
 import { count, derived, lookUp, schemaFormat, type View, valueAt } from "../schema";
 import type { ConfigDocument, LocatedSetting } from "../types";

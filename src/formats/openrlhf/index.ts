@@ -1,6 +1,7 @@
 /** OpenRLHF: flags of `openrlhf.cli.train_*`, plain or through `ray job submit`, and the same names in YAML. */
 
-import { dataView, LAUNCHER_OPTIONS, shellViews } from "../carriers";
+import { dataView, shellViews } from "../carriers";
+import { LAUNCHER_OPTIONS } from "../launchers/options";
 import { hasKeys, NOT_RECOGNISED, passes, runs } from "../recognition";
 import { count, derived, schemaFormat } from "../schema";
 import { batchMultiple } from "../table";

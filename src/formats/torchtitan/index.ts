@@ -1,7 +1,8 @@
 /** torchtitan: TOML job configs, the Python registry that replaced them, and `--section.key` flags in scripts. */
 
 import type { Entry, MapNode, PythonCall } from "../../syntax/tree";
-import { dataView, LAUNCHER_OPTIONS, shellViews } from "../carriers";
+import { dataView, shellViews } from "../carriers";
+import { LAUNCHER_OPTIONS } from "../launchers/options";
 import { builds, has, hasKeys, NOT_RECOGNISED, runs } from "../recognition";
 import { derived, lookUp, schemaFormat, type View } from "../schema";
 import type { ConfigDocument, LocatedSetting } from "../types";

@@ -2,8 +2,9 @@
 
 import { table } from "../../terms/table";
 import { say } from "../../words/message";
-import { dataView, LAUNCHER_OPTIONS, shellViews } from "../carriers";
+import { dataView, shellViews } from "../carriers";
 import { replacing, setting } from "../fix";
+import { LAUNCHER_OPTIONS } from "../launchers/options";
 import { flatten } from "../reader";
 import { NOT_RECOGNISED, runs } from "../recognition";
 import { derived, schemaFormat, type View } from "../schema";

@@ -2,7 +2,8 @@
  * What the server and its analysis thread say to one another: plain data, in the order it is sent. The thread has no files of
  * its own; it asks for all it reads, so that unsaved text and what may be read are decided in one place.
  */
-import type { AnalysisOptions, DocumentAnalysis, Recognition } from "../../analysis/analyzer";
+import type { DocumentAnalysis, Recognition } from "../../analysis/analyzer";
+import type { AnalysisOptions } from "../../analysis/options";
 import type { Report } from "../../core/report/schema";
 
 /** Questions to an analysis that is there; the names are those of its methods. */

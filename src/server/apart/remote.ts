@@ -5,13 +5,13 @@
  * and what was asked of it is asked again, once. Where no thread can be had, everything runs here, and the log says so.
  */
 import type {
-  AnalysisOptions,
   CreateAnalyzer,
   DocumentAnalysis,
   Recognition,
   ServedAnalysis,
   ServedAnalyzer,
 } from "../../analysis/analyzer";
+import type { AnalysisOptions } from "../../analysis/options";
 import type { Runtime } from "../../analysis/runtime";
 import { Stopped } from "../../analysis/stopped";
 import type { FromThread, Port, Question, SentAnalysis, Surroundings, ToThread } from "./messages";

@@ -1,5 +1,6 @@
 /** The analysis thread: makes analyses, answers questions about them, and reads through the server. */
-import type { AnalysisOptions, Analyzer, CreateAnalyzer, DocumentAnalysis } from "../../analysis/analyzer";
+import type { Analyzer, CreateAnalyzer, DocumentAnalysis } from "../../analysis/analyzer";
+import type { AnalysisOptions } from "../../analysis/options";
 import type { Runtime } from "../../analysis/runtime";
 import type { FromThread, Port, ReadKind, SentAnalysis, Surroundings, ToThread } from "./messages";
 

@@ -1,13 +1,20 @@
 /** Classes of a module. */
 
 import type { SyntaxNode } from "@lezer/common";
-import { say } from "../../words/message";
-import type { Entry, LocatedNode, PythonClass } from "../tree";
+import { type Message, say } from "../../words/message";
+import type { Entry, LocatedNode, PythonCall, PythonClass } from "../tree";
 import { span } from "./nodes";
-import type { Evaluator } from "./values";
+
+/** What reading a class needs of the evaluator of its module. */
+interface Evaluating {
+  slice(node: SyntaxNode): string;
+  evaluate(node: SyntaxNode): LocatedNode;
+  call(node: SyntaxNode): PythonCall | null;
+  unknown(node: SyntaxNode, reason: Message): LocatedNode;
+}
 
 /** A class, with the defaults that its body gives to fields. */
-export function classOf(node: SyntaxNode, evaluator: Evaluator): PythonClass {
+export function classOf(node: SyntaxNode, evaluator: Evaluating): PythonClass {
   const name = node.getChild("VariableName");
   const bases = (node.getChild("ArgList")?.getChildren("VariableName") ?? []).concat(
     node.getChild("ArgList")?.getChildren("MemberExpression") ?? [],
@@ -29,14 +36,14 @@ export function classOf(node: SyntaxNode, evaluator: Evaluator): PythonClass {
 }
 
 /** Names of the fields that a class annotates or gives a default, in their order: a dataclass takes them by place. */
-export function fieldNames(node: SyntaxNode, evaluator: Evaluator): readonly string[] {
+export function fieldNames(node: SyntaxNode, evaluator: Evaluating): readonly string[] {
   return (node.getChild("Body")?.getChildren("AssignStatement") ?? []).flatMap(({ firstChild }) =>
     firstChild?.name === "VariableName" ? [evaluator.slice(firstChild)] : [],
   );
 }
 
 /** `field(default=8, …)` stands for its default. */
-function fieldDefault(value: SyntaxNode, evaluator: Evaluator): LocatedNode {
+function fieldDefault(value: SyntaxNode, evaluator: Evaluating): LocatedNode {
   if (value.name !== "CallExpression") return evaluator.evaluate(value);
   const call = evaluator.call(value);
   if (call === null || !/(?:^|\.)(?:field|Field|Arg|HfArg)$/.test(call.callee)) return evaluator.evaluate(value);

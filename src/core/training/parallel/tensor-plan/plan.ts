@@ -5,8 +5,7 @@
  */
 import { table } from "../../../../terms/table";
 import { PLANS } from "./plans";
-
-export type Style = "columns" | "rows" | "gathered-columns" | "split-rows" | "vocabulary";
+import type { Style } from "./style";
 
 export interface TensorPlan {
   readonly degree: number;

@@ -2,7 +2,7 @@
  * How transformers splits the linear layers of each family over GPUs, by paths with `*` for a layer's number. Source:
  * transformers/models/<family>/{configuration,modeling}_<family>.py (5.17); written by `capture/facts/tensor_plans.py`.
  */
-import type { Style } from "./plan";
+import type { Style } from "./style";
 
 type Rows = Readonly<Record<string, Style>>;
 

@@ -1,0 +1,29 @@
+/** What the command line has of the world: its process, and the parts it is made of. */
+import type { CreateAnalyzer } from "../analysis/analyzer";
+import type { Runtime } from "../analysis/runtime";
+import type { ListedDevice, ListedModel } from "./catalogues";
+
+/** The process as the command line sees it. */
+export interface Io {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly color: boolean;
+  /** Absolute path of a directory inside the package. */
+  readonly packageDirectory: string;
+  readonly version: string;
+  /** All of the standard input, as text. */
+  readonly stdin?: () => Promise<string>;
+  readonly stdout: (text: string) => void;
+  readonly stderr: (text: string) => void;
+  /** Told how many of how many documents are done, before each. */
+  readonly progress?: (done: number, of: number) => void;
+}
+
+/** What the command line is made of below itself. */
+export interface Parts {
+  readonly createAnalyzer: CreateAnalyzer;
+  readonly devices: readonly ListedDevice[];
+  readonly readModels: (runtime: Runtime) => Promise<readonly ListedModel[]>;
+  /** Configs of published models by every spelling of their names. */
+  readonly readConfigs: (runtime: Runtime) => Promise<Readonly<Record<string, unknown>>>;
+}
