@@ -11,6 +11,8 @@ import { EFFECTS as EN_EFFECTS } from "../src/words/en/effects";
 import { LEVERS as EN_LEVERS } from "../src/words/en/levers";
 import { EFFECTS as ZH_EFFECTS } from "../src/words/zh-cn/effects";
 import { LEVERS as ZH_LEVERS } from "../src/words/zh-cn/levers";
+import { en as EVIDENCE_EN } from "../webview-ui/evidence/messages/en";
+import { zhCn as EVIDENCE_ZH } from "../webview-ui/evidence/messages/zh-cn";
 import { en } from "../webview-ui/messages/en";
 import { zhCn } from "../webview-ui/messages/zh-cn";
 
@@ -45,6 +47,7 @@ const ENGLISH: Readonly<Record<string, Table>> = {
   effects: EN_EFFECTS,
   levers: levers(EN_LEVERS),
   panel: en,
+  "page of evidence": EVIDENCE_EN,
   server: TEXT.en,
   "command line": WORDS.en,
   "web page": PAGE.en,
@@ -57,6 +60,7 @@ const CHINESE: Readonly<Record<string, Table>> = {
   effects: ZH_EFFECTS,
   levers: levers(ZH_LEVERS),
   panel: zhCn,
+  "page of evidence": EVIDENCE_ZH,
   server: TEXT["zh-cn"],
   "command line": WORDS["zh-cn"],
   "web page": PAGE["zh-cn"],
@@ -74,7 +78,8 @@ const prose = (text: string): string => text.replace(/`[^`]*`|\]\([a-z]+:[^)]*\)
 
 /** Words that stand for what has another name, by the name that it has. */
 const TERMS: readonly (readonly [string, RegExp])[] = [
-  ["GPU", /显卡/],
+  ["GPU", /显卡|单卡|跨卡|卡间/],
+  ["显存池", /内存池/],
   ["张 GPU", /[块个颗台] ?GPU/],
   ["微批大小", /批次|批量大小|微批次/],
   ["token", /令牌|词元/],

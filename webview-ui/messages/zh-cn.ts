@@ -38,7 +38,7 @@ export const zhCn: MessageTable = {
   "measured.changed": "当时的文件与现在不同。",
   "measured.differs": "最早的差异在{phase}：实测 {measured}，估算 {estimated}。",
   "bar.rest": "其余",
-  "bar.title": "单卡峰值",
+  "bar.title": "单张 GPU 峰值",
   "bar.label": "峰值显存按组成：{parts}",
   "bar.usable": "可用 {size}",
   "bar.file": "文件 {size}",

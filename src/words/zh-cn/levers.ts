@@ -32,7 +32,7 @@ export const LEVERS: Readonly<Record<keyof typeof EN, { readonly title: string; 
   "more-gpus": { title: "{value} 张 GPU", why: "分片状态随 GPU 数量减少；全局批大小不变，每张 GPU 需要的样本更少。" },
   "tensor-parallel": {
     title: "张量并行度 {value}",
-    why: "每张 GPU 只负责每层的一部分注意力头和中间宽度；每层有两次跨卡求和。",
+    why: "每张 GPU 只负责每层的一部分注意力头和中间宽度；每层有两次跨 GPU 求和。",
   },
   "sequence-parallel": {
     title: "序列并行",
@@ -40,7 +40,7 @@ export const LEVERS: Readonly<Record<keyof typeof EN, { readonly title: string; 
   },
   "context-parallel": {
     title: "上下文并行度 {value}",
-    why: "每张 GPU 只处理每个样本的一部分 token；键和值在卡间传递。",
+    why: "每张 GPU 只处理每个样本的一部分 token；键和值在 GPU 间传递。",
   },
   "pipeline-parallel": { title: "流水线并行度 {value}", why: "每张 GPU 只负责一部分层；微批依次流过各阶段。" },
   "expert-parallel": {

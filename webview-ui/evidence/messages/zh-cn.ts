@@ -3,7 +3,7 @@ import type { EvidenceTable } from "./en";
 export const zhCn: EvidenceTable = {
   "oom.heading": "显存不足",
   "oom.none": "这段文字没有显存不足的报错。",
-  "oom.card": "显卡",
+  "oom.card": "GPU",
   "oom.why": "原因",
   "oom.tensor": "哪个张量",
   "oom.estimate": "估算",
@@ -43,7 +43,7 @@ export const zhCn: EvidenceTable = {
   "rec.peak": "峰值时",
   "rec.peak.parts": "按运行阶段",
   "rec.peak.lines": "按源代码行",
-  "rec.pool": "结束时的内存池",
+  "rec.pool": "结束时的显存池",
   "rec.pool.said": "预留 {reserved}，已分配 {allocated}。空隙 {gaps}（最大 {largest}），空闲段 {cached}。",
   "rec.failures": "显存不足",
   "rec.failure": "在{part}请求 {size}，已分配 {alive}，空闲 {free}",
