@@ -44,12 +44,13 @@ function printableLine(line: string): string {
 
 async function render(request: Request, report: Report, runtime: Runtime, io: Io): Promise<string> {
   if (request.format === "json") return json(report);
-  if (request.format === "sarif") return json(toSarif(report, io.cwd, uriOf(io.cwd)));
+  const locale = localeOf(languageOf(request, io));
+  if (request.format === "sarif") return json(toSarif(report, { cwd: io.cwd, rootUri: uriOf(io.cwd), locale }));
   const texts = await readEdited(report, runtime);
   const context: TextContext = {
     cwd: io.cwd,
     color: io.color,
-    locale: localeOf(languageOf(request, io)),
+    locale,
     // Lines are shown, so each is made printable by itself.
     textOf: (uri) => texts.get(uri)?.split("\n").map(printableLine).join("\n"),
   };

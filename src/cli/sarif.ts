@@ -1,6 +1,7 @@
 /** The report's findings as SARIF 2.1.0 (OASIS standard), for code scanning and review tools. */
+import type { Locale } from "../analysis/messages";
 import type { Report, ReportFinding, ReportRun } from "../core/report/schema";
-import { inSarif } from "../words/printable";
+import { inSarif, sentenceInText } from "../words/printable";
 import { relativePath } from "./paths";
 
 const LEVEL = { error: "error", warning: "warning", information: "note", hint: "none" } as const;
@@ -54,13 +55,13 @@ function fixesOf(run: ReportRun, finding: ReportFinding, cwd: string): readonly 
     }));
 }
 
-function resultOf(run: ReportRun, finding: ReportFinding, cwd: string): object {
+function resultOf(run: ReportRun, finding: ReportFinding, { cwd, said }: Context): object {
   const related = finding.related ?? [];
   const fixes = fixesOf(run, finding, cwd);
   return {
     ruleId: finding.code,
     level: LEVEL[finding.severity],
-    message: { text: inSarif(finding.message) },
+    message: said(finding.message),
     locations: [location(finding.uri, finding.range, cwd)],
     ...(related.length === 0
       ? {}
@@ -68,15 +69,33 @@ function resultOf(run: ReportRun, finding: ReportFinding, cwd: string): object {
           relatedLocations: related.map((one, id) => ({
             id,
             ...location(one.uri, one.range, cwd),
-            message: { text: inSarif(one.message) },
+            message: said(one.message),
           })),
         }),
     ...(fixes.length === 0 ? {} : { fixes }),
   };
 }
 
-/** One SARIF log with one run of this tool; unreadable inputs are tool notifications. */
-export function toSarif(report: Report, cwd: string, rootUri: string): object {
+/** Where the report's files are shown from, and its language. */
+export interface SarifContext {
+  readonly cwd: string;
+  readonly rootUri: string;
+  readonly locale: Locale;
+}
+
+interface Context {
+  readonly cwd: string;
+  readonly said: (text: string) => object;
+}
+
+/** One SARIF log with one run of this tool; inputs that could not be read or were skipped are tool notifications. */
+export function toSarif(report: Report, { cwd, rootUri, locale }: SarifContext): object {
+  const said = (text: string) => ({ text: inSarif(sentenceInText(text, locale)) });
+  const context = { cwd, said };
+  const notifications = [
+    ...report.errors.map((error) => ({ level: "error", ...error })),
+    ...(report.skipped ?? []).map((file) => ({ level: "warning", ...file })),
+  ];
   const findings = report.runs.flatMap((run) =>
     // Hints are for editors.
     run.findings.filter((finding) => finding.severity !== "hint").map((finding) => ({ run, finding })),
@@ -99,14 +118,14 @@ export function toSarif(report: Report, cwd: string, rootUri: string): object {
         invocations: [
           {
             executionSuccessful: report.errors.length === 0,
-            toolExecutionNotifications: report.errors.map((error) => ({
-              level: "error",
-              message: { text: inSarif(error.message) },
-              locations: [location(error.uri, error.range, cwd)],
+            toolExecutionNotifications: notifications.map(({ level, message, uri, range }) => ({
+              level,
+              message: said(message),
+              locations: [location(uri, range, cwd)],
             })),
           },
         ],
-        results: findings.map(({ run, finding }) => resultOf(run, finding, cwd)),
+        results: findings.map(({ run, finding }) => resultOf(run, finding, context)),
       },
     ],
   };

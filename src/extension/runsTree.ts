@@ -7,6 +7,7 @@ import { METHODS, type StatusRun, type SummaryResult, type UriParams } from "../
 import { labelOf } from "./documents";
 import type { Session } from "./session";
 import { HEAD_LINES, mayBeConfig } from "./sniff";
+import { rowText } from "./statusText";
 
 const VIEW = "vramlens.runs";
 const FILES = "**/*.{yaml,yml,json,jsonc,json5,hjson,toml,py,sh,slurm,sbatch,ipynb}";
@@ -77,15 +78,14 @@ class RunsTree implements vscode.TreeDataProvider<Entry> {
   }
 
   getTreeItem({ uri, run }: Entry): vscode.TreeItem {
-    const { statement } = run;
-    const item = new vscode.TreeItem(labelOf(uri), vscode.TreeItemCollapsibleState.None);
-    const said = [statement.verdict, statement.detail].filter((part) => part !== "").join(" · ");
-    item.description = statement.short === "" ? statement.verdict : `${statement.short} · ${statement.verdict}`;
-    item.tooltip = said;
+    const name = labelOf(uri);
+    const { description, tooltip, label } = rowText(name, run);
+    const item = new vscode.TreeItem(name, vscode.TreeItemCollapsibleState.None);
+    item.description = description;
+    item.tooltip = tooltip;
     item.iconPath = ICONS[run.verdict];
-    // What is heard begins with what is seen, so that it can be called by voice.
-    item.accessibilityInformation = { label: `${labelOf(uri)} ${item.description}, ${statement.detail}` };
-    item.command = { command: "vscode.open", title: labelOf(uri), arguments: [uri] };
+    item.accessibilityInformation = { label };
+    item.command = { command: "vscode.open", title: name, arguments: [uri] };
     item.contextValue = "run";
     return item;
   }
@@ -122,7 +122,7 @@ export function createRunsTree(session: Session): Runs {
               if (token.isCancellationRequested) return;
               progress.report({
                 increment: 100 / files.length,
-                message: t("{0} of {1}, {2} runs", ++done, files.length, found),
+                message: t("{0} of {1} files · runs: {2}", ++done, files.length, found),
               });
               if (!(await isWorthIt(uri))) continue;
               const params: UriParams = { uri: uri.toString() };
@@ -130,7 +130,7 @@ export function createRunsTree(session: Session): Runs {
               found += runs.length;
               if (runs.length > 0) tree.put(uri, runs);
             }
-            view.message = t("{0} runs in {1} files", found, files.length);
+            view.message = t("Runs: {0} · files: {1}", found, files.length);
           },
         ),
     );

@@ -1,4 +1,5 @@
-/** Words of the status item, as plain data so that they can be tested without an editor. */
+/** Words of the status item and of the tree of runs, as plain data so that they can be tested without an editor. */
+import { runLine } from "../core/report/line";
 import type { StatusParams, StatusRun } from "../server/protocol";
 import { printable, sentenceInMarkdown } from "../words/printable";
 
@@ -65,6 +66,26 @@ export function statusText(status: StatusParams, t: Translate): StatusText | und
       sentenceInMarkdown(t("Analysed because: {0}", status.because)),
     ],
     level: run.verdict === "does-not-fit" ? "error" : run.verdict === "tight" ? "warning" : "none",
+  };
+}
+
+/** What a row of the tree says beside a file's name. */
+export interface RowText {
+  readonly description: string;
+  readonly tooltip: string;
+  /** Heard for the whole row. It begins with what is seen, so that the row can be called by voice. */
+  readonly label: string;
+}
+
+/** A run's row in the tree. */
+export function rowText(name: string, run: StatusRun): RowText {
+  const { verdict, detail } = run.statement;
+  const description = runLine(run);
+  const said = [verdict, detail].filter((part) => part !== "");
+  return {
+    description,
+    tooltip: said.join(" · "),
+    label: [`${name} ${description}`, ...(detail === "" ? [] : [detail])].join(", "),
   };
 }
 

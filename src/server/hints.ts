@@ -1,10 +1,12 @@
 /** Inlay hints (what a key costs) and the one code lens (the document's total). Both are off by default. */
+
 import { type CodeLens, type InlayHint, InlayHintKind, type Range } from "vscode-languageserver";
 import type { ServedAnalysis } from "../analysis/analyzer";
+import { runLine } from "../core/report/line";
 import { comparePositions } from "./edits";
 import { CLIENT_COMMANDS } from "./protocol";
 import { mainRun } from "./status";
-import { gib, type Locale, type TextKey, text, verdictLine } from "./text";
+import { gib, type Locale, type TextKey, text } from "./text";
 
 /** Smaller parts get no hint: they would read as 0.0 GiB. Bytes. */
 const SMALLEST_HINT = 0.05 * 2 ** 30;
@@ -72,7 +74,7 @@ export function codeLenses(analysis: ServedAnalysis, commands: ReadonlySet<strin
   return [
     {
       range: { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } },
-      command: { title: verdictLine(run), command, arguments: [analysis.uri] },
+      command: { title: runLine(run), command, arguments: [analysis.uri] },
     },
   ];
 }

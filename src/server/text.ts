@@ -1,5 +1,4 @@
 /** Sentences the server itself writes, in the languages of the product. Findings and hovers come worded already. */
-import type { ReportRun } from "../core/report/schema";
 
 export type Locale = "en" | "zh-cn";
 
@@ -97,9 +96,4 @@ export function text(locale: Locale, key: TextKey, ...values: readonly (string |
 /** Size in GiB with one decimal, without the unit. */
 export function gib(bytes: number): string {
   return (bytes / 2 ** 30).toFixed(1);
-}
-
-/** `34.0 / 23.5 GiB · Does not fit`. */
-export function verdictLine({ statement }: ReportRun): string {
-  return statement.short === "" ? statement.verdict : `${statement.short} · ${statement.verdict}`;
 }

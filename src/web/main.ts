@@ -10,7 +10,7 @@ import type { ReportEdit, ReportRun } from "../core/report/schema";
 import { settleEdits } from "../server/pins";
 import type { HostToPage, PageAction, PageToHost } from "../server/protocol";
 import { localeOf, text } from "../server/text";
-import { edited, FOLDER, filesOf, type Pasted, PINS, uriOf } from "./pasted";
+import { edited, FOLDER, filesOf, type Pasted, PINS, reportOf, uriOf } from "./pasted";
 import { PAGE, type PageWord } from "./words";
 
 /** Parts of the page around the panel. */
@@ -158,10 +158,7 @@ class WebHost {
       const message = analysis.report.errors[0]?.message ?? "";
       return this.post({ type: "empty", reason: "not-recognised", message, locale });
     }
-    this.post({
-      ...{ type: "report", uri, label: pasted.name, report: analysis.report, runId: run.id, locale },
-      ...{ reserve: 0.1, follow: false, because: "", localCards: false, editor: false },
-    });
+    this.post(reportOf(analysis.report, run.id, pasted, locale));
   }
 
   /** Whether what is shown is of what the fields hold. */

@@ -1,8 +1,10 @@
-/** What was pasted, as the files that an analysis reads and edits change: the config, and the pins beside it. */
+/** What was pasted, as the files that an analysis reads and edits change: the config, the pins beside it, and their report. */
 import type { FileAccess } from "../analysis/runtime";
 import { joinUri } from "../analysis/uris";
 import { withEdits } from "../core/report/apply";
-import type { ReportEdit } from "../core/report/schema";
+import type { Report, ReportEdit } from "../core/report/schema";
+import type { HostToPage } from "../server/protocol";
+import type { Locale } from "../server/text";
 
 export interface Pasted {
   /** File name; it says what syntax the text has. */
@@ -51,4 +53,12 @@ export function edited(pasted: Pasted, edits: readonly ReportEdit[]): Pasted | u
   const pins = of(PINS);
   if (edits.length === 0 || config.length + pins.length < edits.length) return undefined;
   return { ...pasted, text: withEdits(pasted.text, config), pins: withEdits(pasted.pins, pins) };
+}
+
+/** The report of what was pasted, as the panel's page shows it outside an editor. */
+export function reportOf(report: Report, runId: string, pasted: Pasted, locale: Locale): HostToPage {
+  return {
+    ...{ type: "report", uri: uriOf(pasted), label: pasted.name, report, runId, locale },
+    ...{ reserve: 0.1, follow: false, because: "", localCards: false, editor: false },
+  };
 }

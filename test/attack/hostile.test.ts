@@ -128,7 +128,7 @@ describe("hostile strings", () => {
           assertPanel(report, locale, value);
           const context = { cwd: "/w", color: false, locale, textOf: () => undefined };
           const shown = allPrintable(report);
-          const sarif = JSON.stringify(toSarif(report, "/w", "file:///w"));
+          const sarif = JSON.stringify(toSarif(report, { cwd: "/w", rootUri: "file:///w", locale: "en" }));
           for (const out of [
             checkText(shown, context),
             planText(shown, context),

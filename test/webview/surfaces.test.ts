@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /**
  * One number, one wording, one source: thirty runs as every surface shows them, figure by figure. What the JSON report says is
- * what hover, picture, panel, status item, diagnostics, fixes, command line, copied report and tools say.
+ * what hover, picture, panel, web page, status item, tree, diagnostics, fixes, command line, SARIF, copied report and tools say.
  */
 import { strict as assert } from "node:assert";
 import { readdirSync, readFileSync, statSync } from "node:fs";
@@ -9,17 +9,19 @@ import { join, relative } from "node:path";
 import { createAnalyzer } from "../../src/analysis";
 import type { DocumentAnalysis } from "../../src/analysis/analyzer";
 import type { AnalysisOptions } from "../../src/analysis/options";
+import { toSarif } from "../../src/cli/sarif";
 import { checkText, planText } from "../../src/cli/text";
 import type { ReportRun } from "../../src/core/report/schema";
 import { LARGEST_ANSWER, toolAnswer } from "../../src/core/report/tools";
 import { reportMarkdown } from "../../src/extension/reportText";
-import { statusText } from "../../src/extension/statusText";
+import { rowText, statusText } from "../../src/extension/statusText";
 import { diagnosticsOf } from "../../src/server/diagnostics";
 import { codeLenses } from "../../src/server/hints";
 import { toHover } from "../../src/server/hover";
 import { pictureSvg } from "../../src/server/hoverPicture";
 import { CLIENT_COMMANDS } from "../../src/server/protocol";
-import { statusOf } from "../../src/server/status";
+import { statusOf, statusRun } from "../../src/server/status";
+import { reportOf } from "../../src/web/pasted";
 import { markdownOf } from "../../webview-ui/model/markdown";
 import { pageView } from "../../webview-ui/view/page";
 import { CASES } from "../analysis/cases";
@@ -98,6 +100,8 @@ async function surfaces({ files, main, options }: Shown) {
   const page = pageView(shown.view, () => {})
     .map((node) => textOf(node))
     .join(" ");
+  const pasted = { name: main, text: files[main] ?? "", pins: "" };
+  const alone = viewOf({ type: "host", message: reportOf(report, run.id, pasted, "en") });
   return {
     analysis,
     run,
@@ -110,6 +114,11 @@ async function surfaces({ files, main, options }: Shown) {
       plan: planText(report, context),
       copied: reportMarkdown(report, main, t),
       panel: page,
+      web: pageView(alone.view, () => {})
+        .map((node) => textOf(node))
+        .join(" "),
+      tree: Object.values(rowText(main, statusRun(run))).join(" "),
+      sarif: JSON.stringify(toSarif(report, { cwd: "/w", rootUri: "file:///w", locale: "en" })),
       exported: markdownOf(run, main, shown.view.t),
       estimate: toolAnswer("estimate_gpu_memory", report, main).text,
       fitting: toolAnswer("find_fitting_config", report, main).text,
@@ -137,6 +146,10 @@ function needs(text: string): string[] {
   );
 }
 
+/** Surfaces that need not say the need or the verdict, as they have findings alone or no room; what they do say is checked. */
+const QUIET: ReadonlySet<string> = new Set(["diagnostics", "sarif", "lens"]);
+const VERDICTLESS: ReadonlySet<string> = new Set(["diagnostics", "sarif", "fitting", "estimate"]);
+
 /** Checks one run; all its surfaces agree with the report's figures. */
 function agree({ name }: Shown, { run, device, hovers, texts }: Awaited<ReturnType<typeof surfaces>>): void {
   const { statement, devices } = run;
@@ -152,23 +165,25 @@ function agree({ name }: Shown, { run, device, hovers, texts }: Awaited<ReturnTy
   assert.ok(leads.length > 0, `${name}: no hover has a verdict`);
   const said: Readonly<Record<string, string>> = { ...texts, hover: leads.join("\n") };
   for (const [surface, text] of Object.entries(said)) {
-    if (surface !== "diagnostics" && surface !== "lens")
+    if (!QUIET.has(surface))
       assert.ok(
         plain(text).includes(statement.need),
         `${name}: ${surface} says the need otherwise:\n${text.slice(0, 400)}`,
       );
     for (const need of needs(text))
       assert.ok(statement.need.startsWith(need), `${name}: ${surface}: ${need} is not ${statement.need}`);
-    if (surface !== "diagnostics" && surface !== "fitting" && surface !== "estimate")
+    if (!VERDICTLESS.has(surface))
       assert.ok(
         text.toLowerCase().includes(statement.verdict.toLowerCase()),
         `${name}: ${surface} has another verdict`,
       );
     assert.doesNotMatch(text, /undefined|NaN|\[object/, `${name}: ${surface}`);
     // Plain text: nobody turns backticks into code there.
-    if (surface === "diagnostics") assert.doesNotMatch(text, /`/, `${name}: ${surface}`);
+    if (surface === "diagnostics" || surface === "sarif" || surface === "tree")
+      assert.doesNotMatch(text, /`/, `${name}: ${surface}`);
   }
-  for (const surface of ["status", "lens"]) assert.ok(said[surface]?.includes(statement.short), `${name}: ${surface}`);
+  for (const surface of ["status", "lens", "tree"])
+    assert.ok(said[surface]?.includes(statement.short), `${name}: ${surface}`);
 
   parts(name, device.components, said);
   marks(name, usable, hovers);
