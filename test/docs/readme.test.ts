@@ -1,5 +1,5 @@
 /**
- * The tables of settings and commands in the READMEs are what the manifest says.
+ * The tables of settings in the READMEs are what the manifest says.
  * `UPDATE_DOCS=1 npx mocha test/docs` writes them.
  */
 import { strict as assert } from "node:assert";
@@ -15,7 +15,6 @@ const READMES = [
     setting: "setting",
     fallback: "default",
     does: "what it does",
-    command: "command",
   },
   {
     file: "README.zh-CN.md",
@@ -23,7 +22,6 @@ const READMES = [
     setting: "设置",
     fallback: "默认值",
     does: "作用",
-    command: "命令",
   },
 ] as const;
 
@@ -45,8 +43,8 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 
 describe("readme", () => {
   const manifest = json("package.json").contributes;
-  for (const { file, strings, setting, fallback, does, command } of READMES) {
-    it(`${file} lists every setting and command`, () => {
+  for (const { file, strings, setting, fallback, does } of READMES) {
+    it(`${file} lists every setting`, () => {
       const english = json("package.nls.json");
       const words = json(strings);
       const say = (text: string): string => {
@@ -63,20 +61,9 @@ describe("readme", () => {
           `\`${JSON.stringify(value.default)}\``,
           say(value.markdownDescription ?? value.description ?? ""),
         ]);
-      const hidden = new Set(
-        (manifest.menus.commandPalette as readonly { readonly command: string; readonly when: string }[])
-          .filter(({ when }) => when === "false")
-          .map(({ command }) => command),
-      );
-      const commands = (
-        manifest.commands as readonly { readonly command: string; readonly category: string; readonly title: string }[]
-      )
-        .filter((one) => !hidden.has(one.command))
-        .map((one) => [`${say(one.category)}: ${say(one.title)}`]);
       const path = join(root, file);
       const before = readFileSync(path, "utf8");
-      let after = replaceBlock(before, "settings", table([setting, fallback, does], settings));
-      after = replaceBlock(after, "commands", table([command], commands));
+      const after = replaceBlock(before, "settings", table([setting, fallback, does], settings));
       if (process.env["UPDATE_DOCS"] === "1") writeFileSync(path, after);
       else assert.equal(before, after, "run UPDATE_DOCS=1 npx mocha test/docs");
     });
