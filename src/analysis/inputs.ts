@@ -22,9 +22,10 @@ import type { Catalogue } from "./catalogue";
 import { codedModel } from "./coded-model";
 import { type Composition, compose } from "./compose";
 import type { CommandLine } from "./compose/overrides";
+import { missing } from "./compose/parts";
 import { type Framework, frameworkOf, runsOwnCode } from "./frameworks";
 import type { Naming } from "./hydra-program";
-import { findCommand, type Launch, launchOf, namesFile, startedConfig } from "./launch";
+import { findCommand, type Launch, launchOf, namesFile, ownLaunch, startedConfig } from "./launch";
 import { findModel } from "./model";
 import type { ModelFound } from "./model-found";
 import { plannedModel, startedPlans } from "./nnunet";
@@ -221,7 +222,12 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
     links.push({ kind: "trainer", uri: (config ?? main).uri, from: hydra.document.uri, span: hydra.span });
   }
   if (program !== undefined && program.document !== main) documents.push(program.document);
-  const launch = line === undefined ? undefined : await launchOf(line, main, store, dependencies);
+  const launching = line ?? ownLaunch(main);
+  const launch = launching === undefined ? undefined : await launchOf(launching, starts, store, dependencies);
+  if (launch?.absent !== undefined) {
+    const { target, from, span } = launch.absent;
+    problems.push(missing("missing-file.accelerate", "warning", target, from, span));
+  }
   const following: Following = {
     ...{ store, dependencies, problems, links },
     isOutside: (uri) => isOutside(uri, workspaceFolder, runtime),

@@ -30,6 +30,21 @@ export interface Launch {
   readonly documents: readonly LoadedDocument[];
   readonly settings: readonly Setting[];
   readonly accelerate: { readonly document: LoadedDocument; readonly from: string; readonly span: Span } | undefined;
+  /** An accelerate config that is named and is nowhere. */
+  readonly absent?: { readonly target: string; readonly from: string; readonly span: Span };
+}
+
+/** The command of a script that is itself the run, where it names an accelerate config. */
+export function ownLaunch(script: LoadedDocument): CommandLine | undefined {
+  const commands = script.config?.parsed.python === undefined ? script.config?.parsed.shell?.commands : undefined;
+  const command = commands?.find((one) => accelerateConfig(one) !== undefined);
+  return command === undefined ? undefined : { script, command };
+}
+
+/** What `accelerate launch --config_file` names. */
+function accelerateConfig({ words, flags }: ShellCommand): LocatedNode | undefined {
+  const launches = words.some(({ text }) => /(?:^|\/)accelerate$|^accelerate\.commands\.launch$/.test(text));
+  return launches ? flag(flags, ["config_file", "config-file"]) : undefined;
 }
 
 /** A command that starts a Hydra program on a config. */
@@ -132,17 +147,17 @@ export async function startedConfig(
 /** Launch settings of a command: what it says of processes, and the accelerate config it names. */
 export async function launchOf(
   { script, command }: CommandLine,
-  main: LoadedDocument,
+  starts: readonly string[],
   store: DocumentStore,
   dependencies: Set<string>,
 ): Promise<Launch> {
   const directives = script.config?.parsed.shell?.directives ?? emptyMap({ start: 0, end: 0 });
   const said = [...launchCounts(command, directives), ...environmentSettings(command)];
   const settings = located(said, script.uri, "linked");
-  const file = flag(command.flags, ["config_file", "config-file"]);
-  const target = command.words.some((word) => word.text === "accelerate") ? textOf(file) : undefined;
+  const file = accelerateConfig(command);
+  const target = textOf(file);
   if (file === undefined || target === undefined) return { documents: [script], settings, accelerate: undefined };
-  const folders = new Set([parentOf(script.uri), parentOf(main.uri), parentOf(parentOf(script.uri))]);
+  const folders = new Set([parentOf(script.uri), ...starts, parentOf(parentOf(script.uri))]);
   for (const folder of folders) {
     const uri = joinUri(folder, target);
     dependencies.add(uri);
@@ -155,7 +170,8 @@ export async function launchOf(
       accelerate: { document, from: script.uri, span: file },
     };
   }
-  return { documents: [script], settings, accelerate: undefined };
+  const absent = { target, from: script.uri, span: { start: file.start, end: file.end } };
+  return { documents: [script], settings, accelerate: undefined, absent };
 }
 
 function flag(flags: MapNode, names: readonly string[]): LocatedNode | undefined {

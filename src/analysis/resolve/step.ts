@@ -271,7 +271,7 @@ function projectedOptimizer(c: ResolveContext, written: string): TrainingRun["op
   return {
     name: `${method}_${inner}${layerwise}`,
     args: {
-      rank: setting("rank") ?? "16",
+      rank: setting("rank") ?? String(c.formatDefault(PROJECTED[method].rank) ?? 16),
       proj_type: (method === "galore" ? c.settings.string("galore_proj_type") : undefined) ?? "std",
       ...(target === undefined || target === "all" ? {} : { optim_target_modules: target }),
     },

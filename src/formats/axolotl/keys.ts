@@ -247,7 +247,7 @@ export const AXOLOTL_KEYS: readonly KeySpec[] = [
   memory("galore_rank", null, "any", "projector", { nullable: true }),
   memory("optim_target_modules", "optim_target_modules", "any", "projector", { nullable: true }),
   memory("lisa_n_layers", null, "integer", "block", { nullable: true }),
-  memory("lisa_step_interval", null, "integer", "block", { nullable: true }),
+
   memory("shrink_embeddings", null, "boolean", "vocabulary", { nullable: true }),
   memory("trl.max_prompt_length", "max_prompt_length", "integer", "sequence", { nullable: true }),
   memory("trl.vllm_gpu_memory_utilization", "vllm_gpu_memory_utilization", "number", "vllm", { nullable: true }),
@@ -259,6 +259,9 @@ export const AXOLOTL_KEYS: readonly KeySpec[] = [
     "fused_attn_kernel experts_implementation use_kernels liger_rms_norm_gated flash_optimum",
   ),
   ...touching("quantization", "model_quantization_config model_quantization_config_kwargs.dequantize"),
+  // Which modules of each kind are trained is in files of signal-to-noise ratios (axolotl/integrations/spectrum).
+  ...touching("frozen", "spectrum_top_fraction"),
+  other("spectrum_model_name", null, "string", "harmless"),
   ...touching("attention", "gemma4_hybrid_attn_impl"),
   ...touching("adapter", "relora_prune_ratio jagged_restart_steps"),
   ...touching("experts", "model_config.output_router_logits"),

@@ -1,6 +1,7 @@
 /** Hugging Face training written as a command or as Python (files and notebooks). */
 
 import type { Entry, MapNode, PythonCall, PythonModule } from "../../syntax/tree";
+import { table } from "../../terms/table";
 import { say } from "../../words/message";
 import { pythonView, shellViews } from "../carriers";
 import { deepspeedReader } from "../deepspeed/read";
@@ -73,7 +74,7 @@ function derive(
     result.push(derived(dtype, dtype.value === "bf16" ? "bf16" : "fp16", true));
   result.push(...readsWordsAlone(view), ...joinedLength(settings));
   const command = shell?.commands.find(({ start }) => start === view.map.start);
-  if (command !== undefined) result.push(...unstated(exampleSettings(command), settings));
+  if (command !== undefined) result.push(...unstated(exampleSettings(command), settings), ...adaptsQuantized(settings));
   result.push(...unstated(besideTower(settings), settings));
   if (python !== undefined) {
     const loop = hasTrainer(python) ? [] : plainLoop(python);
@@ -121,16 +122,36 @@ function besideTower(settings: readonly LocatedSetting[]): readonly LocatedSetti
 
 /** Questions and answers that are cut apart make one sequence. */
 function joinedLength(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
-  const lengths = ["source_max_len", "target_max_len"].map((key) =>
-    settings.findLast((setting) => setting.key === key),
-  );
-  const [source, target] = lengths;
-  if (source === undefined || target === undefined || settings.some(({ name }) => name === "sequence_length"))
-    return [];
-  if (typeof source.value !== "number" || typeof target.value !== "number") return [];
+  if (settings.some(({ name }) => name === "sequence_length")) return [];
+  const stated = Object.keys(JOINED).flatMap((key) => settings.findLast((setting) => setting.key === key) ?? []);
   // What the command says stands before what is only the program's default.
-  const said = source.keySpan.start < target.keySpan.start ? source : target;
-  return [derived(said, "sequence_length", source.value + target.value)];
+  const [said] = stated.toSorted((a, b) => a.keySpan.start - b.keySpan.start);
+  if (said === undefined || stated.some(({ value }) => typeof value !== "number")) return [];
+  const lengths = Object.entries(JOINED).map(
+    ([key, standard]) => stated.find((one) => one.key === key)?.value ?? standard,
+  );
+  return [
+    derived(
+      said,
+      "sequence_length",
+      lengths.reduce<number>((sum, length) => sum + Number(length), 0),
+    ),
+  ];
+}
+
+/** Parts of a sequence that are cut apart, with QLoRA's defaults (qlora.py, DataArguments). */
+const JOINED: Readonly<Record<string, number>> = table({ source_max_len: 1024, target_max_len: 256 });
+
+/**
+ * Quantized weights cannot be trained by themselves: a rank beside them is LoRA's (transformers/trainer_utils.py,
+ * validate_quantization_for_training; qlora.py's `full_finetune` is off).
+ */
+function adaptsQuantized(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
+  const of = (...names: readonly string[]) => settings.findLast(({ name }) => name !== null && names.includes(name));
+  const packed = of("quantization", "load_in_4bit", "load_in_8bit")?.value;
+  const rank = of("lora_rank");
+  if (packed === undefined || packed === false || packed === "none" || typeof rank?.value !== "number") return [];
+  return rank.value > 0 && of("adapter", "use_peft") === undefined ? [derived(rank, "adapter", "lora")] : [];
 }
 
 /** Checkpointing is switched on beside, unless told not to (peft/utils/other.py, prepare_model_for_kbit_training). */
@@ -272,6 +293,7 @@ function shell(id: SchemaId): Format {
     id,
     carrier: "shell",
     keys: scriptKeys(id),
+    readsBeside: (path) => Object.hasOwn(JOINED, path),
     views: shellViews,
     derive,
     recognise: (view) => recogniseShell(id, view),

@@ -59,6 +59,9 @@ function derive(settings: readonly LocatedSetting[], { map, words }: View): read
     result.push(derived(deepspeed, "offload_optimizer", shipped.offload ? "cpu" : "none"));
     if (shipped.stage === 3) result.push(derived(deepspeed, "offload_param", shipped.offload ? "cpu" : "none"));
   }
+  // Of both kinds of checkpointing FSDP's stays (swift/arguments/sft_args.py, _check_fsdp2_compatibility).
+  const recomputed = settings.findLast(({ name }) => name === "fsdp_activation_checkpointing");
+  if (recomputed?.value === true) result.push(derived(recomputed, "gradient_checkpointing", false));
   // Old releases named the model by its registered type.
   const type = settings.find((setting) => setting.name === "model_type");
   if (type !== undefined && count(map, ["model", "model_id_or_path"]) === 0)

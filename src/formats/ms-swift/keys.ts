@@ -134,8 +134,13 @@ const OWN: readonly KeySpec[] = [
   memory("freeze_parameters_regex", "freeze_parameters_regex", "string", "frozen", { nullable: true }),
   memory("trainable_parameters", "trainable_parameters", "any", "frozen", { nullable: true }),
   memory("trainable_parameters_regex", "trainable_parameters_regex", "string", "frozen", { nullable: true }),
-  memory("use_galore", null, "boolean", "projector", { nullable: true }),
-  memory("galore_rank", null, "integer", "projector", { nullable: true }),
+  // swift/optimizers/galore: galore_torch's steps, over all linear layers unless modules are named
+  memory("use_galore", "use_galore", "boolean", "use_galore", { nullable: true, default: false }),
+  memory("galore_rank", "galore_rank", "integer", "galore_rank", { default: 128, min: 1 }),
+  memory("galore_proj_type", "galore_proj_type", "string", "galore_proj_type", { default: "std" }),
+  memory("galore_target_modules", "galore_target", "any", "optim_target_modules", { nullable: true }),
+  memory("galore_optim_per_parameter", "galore_layerwise", "boolean", "galore_layerwise", { default: false }),
+  ...touching("projector", "galore_with_embedding galore_quantization galore_proj_quant"),
   memory("use_rslora", "use_rslora", "boolean", "alpha", { nullable: true }),
   memory("max_pixels", null, "integer", "image", { nullable: true }),
   memory("new_special_tokens", null, "any", "vocabulary", { nullable: true }),
@@ -203,7 +208,7 @@ const ROLES: readonly KeySpec[] = [
   ...touching("generations", "steps_per_generation num_iterations generation_batch_size"),
   ...touching("fused-kernel", "moe_permute_fusion moe_grouped_gemm"),
   ...touching("offload-param", "offload_bridge"),
-  ...touching("block", "lisa_activated_layers lisa_step_interval llamapro_num_new_blocks"),
+  ...touching("block", "lisa_activated_layers llamapro_num_new_blocks"),
   ...touching("devices", "colocate_groups"),
   ...[...OWN, ...MEGATRON]
     .filter((key) =>
@@ -220,10 +225,36 @@ const ENGINE = harmless("adapters vllm_tensor_parallel_size vllm_max_model_len")
 
 const OWN_NAMES = new Set([...OWN, ...MEGATRON].flatMap((key) => [key.key, ...(key.aliases ?? [])]));
 
+/**
+ * `--fsdp fsdp2` is a file that ms-swift ships, any other value one of the user's: options beside the `fsdp_config` of TrainingArguments
+ * (swift/arguments/sft_args.py, _init_fsdp; swift/config/fsdp2.json).
+ */
+const SHARDED: readonly KeySpec[] = [
+  memory("fsdp", "fsdp_options", "any", "fsdp", {
+    nullable: true,
+    link: "fsdp",
+    means: { fsdp2: "full_shard auto_wrap" },
+    also: [
+      { name: "fsdp_version", means: { fsdp2: 2 }, only: true },
+      { name: "fsdp_reshard_after_forward", means: { fsdp2: true }, only: true },
+      { name: "fsdp_activation_checkpointing", means: { fsdp2: true }, only: true },
+    ],
+  }),
+  memory("fsdp.fsdp", "fsdp_options", "any", "fsdp"),
+  ...TRAINING_ARGUMENTS_KEYS.filter(({ key }) => key.startsWith("fsdp_config.")).map(
+    (key): KeySpec => ({
+      ...key,
+      key: `fsdp.${key.key}`,
+      ...(key.aliases === undefined ? {} : { aliases: key.aliases.map((alias) => `fsdp.${alias}`) }),
+    }),
+  ),
+];
+
 export const MS_SWIFT_KEYS: readonly KeySpec[] = [
   ...OWN,
+  ...SHARDED,
   ...MEGATRON,
-  ...TRAINING_ARGUMENTS_KEYS.filter((key) => !OWN_NAMES.has(key.key)).map(
+  ...TRAINING_ARGUMENTS_KEYS.filter((key) => !OWN_NAMES.has(key.key) && key.key !== "fsdp").map(
     (key): KeySpec =>
       key.key === "bf16" ? { ...key, also: [{ name: "compute_dtype", means: onlyWhenOn("bf16"), only: true }] } : key,
   ),

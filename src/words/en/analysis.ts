@@ -47,6 +47,8 @@ export const ANALYSIS = {
   "missing-file.include": "No file `{target}` among the configs: what it sets is unknown here.",
   "missing-file.fsdp":
     "No file `{target}` in this folder, in the folders above it or in the workspace: FSDP's options are unknown.",
+  "missing-file.accelerate":
+    "No file `{target}` in this folder, in the folders above it or in the workspace: GPUs and sharding are unknown.",
   "missing-file.unreadable": "`{target}` could not be read as DeepSpeed settings.",
   "cyclic-link": "`{target}` is this file itself.",
   "cyclic-link.include": "`{target}` leads back to a config that is being put together.",

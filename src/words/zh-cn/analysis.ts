@@ -41,6 +41,7 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "missing-file.untrusted": "`{target}` 位于工作区之外，而此工作区不受信任：不会读取它，DeepSpeed 设置未知。",
   "missing-file.include": "配置中没有 `{target}`：此处不知道它设置了什么。",
   "missing-file.fsdp": "此文件夹、上级文件夹和工作区中都没有 `{target}`：FSDP 选项未知。",
+  "missing-file.accelerate": "此文件夹、上级文件夹和工作区中都没有 `{target}`：GPU 数量和分片方式未知。",
   "missing-file.unreadable": "无法将 `{target}` 读作 DeepSpeed 设置。",
   "cyclic-link": "`{target}` 就是此文件本身。",
   "cyclic-link.include": "`{target}` 又引回正在组合的配置。",
