@@ -32,6 +32,7 @@ def built(code, config, sizes, dtype):
             model = code.build(config, sizes)
     finally:
         torch.set_default_dtype(torch.float32)
+    model.supports_gradient_checkpointing = True  # frameworks wrap layers themselves, whatever transformers' class says
     for module in model.modules():
         module.checkpointed = type(module).__name__ == code.layer
     return model

@@ -317,8 +317,8 @@ const ROWS: Readonly<Record<SchemaId, Framework>> = {
     name: "llm-foundry",
     ownCode: true,
     codeOf: (config, settings) => mptCode(config, settings),
-    // composer/distributed/dist_strategy.py (prepare_fsdp_module)
-    fsdp: { version: 1 },
+    // composer/distributed/dist_strategy.py: prepare_fsdp_module; `ddp_sync_context` leaves micro-batches to FSDP, which reduces each
+    fsdp: { version: 1, reducesEach: true },
     trainsTransformers: (settings) => settings.string("model_class") !== "mpt_causal_lm",
     float8: { backend: "transformer-engine", keeps: "none", cachesWeights: false },
   },

@@ -2,6 +2,7 @@
 import { strict as assert } from "node:assert";
 import { createAnalyzer } from "../../src/analysis";
 import { memoryRuntime, uri } from "./memory-runtime";
+import { resolveFiles } from "./resolve-run";
 
 const CONFIG = (model: string, fsdp = "") => `max_seq_len: 2048
 model:
@@ -23,10 +24,13 @@ precision: amp_bf16
 ${fsdp}`;
 
 async function runOf(text: string, devices = 1) {
-  const files = { "train.yaml": `# vram-lens: device=H100 devices=${devices}\n${text}` };
+  const files = { "train.yaml": `# vramlens: gpu=H100 gpus=${devices}\n${text}` };
   const [run] = (await createAnalyzer(memoryRuntime(files)).analyse(uri("train.yaml"), {})).runs;
   assert.ok(run?.perDevice);
-  return { ids: run.assumptions.map(({ id }) => id), bytes: run.perDevice.allocatedPeakBytes };
+  return {
+    ids: run.assumptions.map(({ id }) => id),
+    bytes: run.perDevice.allocatedPeakBytes,
+  };
 }
 
 const attention = (kind: string) => `  attn_config:\n    attn_impl: ${kind}\n`;
@@ -54,12 +58,30 @@ describe("analysis: llm-foundry's MPT", () => {
     assert.ok(ids.includes("engine.branch"), ids.join(" "));
   });
 
-  it("reduces gradients in float32 unless precision is pure", async () => {
-    const fsdp = (mixed: string) => `fsdp_config:\n  sharding_strategy: FULL_SHARD\n  mixed_precision: ${mixed}\n`;
-    const [standard, pure] = await Promise.all([
-      runOf(CONFIG("", fsdp("DEFAULT")), 2),
-      runOf(CONFIG("", fsdp("PURE")), 2),
-    ]);
-    assert.ok(standard.bytes >= pure.bytes);
+  it("reduces as Composer's FSDP does: in float32 unless precision is pure, every micro-batch, gathering after", async () => {
+    const fsdp = async (mixed: string) => {
+      const text = CONFIG("", `fsdp_config:\n  sharding_strategy: FULL_SHARD\n  mixed_precision: ${mixed}\n`);
+      const { run } = await resolveFiles({ "train.yaml": `# vramlens: gpu=H100 gpus=2\n${text}` }, "train.yaml");
+      return run?.parallel.fsdp;
+    };
+    const [standard, pure] = await Promise.all([fsdp("DEFAULT"), fsdp("PURE")]);
+    assert.deepEqual([standard?.reduceDtype, pure?.reduceDtype], ["float32", undefined]);
+    assert.equal(standard?.reducesEach, true);
+    assert.equal(standard?.backwardPrefetch, "after");
+  });
+
+  it("recomputes its blocks under Composer's checkpointing, whose wrappers ask no class of transformers'", async () => {
+    const fsdp = (on: boolean) => `fsdp_config:\n  activation_checkpointing: ${on}\n`;
+    const [kept, recomputed] = await Promise.all([runOf(CONFIG("", fsdp(false))), runOf(CONFIG("", fsdp(true)))]);
+    // Of a block stays its input, of twenty-odd tensors as large.
+    assert.ok(kept.bytes - recomputed.bytes > 24 * 10 * 8 * 2048 * 1024 * 2, String(kept.bytes - recomputed.bytes));
+  });
+
+  it("reduces the gradients of every micro-batch, so that none stay whole between them", async () => {
+    const fsdp = "fsdp_config:\n  sharding_strategy: FULL_SHARD\n";
+    const config = (total: number) => CONFIG("", fsdp).replace("size: 8\ndevice", `size: ${total}\ndevice`);
+    const [one, two] = await Promise.all([runOf(config(64), 8), runOf(config(128), 8)]);
+    const whole = 24 * 12 * 1024 ** 2 * 2; // half-precision gradients of all blocks
+    assert.ok(two.bytes - one.bytes < whole / 2, String(two.bytes - one.bytes));
   });
 });

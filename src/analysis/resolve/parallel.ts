@@ -284,7 +284,10 @@ function fsdpSpec(c: ResolveContext, worldSize: number): FsdpSpec | null {
   const engine = settings.string("strategy") === "fsdp2" ? 2 : undefined;
   const version = (settings.number("fsdp_version") ?? engine ?? known) === 2 ? 2 : 1;
   const reduce = DTYPES[settings.string("fsdp_reduce_dtype") ?? String(c.formatDefault("fsdp_reduce_dtype") ?? "")];
-  const prefetch = PREFETCHES[settings.string("fsdp_backward_prefetch")?.toLowerCase() ?? ""];
+  const prefetch =
+    PREFETCHES[
+      (settings.string("fsdp_backward_prefetch") ?? String(c.formatDefault("fsdp_backward_prefetch"))).toLowerCase()
+    ];
   return {
     ...own,
     version,

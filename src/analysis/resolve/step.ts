@@ -51,7 +51,9 @@ export function checkpointingOf(c: ResolveContext): TrainingRun["checkpointing"]
   const reentrant = written("use_reentrant");
   const useReentrant =
     c.settings.boolean("use_reentrant") ??
-    (reentrant === undefined ? holds("transformers<5", c.libraries) : reentrant === "true");
+    (reentrant === undefined
+      ? ((c.formatDefault("use_reentrant") as boolean | undefined) ?? holds("transformers<5", c.libraries))
+      : reentrant === "true");
   if (isSelective(c)) return { useReentrant: false, ...selectedOf(c) };
   const every = Math.trunc(c.settings.number("checkpoint_every_n_layers") ?? Number(written("every_n_layers") ?? 1));
   // gpt-neox hands it to DeepSpeed's pipeline (activation_checkpoint_interval).

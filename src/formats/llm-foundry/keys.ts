@@ -1,6 +1,6 @@
 /**
  * llm-foundry (Composer) YAML.
- * Source: `llmfoundry/utils/config_utils.py`, `llmfoundry/command_utils/train.py` at 8c8dd48, Composer's FSDP config.
+ * Source: `llmfoundry/utils/config_utils.py`, `llmfoundry/command_utils/train.py` at 8c8dd48, Composer's `composer/utils/parallelism.py` (FSDPConfig).
  */
 import { SHARDING } from "../accelerate/keys";
 import { harmless, memory, other, PRECISION, STORAGE, touching } from "../effects";
@@ -79,7 +79,11 @@ export const LLM_FOUNDRY_KEYS: readonly KeySpec[] = [
     "use_reentrant",
     "boolean",
     "gradient_checkpointing_kwargs.use_reentrant",
+    { default: true },
   ),
+  memory("fsdp_config.backward_prefetch", "fsdp_backward_prefetch", "string", "fsdp_backward_prefetch", {
+    default: "BACKWARD_POST",
+  }),
   memory("fsdp_config.activation_cpu_offload", "offload_activations", "boolean", "offload-activations"),
   memory("fsdp_config.cpu_offload", "offload_param", "boolean", "offload-param", {
     means: { true: "cpu", false: "none" },
@@ -105,10 +109,7 @@ export const LLM_FOUNDRY_KEYS: readonly KeySpec[] = [
   ...touching("eval-sequence", "icl_tasks icl_max_seq_len"),
   ...harmless("model.init_device callbacks eval_loader.dataset.packing_ratio image integrations"),
   ...touching("masks", "model.attn_pdrop model.resid_pdrop model.emb_pdrop"),
-  ...touching(
-    "fsdp",
-    "fsdp_config.data_parallel_shard_degree fsdp_config.forward_prefetch fsdp_config.backward_prefetch",
-  ),
+  ...touching("fsdp", "fsdp_config.data_parallel_shard_degree fsdp_config.forward_prefetch"),
   memory("expandable_segments", "expandable_segments", "boolean", "expandable_segments"),
   other("compute.gpus", "world_size", "integer", "devices", { min: 1 }),
 ];
