@@ -1,16 +1,22 @@
-/** Size of the model data in the package. */
-import { readdirSync, readFileSync } from "node:fs";
+/** The extension's package as it is published. */
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { deflateRawSync } from "node:zlib";
 
-const MODELS = join(__dirname, "..", "models");
+const root = join(__dirname, "..");
 
-/** Bytes of the catalogue and of all graphs, those of trainers and of earlier releases, too, each compressed as the package does (scripts/package.mjs). */
-export function modelDataBytes(): number {
-  const graphs = ["graphs", "parts", "releases", "trainers"].flatMap((folder) =>
-    readdirSync(join(MODELS, folder)).map((name) => join(folder, name)),
-  );
-  return ["catalogue.json", ...graphs]
-    .map((name) => deflateRawSync(readFileSync(join(MODELS, name)), { level: 9 }).length)
-    .reduce((sum, bytes) => sum + bytes, 0);
+/** Bytes of the package that `scripts/package.mjs` makes of what is built. */
+export function packageBytes(): number {
+  const folder = mkdtempSync(join(tmpdir(), "vram-lens-package-"));
+  try {
+    const file = join(folder, "vram-lens.vsix");
+    execFileSync(process.execPath, [join(root, "scripts", "package.mjs"), "--no-build", "--out", file], {
+      cwd: root,
+      stdio: "ignore",
+    });
+    return statSync(file).size;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }

@@ -9,24 +9,28 @@ import { join } from "node:path";
 import { build } from "esbuild";
 import { ensureInstalled, root } from "./process.mjs";
 
-/** Entries of scripts/build.mjs, by where they run. */
-const ENTRIES = {
-  node: ["src/cli/main.ts", "src/mcp/main.ts", "src/server/node.ts", "src/extension/node.ts"],
-  browser: ["src/server/browser.ts", "src/extension/browser.ts", "webview-ui/main.ts"],
-};
+/** Entries of scripts/build.mjs. */
+const entryPoints = [
+  "src/cli/main.ts",
+  "src/mcp/main.ts",
+  "src/server/main.ts",
+  "src/server/apart/worker.ts",
+  "src/extension/main.ts",
+  "webview-ui/main.ts",
+  "webview-ui/evidence/main.ts",
+];
 
 await ensureInstalled();
-const outputs = [];
-for (const [platform, entryPoints] of Object.entries(ENTRIES)) {
-  const { metafile } = await build({
-    ...{ absWorkingDir: root, entryPoints, platform, bundle: true, write: false, metafile: true },
-    mainFields: platform === "node" ? ["module", "main"] : ["browser", "module", "main"],
-    external: ["vscode"],
-    outdir: "dist",
-    logLevel: "error",
-  });
-  outputs.push(...Object.values(metafile.outputs));
-}
+const { metafile } = await build({
+  ...{ absWorkingDir: root, entryPoints, platform: "node", bundle: true, write: false, metafile: true },
+  // Some run in both.
+  conditions: ["node", "browser"],
+  mainFields: ["module", "main"],
+  external: ["vscode"],
+  outdir: "dist",
+  logLevel: "error",
+});
+const outputs = Object.values(metafile.outputs);
 const used = outputs.flatMap(({ inputs }) =>
   Object.entries(inputs).flatMap(([path, { bytesInOutput }]) =>
     bytesInOutput > 0 ? [/^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1]] : [],

@@ -33,7 +33,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Packages a layer may use; layers not named may use any dependency. */
-const MAY_USE: Readonly<Record<string, readonly string[]>> = { "src/core": ["zod"] };
+const MAY_USE: Readonly<Record<string, readonly string[]>> = { "src/core": ["zod", "zod/mini"] };
 
 function sources(directory: string): string[] {
   return readdirSync(directory, { recursive: true, encoding: "utf8" })

@@ -14,7 +14,6 @@ import type {
   ReportSweep,
 } from "../core/report/schema";
 import type { Failure } from "../evidence/log/failures";
-import type { Message } from "../words/message";
 import type { Explanation } from "./explain/explain";
 import type { HoverParts } from "./hover/hover";
 import type { AnalysisOptions } from "./options";
@@ -28,7 +27,7 @@ export interface Recognition {
   /** 0..1 */
   readonly confidence: number;
   /** Why, in one short sentence ("has `output_dir` and 7 other TrainingArguments keys"). */
-  readonly because: Message;
+  readonly because: string;
 }
 
 /** A hover by its parts; the server lays them out for what its client can show. */
@@ -103,7 +102,7 @@ export interface DocumentAnalysis {
   whatIfEdits(
     runId: string,
     set: Readonly<Record<string, string>>,
-  ): { readonly edits: readonly ReportEdit[] } | { readonly refused: Message } | null;
+  ): { readonly edits: readonly ReportEdit[] } | { readonly refused: string } | null;
 }
 
 /** What a search below a folder found. */
@@ -116,7 +115,7 @@ export interface Discovery {
 
 export interface Analyzer {
   /** Cheap: looks at the name and the text only. */
-  recognise(uri: string, text: string): Recognition | null;
+  recognise(uri: string, content: string, locale?: string): Recognition | null;
   /** Analyses a document, read through the runtime (which overlays unsaved text). Never rejects. */
   analyse(uri: string, options: AnalysisOptions): Promise<DocumentAnalysis>;
   /** Every recognised config below a directory, or the file itself; what looks like one and does not parse is named. */

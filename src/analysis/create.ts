@@ -15,7 +15,8 @@ import { Estimator } from "./estimator";
 import { type Naming, namedConfig } from "./hydra-program";
 import { foldersAbove, type GraphsAsked, gather, workspaceFolderOf } from "./inputs";
 import { startedConfig } from "./launch";
-import { type Locale, localeOf, t } from "./messages";
+import { type Locale, localeOf, t, text } from "./messages";
+import { withArchive } from "./model-archive";
 import type { AnalysisOptions } from "./options";
 import { withPinsHelp } from "./pins-help";
 import { formatByProgram } from "./program";
@@ -61,9 +62,10 @@ class AnalyzerOfRuntime implements Analyzer {
     this.store = new DocumentStore(runtime.files);
   }
 
-  recognise(uri: string, text: string): Recognition | null {
-    const document = new LoadedDocument(normalise(uri), text);
-    return recognitionOf(document) ?? recognitionOf(document, document.beginning);
+  recognise(uri: string, content: string, locale?: string): Recognition | null {
+    const document = new LoadedDocument(normalise(uri), content);
+    const said = localeOf(locale);
+    return recognitionOf(document, said) ?? recognitionOf(document, said, document.beginning);
   }
 
   async analyse(given: string, options: AnalysisOptions): Promise<DocumentAnalysis> {
@@ -84,7 +86,7 @@ class AnalyzerOfRuntime implements Analyzer {
       const analysed =
         own.length + found.length === 0
           ? emptyAnalysis(uri, [uri], "not-recognised", locale, document)
-          : await analysedDocument(uri, recognitionOf(document), [...own, ...found]);
+          : await analysedDocument(uri, recognitionOf(document, locale), [...own, ...found]);
       return baseName(uri) === PINS_FILE ? withPinsHelp(analysed, document, locale) : analysed;
     } catch (error) {
       if (error instanceof Stopped) throw error;
@@ -271,15 +273,15 @@ function editedDocuments(documents: readonly LoadedDocument[], edits: readonly R
   });
 }
 
-function recognitionOf(document: LoadedDocument, recognised = document.recognised): Recognition | null {
+function recognitionOf(document: LoadedDocument, locale: Locale, recognised = document.recognised): Recognition | null {
   if (recognised === undefined) return null;
   const { format, confidence, because } = recognised;
   return {
     uri: document.uri,
     formats: formatsOf(format, document),
     confidence,
-    because,
+    because: text(because, locale),
   };
 }
 
-export const createAnalyzer: CreateAnalyzer = (runtime) => new AnalyzerOfRuntime(runtime);
+export const createAnalyzer: CreateAnalyzer = (runtime) => new AnalyzerOfRuntime(withArchive(runtime));

@@ -244,7 +244,9 @@ class AnalysedDocument implements DocumentAnalysis {
 
   whatIfEdits(runId: string, set: Readonly<Record<string, string>>): ReturnType<DocumentAnalysis["whatIfEdits"]> {
     const analysis = this.analyses[this.runs.findIndex((run) => run.id === runId)];
-    return analysis === undefined ? null : whatIfEdits(analysis, set);
+    if (analysis === undefined) return null;
+    const result = whatIfEdits(analysis, set);
+    return "refused" in result ? { refused: text(result.refused, analysis.locale) } : result;
   }
 }
 

@@ -24,6 +24,8 @@ export interface Runtime {
   readonly files: FileAccess;
   /** Packaged data under `models/` (for example `graphs/llama.json`, `catalogue.json`). */
   readonly readModelData: (path: string) => Promise<string | undefined>;
+  /** All of it in one (`model-archive.ts`), where it is shipped so; it then goes before files. */
+  readonly readModelArchive?: () => Promise<Uint8Array | undefined>;
   /** Directories of local hub caches (`~/.cache/huggingface/hub`), as URIs; empty in the browser. */
   readonly hubCaches: readonly string[];
   /** Workspace folders as URIs; the command line passes the folder of its PATH and the current directory. */

@@ -8,7 +8,7 @@ type WorkerConstructor = new (url: string) => ConstructorParameters<typeof Langu
 
 export function createClient(environment: ClientEnvironment): BaseLanguageClient {
   const { context } = environment;
-  const url = vscode.Uri.joinPath(context.extensionUri, "dist", "server.browser.js").toString(true);
+  const url = vscode.Uri.joinPath(context.extensionUri, "dist", "server.js").toString(true);
   const { Worker } = globalThis as unknown as { readonly Worker: WorkerConstructor };
   const options = clientOptions(environment, {
     modelDataRequests: true,

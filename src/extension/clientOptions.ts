@@ -14,11 +14,12 @@ import {
   type InitializationOptions,
   type ListResult,
   METHODS,
-  type ModelDataParams,
+  type ModelDataResult,
   type ReadTextResult,
   type StatResult,
   type UriParams,
 } from "../server/protocol";
+import { base64Of } from "../terms/base64";
 import { decode } from "../terms/text";
 import { documentSelector } from "./documents";
 import { RestartPolicy } from "./restartPolicy";
@@ -107,11 +108,14 @@ export function serveFiles(client: BaseLanguageClient, context: vscode.Extension
         () => ({ entries: [] }),
       ),
   );
-  client.onRequest(METHODS.modelData, ({ path }: ModelDataParams): Promise<ReadTextResult> => {
-    // Only what the extension ships may be read this way.
-    if (path.split("/").includes("..")) return Promise.resolve({ text: null });
-    return read(vscode.Uri.joinPath(context.extensionUri, "models", path));
-  });
+  client.onRequest(
+    METHODS.modelData,
+    (): Promise<ModelDataResult> =>
+      Promise.resolve(fs.readFile(vscode.Uri.joinPath(context.extensionUri, "dist", "models.zst"))).then(
+        (bytes) => ({ base64: base64Of(bytes) }),
+        () => ({ base64: null }),
+      ),
+  );
 }
 
 function isKnown(type: vscode.FileType): boolean {

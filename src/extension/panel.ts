@@ -19,6 +19,7 @@ import {
   type WhatIfParams,
   type WhatIfResult,
 } from "../server/protocol";
+import { bytesOf } from "../terms/base64";
 import { chooseAgainst } from "./against";
 import { applyEdits, dirtyDocuments, type Outcome, saveEdited } from "./applyEdits";
 import type { CurrentDocument } from "./currentDocument";
@@ -446,14 +447,10 @@ class Panel {
       filters: { [ending.toUpperCase()]: [ending] },
     });
     if (target === undefined) return undefined;
-    const bytes = format === "png" ? fromBase64(text) : new TextEncoder().encode(text);
+    const bytes = format === "png" ? bytesOf(text) : new TextEncoder().encode(text);
     await vscode.workspace.fs.writeFile(target, bytes);
     return { ok: true, message: t("Saved {0}", labelOf(target)) };
   }
-}
-
-function fromBase64(text: string): Uint8Array {
-  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
 }
 
 function page(webview: vscode.Webview, context: vscode.ExtensionContext): string {

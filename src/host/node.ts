@@ -1,5 +1,5 @@
 /**
- * The injected runtime on Node: files on disk by `file:` URI, model data from the package's `models/` folder,
+ * The injected runtime on Node: files on disk by `file:` URI, model data from the package,
  * local hub caches. Reads only; nothing throws on what is absent or unreadable.
  */
 import { existsSync } from "node:fs";
@@ -19,14 +19,21 @@ export function hubCacheDirectories(env: Readonly<Record<string, string | undefi
   return [env["HF_HUB_CACHE"] ?? env["HUGGINGFACE_HUB_CACHE"] ?? join(home, "hub")];
 }
 
-/** The package's `models/` folder, looked for from a file of the package upwards (bundle or sources). */
-function findModelsDirectory(from: string): string | undefined {
+/** The package's folder, looked for from a file of the package upwards (bundle or sources). */
+function findPackage(from: string): string | undefined {
   for (let directory = from; ; directory = dirname(directory)) {
-    if (existsSync(join(directory, "models")) && existsSync(join(directory, "package.json"))) {
-      return join(directory, "models");
-    }
+    if (existsSync(join(directory, "package.json"))) return directory;
     if (dirname(directory) === directory) return undefined;
   }
+}
+
+/** The packaged data: a folder of files or, as the extension ships it, an archive (`analysis/model-archive.ts`). */
+function modelData(root: string | undefined): Pick<Runtime, "readModelData" | "readModelArchive"> {
+  if (root === undefined) return { readModelData: async () => undefined };
+  const folder = join(root, "models");
+  const readModelData = (path: string) => readFile(join(folder, path), "utf8").catch(() => undefined);
+  if (existsSync(folder)) return { readModelData };
+  return { readModelData, readModelArchive: () => readFile(join(root, "dist", "models.zst")).catch(() => undefined) };
 }
 
 /** The runtime of a Node process. */
@@ -39,7 +46,6 @@ export function createNodeRuntime(options: {
   /** Absolute paths that a person named: files may be asked for on their machines. */
   readonly named?: readonly string[];
 }): Runtime {
-  const models = findModelsDirectory(options.packageDirectory);
   const hubCaches = hubCacheDirectories(options.env).map(uriOf);
   const workspaceFolders = options.workspaceFolders.map(uriOf);
   const named = (options.named ?? []).map(uriOf);
@@ -47,10 +53,7 @@ export function createNodeRuntime(options: {
   const reach = { folders: [...workspaceFolders, ...hubCaches], named, trusted: true };
   return {
     files: withinReach(nodeFiles(), () => reach),
-    readModelData: async (path) => {
-      if (models === undefined) return undefined;
-      return readFile(join(models, path), "utf8").catch(() => undefined);
-    },
+    ...modelData(findPackage(options.packageDirectory)),
     hubCaches,
     workspaceFolders,
   };

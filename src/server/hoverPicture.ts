@@ -3,6 +3,7 @@
  * palette: the hues of VS Code's own charts and of the panel's page (webview-ui/style/theme.css), turned the same way.
  */
 import type { HoverPicture, PicturePoint } from "../analysis/hover/picture";
+import { base64Of } from "../terms/base64";
 import { table } from "../terms/table";
 import type { ThemeKind } from "./protocol";
 import { gib } from "./text";
@@ -75,9 +76,7 @@ export function pictureSvg(picture: HoverPicture, theme: ThemeKind): string {
 
 /** The same as a link that Markdown can show. */
 export function pictureLink(picture: HoverPicture, theme: ThemeKind): string {
-  const bytes = new TextEncoder().encode(pictureSvg(picture, theme));
-  const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
-  return `data:image/svg+xml;base64,${btoa(binary)}`;
+  return `data:image/svg+xml;base64,${base64Of(new TextEncoder().encode(pictureSvg(picture, theme)))}`;
 }
 
 type Colours = Palette;

@@ -1,17 +1,13 @@
 /** The custom requests behind the panel, the commands and the language-model tools. */
 import type { CancellationToken, Connection } from "vscode-languageserver";
-import type { ServedAnalysis, ServedAnalyzer } from "../analysis/analyzer";
-import { changesSaid } from "../analysis/changes";
-import { explainLog } from "../analysis/explain/log";
-import { text as said } from "../analysis/messages";
+import type { ServedAnalysis } from "../analysis/analyzer";
 import type { AnalysisOptions } from "../analysis/options";
-import type { FileAccess } from "../analysis/runtime";
 import type { ReportEdit, ReportRun } from "../core/report/schema";
 import { toolAnswer, triedValues } from "../core/report/tools";
 import type { Cancellation } from "./analyses";
+import type { AnalysisProgram, ConfigOfLog } from "./apart/errands";
 import { deviceGroups, lookUpDevice } from "./devices";
 import { normalise } from "./openDocuments";
-import { settleEdits } from "./pins";
 import {
   type CompareResult,
   type DevicesResult,
@@ -44,8 +40,7 @@ import { type Locale, type TextKey, text } from "./text";
 /** What the requests need of the server. */
 export interface RequestContext {
   readonly locale: () => Locale;
-  readonly analyzer: () => ServedAnalyzer | undefined;
-  readonly files: () => FileAccess;
+  readonly analyzer: () => AnalysisProgram | undefined;
   readonly workspaceFolders: () => readonly string[];
   readonly settings: (uri: string) => Promise<Settings>;
   readonly options: (settings: Settings) => AnalysisOptions;
@@ -106,14 +101,7 @@ export function registerPanelRequests(connection: Connection, context: RequestCo
     safely<EditsResult>(log, "plan edits", token, failed("planGone"), () => planEdits(context, params, token)),
   );
   connection.onRequest<EditsResult, void>(METHODS.settle, (params: SettleParams, token: CancellationToken) =>
-    safely<EditsResult>(log, "settle", token, failed("settleUnknown", params.key), () =>
-      settleEdits(params, {
-        files: context.files(),
-        workspaceFolders: context.workspaceFolders(),
-        versionOf: context.versionOf,
-        locale: context.locale(),
-      }),
-    ),
+    safely<EditsResult>(log, "settle", token, failed("settleUnknown", params.key), () => settled(context, params)),
   );
   connection.onRequest<ExplainResult, void>(METHODS.explain, (params: ExplainParams, token: CancellationToken) =>
     safely<ExplainResult>(log, "explain", token, { explanations: [], versions: {}, locale: context.locale() }, () =>
@@ -218,32 +206,30 @@ async function whatIfEdits(
 ): Promise<EditsResult> {
   const result = (await (await context.analysis(uri, false, token))?.whatIfEdits(runId, set)) ?? null;
   if (result === null) return refusal(context, "runGone");
-  if ("refused" in result) return { ok: false, message: said(result.refused, context.locale()) };
+  if ("refused" in result) return { ok: false, message: result.refused };
   if (result.edits.length === 0) return refusal(context, "planEmpty");
-  const texts = new Map<string, string>();
-  for (const { uri: touched } of result.edits) {
-    const content = await context.files().readText(touched);
-    if (content !== undefined) texts.set(touched, content);
-  }
-  const locale = context.locale();
-  return versioned(
-    context,
-    changesSaid(result.edits, (touched) => texts.get(touched), locale),
-    result.edits,
-  );
+  const title = await context.analyzer()?.changesSaid(result.edits, context.locale());
+  return versioned(context, title ?? "", result.edits);
 }
 
 /** Analyses each config on the card that the log describes; the person's own settings of plans hold. */
 async function explained(context: RequestContext, { text: log, configs }: ExplainParams): Promise<ExplainResult> {
   const locale = context.locale();
-  const explanations = await explainLog(log, { configs: configs.map(normalise), locale }, async (uri, options) => {
-    const analyzer = context.analyzer();
-    if (analyzer === undefined) throw new Error("no analyzer");
-    return analyzer.analyse(uri, { ...context.options(await context.settings(uri)), ...options });
+  const configured = async (uri: string): Promise<ConfigOfLog> => ({
+    uri,
+    options: context.options(await context.settings(uri)),
   });
-  const made = context.inEditor(explanations);
+  const given = await Promise.all(configs.map(normalise).map(configured));
+  const made = context.inEditor((await context.analyzer()?.explainLog(log, given, locale)) ?? []);
   const edits = made.flatMap(({ advice }) => advice.flatMap((one) => one.edits));
   return { explanations: made, versions: versionsOf(context, edits), locale };
+}
+
+/** Pins a value, in files that are open as they are now. */
+async function settled(context: RequestContext, params: SettleParams): Promise<EditsResult> {
+  const made = await context.analyzer()?.settle(params, context.workspaceFolders(), context.locale());
+  if (made === undefined) return refusal(context, "settleUnknown", params.key);
+  return made.ok ? { ...made, versions: versionsOf(context, made.edits) } : made;
 }
 
 function versionsOf(context: RequestContext, edits: readonly ReportEdit[]): Record<string, number> {

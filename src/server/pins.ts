@@ -20,7 +20,6 @@ export interface SettleContext {
   readonly files: FileAccess;
   /** URIs; the search for a pins file stops at the folder that contains the document. */
   readonly workspaceFolders: readonly string[];
-  readonly versionOf: (uri: string) => number | undefined;
   readonly locale: Locale;
 }
 
@@ -43,13 +42,12 @@ export async function settleEdits(params: SettleParams, context: SettleContext):
   }
   const edit = pinEdit(existing ?? "", relativeTo(target, params.uri), key, params.value);
   if (edit === undefined) return { ok: false, message: text(locale, "settleUnreadable", PINS_FILE) };
-  const version = context.versionOf(target);
   return {
     ok: true,
     title: text(locale, "settleTitle", key),
     create: existing === undefined ? [target] : [],
     edits: [{ uri: target, ...edit }],
-    versions: version === undefined ? {} : { [target]: version },
+    versions: {},
   };
 }
 

@@ -64,7 +64,7 @@ export const METHODS = {
   stat: "vramlens/stat",
   /** Server → client, request. {@link UriParams} → {@link ListResult}. */
   list: "vramlens/list",
-  /** Server → client, request. {@link ModelDataParams} → {@link ReadTextResult}. Reads packaged data below `models/`. */
+  /** Server → client, request. nothing → {@link ModelDataResult}. Reads the archive of packaged data. */
   modelData: "vramlens/modelData",
 } as const;
 
@@ -306,9 +306,9 @@ export interface ListResult {
   readonly entries: readonly { readonly name: string; readonly type: "file" | "directory" }[];
 }
 
-export interface ModelDataParams {
-  /** Path below `models/`, with forward slashes. */
-  readonly path: string;
+export interface ModelDataResult {
+  /** The bytes of `dist/models.zst`; null: absent or unreadable. */
+  readonly base64: string | null;
 }
 
 // ---- The panel: messages between its page and the extension that hosts it ----

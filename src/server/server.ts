@@ -16,10 +16,11 @@ import {
   type WorkspaceFoldersChangeEvent,
 } from "vscode-languageserver";
 import { TextDocument } from "vscode-languageserver-textdocument";
-import type { ServedAnalyzer } from "../analysis/analyzer";
 import { type Reach, withinReach } from "../analysis/reach";
 import type { Runtime } from "../analysis/runtime";
+import { bytesOf } from "../terms/base64";
 import { Analyses } from "./analyses";
+import type { AnalysisProgram } from "./apart/errands";
 import { readClient } from "./client";
 import { COMPLETION_TRIGGERS } from "./completion";
 import { Current } from "./current";
@@ -33,7 +34,7 @@ import {
   FIX_ALL_KIND,
   type InitializationOptions,
   METHODS,
-  type ReadTextResult,
+  type ModelDataResult,
   type ThemeParams,
   type TrustParams,
 } from "./protocol";
@@ -49,7 +50,7 @@ export interface Platform {
   /** Whether `runtime.files` can read a URI scheme; other schemes are asked of the client. */
   readonly reads: (scheme: string) => boolean;
   /** May be made on a thread of its own; `log` is the connection's. */
-  readonly createAnalyzer: (runtime: Runtime, log: (message: string) => void, program?: string) => ServedAnalyzer;
+  readonly createAnalyzer: (runtime: Runtime, log: (message: string) => void, program?: string) => AnalysisProgram;
   /** Product version, reported to the client. */
   readonly version: string;
   /** Quiet time after a change before results are shown, in milliseconds. */
@@ -65,6 +66,10 @@ const WATCHED = "**/*.{yaml,yml,json,jsonc,json5,hjson,toml,py,sh,ipynb}";
 /** Wires the server to a connection; the caller then calls `connection.listen()`. */
 export function startServer(connection: Connection, platform: Platform): void {
   new Server(connection, platform).register();
+}
+
+function packed({ base64 }: ModelDataResult): Uint8Array | undefined {
+  return base64 === null ? undefined : bytesOf(base64);
 }
 
 class Server {
@@ -146,7 +151,6 @@ class Server {
     registerPanelRequests(this.connection, {
       locale: () => this.session.client?.locale ?? "en",
       analyzer: () => this.session.analyzer,
-      files: () => this.session.files,
       workspaceFolders: () => this.session.workspaceFolders,
       settings: (uri) => this.session.settings.get(uri),
       options: (settings) => this.session.options(settings),
@@ -252,14 +256,10 @@ class Server {
     this.session.files = overlay((uri) => this.open.get(uri), withinReach(below, reach));
     return {
       files: this.session.files,
-      readModelData:
-        options.modelDataRequests === true
-          ? (path) =>
-              send<ReadTextResult>(METHODS.modelData, { path }).then(
-                (result) => result.text ?? undefined,
-                () => undefined,
-              )
-          : runtime.readModelData,
+      readModelData: runtime.readModelData,
+      ...(options.modelDataRequests === true
+        ? { readModelArchive: () => send<ModelDataResult>(METHODS.modelData, {}).then(packed, () => undefined) }
+        : runtime.readModelArchive && { readModelArchive: runtime.readModelArchive }),
       hubCaches: runtime.hubCaches,
       get workspaceFolders() {
         return folders();

@@ -1,8 +1,8 @@
 /** What the server knows of its client from `initialize` on, and what it works with since. */
-import type { ServedAnalyzer } from "../analysis/analyzer";
 import type { AnalysisOptions } from "../analysis/options";
 import type { FileAccess } from "../analysis/runtime";
 import type { Analyses } from "./analyses";
+import type { AnalysisProgram } from "./apart/errands";
 import type { Client } from "./client";
 import { NO_FILES } from "./files";
 import type { ThemeKind } from "./protocol";
@@ -10,7 +10,7 @@ import type { Settings, SettingsCache } from "./settings";
 
 export class Session {
   client: Client | undefined;
-  analyzer: ServedAnalyzer | undefined;
+  analyzer: AnalysisProgram | undefined;
   analyses: Analyses | undefined;
   /** What the analysis reads. */
   files: FileAccess = NO_FILES;

@@ -1,6 +1,5 @@
 /** What the status item is told of a document. */
 import type { ServedAnalysis } from "../analysis/analyzer";
-import { text as said } from "../analysis/messages";
 import type { ReportFinding, ReportRun } from "../core/report/schema";
 import type { ReportResult, StatusParams, StatusRun } from "./protocol";
 import { type Locale, text } from "./text";
@@ -13,7 +12,7 @@ export function mainRun(runs: readonly ReportRun[]): ReportRun | undefined {
 /** Why the document is analysed; null when it is neither a config nor a part of a run. */
 export function recognised(analysis: ServedAnalysis, locale: Locale): ReportResult["recognised"] {
   const { recognition } = analysis;
-  if (recognition !== null) return { formats: recognition.formats, because: said(recognition.because, locale) };
+  if (recognition !== null) return { formats: recognition.formats, because: recognition.because };
   const run = mainRun(analysis.runs);
   return run === undefined ? null : { formats: run.formats, because: text(locale, "partOf", run.id) };
 }

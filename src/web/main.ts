@@ -192,7 +192,6 @@ class WebHost {
       {
         files: filesOf(() => pasted),
         workspaceFolders: [FOLDER],
-        versionOf: () => undefined,
         locale: this.locale,
       },
     );

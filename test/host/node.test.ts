@@ -58,6 +58,20 @@ describe("node runtime", () => {
     const runtime = createNodeRuntime({ workspaceFolders: [folder], packageDirectory: join(folder, "dist"), env: {} });
     assert.equal(await runtime.readModelData("catalogue.json"), "[]");
     assert.equal(await runtime.readModelData("graphs/none.json"), undefined);
+    assert.equal(runtime.readModelArchive, undefined);
     assert.deepEqual(runtime.workspaceFolders, [uriOf(folder)]);
+  });
+
+  it("reads the archive of model data where the package has no folder of it, whatever lies above the package", async () => {
+    const above = temporaryFolder();
+    const folder = join(above, "extension");
+    mkdirSync(join(above, "models"));
+    mkdirSync(join(folder, "dist"), { recursive: true });
+    for (const name of [above, folder]) writeFileSync(join(name, "package.json"), "{}");
+    writeFileSync(join(above, "models", "catalogue.json"), "[]");
+    writeFileSync(join(folder, "dist", "models.zst"), "packed");
+    const runtime = createNodeRuntime({ workspaceFolders: [], packageDirectory: join(folder, "dist"), env: {} });
+    assert.equal(String(await runtime.readModelArchive?.()), "packed");
+    assert.equal(await runtime.readModelData("catalogue.json"), undefined);
   });
 });

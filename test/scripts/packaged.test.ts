@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
 const ALLOWED =
-  /^(?:(?:dist|models|images|l10n|schemas|syntaxes)\/.+|python\/vram_lens\/(?:\w+\/)?\w+\.py|package(?:\.nls(?:\.[\w-]+)?)?\.json|README\.md|CHANGELOG\.md|LICENSE)$/;
+  /^(?:(?:dist|images|l10n|schemas|syntaxes)\/.+|python\/vram_lens\/(?:\w+\/)?\w+\.py|package(?:\.nls(?:\.[\w-]+)?)?\.json|README\.md|CHANGELOG\.md|LICENSE)$/;
 const NEEDED = [
   "package.json",
   "package.nls.json",
@@ -13,7 +13,6 @@ const NEEDED = [
   "CHANGELOG.md",
   "LICENSE",
   "images/icon.png",
-  "models/catalogue.json",
   "python/vram_lens/__main__.py",
 ];
 
@@ -31,7 +30,6 @@ describe("package", () => {
       [],
     );
     assert.ok(!files.includes("dist/cli.js"));
-    assert.ok(files.some((file) => file.startsWith("models/graphs/")));
   });
 
   it("has examples that are ES modules in any folder: they wait at their top", () => {

@@ -11,6 +11,7 @@ import {
   StreamMessageReader,
   StreamMessageWriter,
 } from "vscode-languageserver/node";
+import { programOf } from "../../src/server/apart/errands";
 import { NO_FILES } from "../../src/server/files";
 import { type InitializationOptions, METHODS, type StatusParams } from "../../src/server/protocol";
 import { type Platform, startServer } from "../../src/server/server";
@@ -97,7 +98,7 @@ export async function connect(
   startServer(server, {
     runtime: { files: NO_FILES, readModelData: async () => undefined, hubCaches: [], workspaceFolders: [] },
     reads: () => false,
-    createAnalyzer: fakeAnalyzer(control),
+    createAnalyzer: programOf(fakeAnalyzer(control)),
     version: "0.0.0-test",
     debounceMs: 0,
     ...platform,

@@ -7,7 +7,6 @@ import type { Analyzer, CreateAnalyzer, DocumentAnalysis, FixContent } from "../
 import type { AnalysisOptions } from "../../src/analysis/options";
 import type { Runtime } from "../../src/analysis/runtime";
 import type { Range, Report, ReportEdit, ReportFinding, ReportRun } from "../../src/core/report/schema";
-import { say } from "../../src/words/message";
 
 const GIB = 2 ** 30;
 
@@ -62,9 +61,7 @@ export interface FakeControl {
 export function fakeAnalyzer(control: FakeControl): CreateAnalyzer {
   return (runtime: Runtime): Analyzer => ({
     recognise: (uri, text) =>
-      /^batch:/m.test(text)
-        ? { uri, formats: ["hf-training-arguments"], confidence: 1, because: say("because.has", { keys: "`batch`" }) }
-        : null,
+      /^batch:/m.test(text) ? { uri, formats: ["hf-training-arguments"], confidence: 1, because: "has `batch`" } : null,
     discover: async () => ({ configs: [], skipped: [] }),
     invalidate: () => {},
     analyse: async (uri, options) => {
@@ -209,7 +206,7 @@ async function analysis(
       uri,
       formats: ["hf-training-arguments"],
       confidence: 1,
-      because: say("because.has", { keys: "`batch`" }),
+      because: "has `batch`",
     },
     report,
     dependencies: linked === undefined ? [] : [linked],
@@ -242,7 +239,7 @@ async function analysis(
     whatIfEdits: (runId, set) => {
       if (runId !== "run") return null;
       const batch = set["batch"];
-      if (batch === undefined) return { refused: say("refused.no-file", { name: "it" }) };
+      if (batch === undefined) return { refused: "it stands in no file" };
       return {
         edits: [{ uri, range: { start: { line: 0, character: 7 }, end: { line: 0, character: 9 } }, newText: batch }],
       };

@@ -3,6 +3,7 @@ import { strict as assert } from "node:assert";
 import type { CodeAction, Hover, TextDocumentEdit } from "vscode-languageserver/node";
 import { TextDocument } from "vscode-languageserver-textdocument";
 import { createAnalyzer } from "../../src/analysis";
+import { programOf } from "../../src/server/apart/errands";
 import { CLIENT_COMMANDS, type EditsResult, METHODS, type ReportResult } from "../../src/server/protocol";
 import { memoryRuntime } from "../analysis/memory-runtime";
 import { connect, PLAIN, type TestClient, VSCODE } from "./client";
@@ -24,7 +25,7 @@ describe("server: notebooks", () => {
     client = await connect(
       capabilities,
       { commands: Object.values(CLIENT_COMMANDS) },
-      { runtime, reads: () => true, createAnalyzer },
+      { runtime, reads: () => true, createAnalyzer: programOf(createAnalyzer) },
     );
   }
   const open = (cells: readonly string[] = CELLS) =>

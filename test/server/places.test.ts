@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { CodeAction, CompletionItem } from "vscode-languageserver/node";
 import { createAnalyzer } from "../../src/analysis";
+import { programOf } from "../../src/server/apart/errands";
 import {
   CLIENT_COMMANDS,
   METHODS,
@@ -39,7 +40,7 @@ describe("places", () => {
     client = await connect(
       VSCODE,
       { commands: Object.values(CLIENT_COMMANDS), pictures: "dark" },
-      { runtime: memoryRuntime(FILES), createAnalyzer: (runtime) => createAnalyzer(runtime), reads: () => true },
+      { runtime: memoryRuntime(FILES), createAnalyzer: programOf(createAnalyzer), reads: () => true },
     );
     client.settings = { device: "RTX 4090" };
   });

@@ -64,7 +64,7 @@ describe("web page", () => {
     const pasted = { name: "train.json", text: JSON_TEXT, pins: "" };
     const result = await settleEdits(
       { uri: uriOf(pasted), key: "sequence_length", value: "512" },
-      { files: filesOf(() => pasted), workspaceFolders: [FOLDER], versionOf: () => undefined, locale: "en" },
+      { files: filesOf(() => pasted), workspaceFolders: [FOLDER], locale: "en" },
     );
     assert.ok(result.ok);
     const after = edited(pasted, result.edits);

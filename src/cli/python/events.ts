@@ -1,5 +1,5 @@
 /** The event stream of a script that ran on a device that is not there: read as data, and replayed as the allocator would. */
-import * as z from "zod";
+import * as z from "zod/mini";
 import { reservedPeak } from "../../core/allocator/replay";
 import { starred } from "../../core/matching/allocations";
 import type { Block, Stream } from "../../core/matching/parting";
@@ -8,14 +8,19 @@ import { jsonOf } from "../../terms/json";
 const place = z.tuple([z.string(), z.string(), z.string(), z.int()]);
 const file = z.object({
   schema: z.literal("vram-lens/events/1"),
-  allocatedPeakBytes: z.int().min(0),
+  allocatedPeakBytes: z.int().check(z.minimum(0)),
   ended: z.string(),
   notes: z.array(z.string()),
-  phases: z.record(z.string(), z.int().min(0)),
+  phases: z.record(z.string(), z.int().check(z.minimum(0))),
   versions: z.record(z.string(), z.string()),
   peak: z.object({ phase: z.string(), module: z.string(), file: z.string(), line: z.int() }),
   places: z.array(place),
-  events: z.array(z.union([z.tuple([z.int().min(0), z.int().min(0), z.string(), z.int().min(0)]), z.int()])),
+  events: z.array(
+    z.union([
+      z.tuple([z.int().check(z.minimum(0)), z.int().check(z.minimum(0)), z.string(), z.int().check(z.minimum(0))]),
+      z.int(),
+    ]),
+  ),
 });
 
 /** What is alive at the peak, by the place that made it. */

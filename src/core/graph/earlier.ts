@@ -2,11 +2,11 @@
  * What earlier releases of transformers do otherwise (`models/releases/transformers.json`, written by `capture/storing/earlier.py`): graphs
  * that the newest release has not, and what the classes of configs fill in there.
  */
-import * as z from "zod";
+import * as z from "zod/mini";
 import { storedGraphs } from "./stored";
 import type { FamilyGraphs } from "./types";
 
-const facts = z.record(z.string(), z.unknown()).optional();
+const facts = z.optional(z.record(z.string(), z.unknown()));
 const earlierSchema = z.looseObject({
   /** By the recorded release: the first one whose code is another. */
   until: z.record(z.string(), z.string()),
@@ -18,7 +18,7 @@ const earlierSchema = z.looseObject({
         defaults: facts,
         derived: facts,
         /** Keys that the release's own classes give a number of their own, where the newest derives it. */
-        given: z.array(z.string()).optional(),
+        given: z.optional(z.array(z.string())),
         graphs: z.array(z.number()),
       }),
     ),

@@ -2,7 +2,7 @@
  * Graphs of models of somebody's own, as `vram-lens trace` writes them to `.vramlens/graphs`: files of a workspace, which
  * anybody may have written. What does not have the form of a graph, or is larger than one, is none.
  */
-import * as z from "zod";
+import * as z from "zod/mini";
 import { jsonOf } from "../../terms/json";
 import { familyGraphs } from "./stored";
 import type { FamilyGraphs } from "./types";
@@ -15,98 +15,111 @@ const LONGEST_FILE = 24 * 1024 * 1024;
 const MOST_INSTRUCTIONS = 200_000;
 const MOST_TENSORS = 50_000;
 
-const name = z.string().max(400);
-const expression = z.string().max(1000);
+const name = z.string().check(z.maxLength(400));
+const expression = z.string().check(z.maxLength(1000));
 const scalar = z.union([expression, z.number(), z.boolean(), z.null()]);
 /** Operands are lists of lists at the most (shapes in indices, splits). */
-const operand = z.union([scalar, z.array(z.union([scalar, z.array(scalar).max(4096)])).max(4096)]);
-const out = z.array(name.nullable()).max(4096);
+const operand = z.union([
+  scalar,
+  z.array(z.union([scalar, z.array(scalar).check(z.maxLength(4096))])).check(z.maxLength(4096)),
+]);
+const out = z.array(z.nullable(name)).check(z.maxLength(4096));
 const flags = {
-  noamp: z.literal(true).optional(),
-  nograd: z.literal(true).optional(),
+  noamp: z.optional(z.literal(true)),
+  nograd: z.optional(z.literal(true)),
 };
 const instruction = z.union([
-  z.object({ op: name, in: z.array(operand).max(64), kw: z.record(name, operand).optional(), out, ...flags }),
   z.object({
-    call: name,
-    path: name,
-    in: z.array(operand).max(16),
-    attrs: z.record(name, operand).optional(),
+    op: name,
+    in: z.array(operand).check(z.maxLength(64)),
+    kw: z.optional(z.record(name, operand)),
     out,
     ...flags,
   }),
-  z.object({ drop: z.array(name).max(4096) }),
+  z.object({
+    call: name,
+    path: name,
+    in: z.array(operand).check(z.maxLength(16)),
+    attrs: z.optional(z.record(name, operand)),
+    out,
+    ...flags,
+  }),
+  z.object({ drop: z.array(name).check(z.maxLength(4096)) }),
   z.object({ scope: name }),
   z.object({
     repeat: z.object({
       from: expression,
       to: expression,
-      bodies: z.array(z.object({ block: z.int().min(0), when: expression })).max(16),
-      in: z.array(operand).max(4096),
-      carry: z.array(z.int().min(0).nullable()).max(4096),
+      bodies: z.array(z.object({ block: z.int().check(z.minimum(0)), when: expression })).check(z.maxLength(16)),
+      in: z.array(operand).check(z.maxLength(4096)),
+      carry: z.array(z.nullable(z.int().check(z.minimum(0)))).check(z.maxLength(4096)),
       out,
       checkpoint: z.boolean(),
-      positional: z.array(z.int().min(0)).max(64),
-      collect: out.optional(),
-      passing: z.array(z.int().min(0)).max(64).optional(),
+      positional: z.array(z.int().check(z.minimum(0))).check(z.maxLength(64)),
+      collect: z.optional(out),
+      passing: z.optional(z.array(z.int().check(z.minimum(0))).check(z.maxLength(64))),
     }),
   }),
   z.object({
-    block: z.int().min(0),
+    block: z.int().check(z.minimum(0)),
     index: expression,
-    in: z.array(operand).max(4096),
+    in: z.array(operand).check(z.maxLength(4096)),
     out,
     checkpoint: z.boolean(),
-    positional: z.array(z.int().min(0)).max(64),
+    positional: z.array(z.int().check(z.minimum(0))).check(z.maxLength(64)),
   }),
 ]);
 const body = z.object({
-  inputs: z.array(name).max(256),
-  outputs: z.array(name).max(4096),
-  body: z.array(instruction).max(MOST_INSTRUCTIONS),
+  inputs: z.array(name).check(z.maxLength(256)),
+  outputs: z.array(name).check(z.maxLength(4096)),
+  body: z.array(instruction).check(z.maxLength(MOST_INSTRUCTIONS)),
 });
 const tensor = z.object({
   name,
-  shape: z.array(expression).max(8),
-  dtype: name.optional(),
+  shape: z.array(expression).check(z.maxLength(8)),
+  dtype: z.optional(name),
   module: name,
-  when: expression.optional(),
-  frozen: z.literal(true).optional(),
+  when: z.optional(expression),
+  frozen: z.optional(z.literal(true)),
 });
 const graph = z.object({
   task: name,
   attention: z.literal("none"),
-  when: z.array(expression).max(16),
-  parameters: z.array(tensor).max(MOST_TENSORS),
-  buffers: z.array(tensor).max(MOST_TENSORS),
-  tied: z.array(z.object({ name, to: name, when: expression })).max(MOST_TENSORS),
-  batch: z.array(z.object({ name, shape: z.array(expression).max(8), dtype: name })).max(64),
+  when: z.array(expression).check(z.maxLength(16)),
+  parameters: z.array(tensor).check(z.maxLength(MOST_TENSORS)),
+  buffers: z.array(tensor).check(z.maxLength(MOST_TENSORS)),
+  tied: z.array(z.object({ name, to: name, when: expression })).check(z.maxLength(MOST_TENSORS)),
+  batch: z
+    .array(z.object({ name, shape: z.array(expression).check(z.maxLength(8)), dtype: name }))
+    .check(z.maxLength(64)),
   main: body,
-  blocks: z.array(body).max(1000),
+  blocks: z.array(body).check(z.maxLength(1000)),
 });
 
 const traced = z.object({
   /** What was made: `GPT(config=GPTConfig())`. */
-  entry: z.string().max(2000),
+  entry: z.string().check(z.maxLength(2000)),
   /** The file it stands in, relative to the folder that holds `.vramlens`. */
-  file: z.string().max(1000),
+  file: z.string().check(z.maxLength(1000)),
   /** Example inputs, as they are written for `--inputs`. */
-  inputs: z.string().max(4000),
+  inputs: z.string().check(z.maxLength(4000)),
   /** What is taken for the loss: `returned`, or an expression of the output. */
-  loss: z.string().max(1000),
+  loss: z.string().check(z.maxLength(1000)),
   /** What the graph holds for beside the sizes that it names. */
-  holds: z.array(z.string().max(200)).max(16),
-  sources: z.array(z.object({ path: z.string().max(1000), sha256: z.string().regex(/^[0-9a-f]{64}$/) })).max(500),
+  holds: z.array(z.string().check(z.maxLength(200))).check(z.maxLength(16)),
+  sources: z
+    .array(z.object({ path: z.string().check(z.maxLength(1000)), sha256: z.string().check(z.regex(/^[0-9a-f]{64}$/)) }))
+    .check(z.maxLength(500)),
   when: z.iso.datetime(),
 });
 
 const file = z.object({
   schema: z.literal("vram-lens/graphs/4"),
-  parts: z.array(z.never()).max(0),
-  family: z
-    .string()
-    .max(200)
-    .refine((family) => family.startsWith(OWN_FAMILY)),
+  parts: z.array(z.never()).check(z.maxLength(0)),
+  family: z.string().check(
+    z.maxLength(200),
+    z.refine((family) => family.startsWith(OWN_FAMILY)),
+  ),
   captured: z.record(name, name),
   traced,
   defaults: z.record(name, scalar),
@@ -114,7 +127,7 @@ const file = z.object({
   layerKind: z.null(),
   aliases: z.object({}),
   head: z.null(),
-  graphs: z.array(graph).min(1).max(8),
+  graphs: z.array(graph).check(z.minLength(1), z.maxLength(8)),
 });
 
 /** How a graph of one's own came about. */

@@ -5,7 +5,7 @@
  * memory shrink; what is shared stays one object. A file that says `like` goes on from the parts of a table that several
  * families share. `~` stands for the body of the model, which families and heads name differently (`bodies.ts`).
  */
-import * as z from "zod";
+import * as z from "zod/mini";
 import { jsonOf } from "../../terms/json";
 import { bodies } from "./bodies";
 import { numbering } from "./distances";
@@ -14,13 +14,13 @@ import type { ArchitectureGraph, FamilyGraphs, GraphFunction, TrainerGraph } fro
 
 const storedSchema = z.looseObject({
   schema: z.literal("vram-lens/graphs/4"),
-  like: z.string().optional(),
+  like: z.optional(z.string()),
   parts: z.array(z.unknown()),
   graphs: z.array(z.looseObject({})),
 });
 const tableSchema = z.looseObject({
   schema: z.literal("vram-lens/graphs/4"),
-  root: z.string().optional(),
+  root: z.optional(z.string()),
   parts: z.array(z.unknown()),
 });
 

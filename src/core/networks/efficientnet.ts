@@ -2,7 +2,7 @@
  * EfficientNet from its config's lists and coefficients (transformers/models/efficientnet/modeling_efficientnet.py): stages of
  * inverted bottlenecks, as wide and as deep as two coefficients make them.
  */
-import * as z from "zod";
+import * as z from "zod/mini";
 import type { FamilyGraphs } from "../graph/types";
 import type { ModelConfig } from "../training/run";
 import { GraphWriter, type Value } from "./writer";
@@ -10,14 +10,14 @@ import { GraphWriter, type Value } from "./writer";
 /** `model_type` of a run's model whose graph is made from EfficientNet's config. */
 export const EFFICIENTNET = "efficientnet";
 
-const listed = (...values: number[]) => z.array(z.number()).default(values);
+const listed = (...values: number[]) => z._default(z.array(z.number()), values);
 
 /** Keys and defaults as in `EfficientNetConfig`. */
 const configSchema = z.looseObject({
-  num_channels: z.number().default(3),
-  width_coefficient: z.number().default(2),
-  depth_coefficient: z.number().default(3.1),
-  depth_divisor: z.number().default(8),
+  num_channels: z._default(z.number(), 3),
+  width_coefficient: z._default(z.number(), 2),
+  depth_coefficient: z._default(z.number(), 3.1),
+  depth_divisor: z._default(z.number(), 8),
   kernel_sizes: listed(3, 3, 5, 3, 5, 5, 3),
   in_channels: listed(32, 16, 24, 40, 80, 112, 192),
   out_channels: listed(16, 24, 40, 80, 112, 192, 320),
@@ -25,12 +25,12 @@ const configSchema = z.looseObject({
   strides: listed(1, 2, 2, 2, 1, 2, 1),
   num_block_repeats: listed(1, 2, 2, 3, 3, 4, 1),
   expand_ratios: listed(1, 6, 6, 6, 6, 6, 6),
-  squeeze_expansion_ratio: z.number().default(0.25),
-  hidden_act: z.string().default("swish"),
-  hidden_dim: z.number().default(2560),
-  pooling_type: z.literal("mean").default("mean"),
-  dropout_rate: z.number().default(0.5),
-  drop_connect_rate: z.number().default(0.2),
+  squeeze_expansion_ratio: z._default(z.number(), 0.25),
+  hidden_act: z._default(z.string(), "swish"),
+  hidden_dim: z._default(z.number(), 2560),
+  pooling_type: z._default(z.literal("mean"), "mean"),
+  dropout_rate: z._default(z.number(), 0.5),
+  drop_connect_rate: z._default(z.number(), 0.2),
 });
 
 type Config = z.infer<typeof configSchema>;

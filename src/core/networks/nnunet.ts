@@ -1,5 +1,5 @@
 /** Graphs of nnU-Net's networks, made from their plans (`configurations.*.architecture`). */
-import * as z from "zod";
+import * as z from "zod/mini";
 import type { FamilyGraphs } from "../graph/types";
 import type { ModelConfig } from "../training/run";
 import { deepSupervision } from "./segmentation-loss";
@@ -9,14 +9,14 @@ import { GraphWriter } from "./writer";
 /** `model_type` of a run's model whose graph is made from nnU-Net's plans. */
 export const NNUNET = "nnunet";
 
-const count = z.int().positive();
-const perStage = z.array(count).min(2);
-const sidesPerStage = z.array(z.array(count)).min(2);
+const count = z.int().check(z.positive());
+const perStage = z.array(count).check(z.minLength(2));
+const sidesPerStage = z.array(z.array(count)).check(z.minLength(2));
 
 /** Keys as in the plans and in nnU-Net's own code; `num_output_channels` are the heads' channels. */
 const planSchema = z.looseObject({
   network_class_name: z.string(),
-  patch_size: z.array(count).min(2).max(3),
+  patch_size: z.array(count).check(z.minLength(2), z.maxLength(3)),
   num_input_channels: count,
   num_output_channels: count,
   batch_dice: z.boolean(),
@@ -26,10 +26,10 @@ const planSchema = z.looseObject({
     features_per_stage: perStage,
     kernel_sizes: sidesPerStage,
     strides: sidesPerStage,
-    n_conv_per_stage: perStage.optional(),
-    n_blocks_per_stage: perStage.optional(),
-    n_conv_per_stage_decoder: z.array(count).min(1),
-    conv_bias: z.boolean().optional(),
+    n_conv_per_stage: z.optional(perStage),
+    n_blocks_per_stage: z.optional(perStage),
+    n_conv_per_stage_decoder: z.array(count).check(z.minLength(1)),
+    conv_bias: z.optional(z.boolean()),
   }),
 });
 

@@ -1,5 +1,6 @@
 /** Receipts from text. Never throws. */
 
+import { en } from "zod/locales";
 import { jsonOf } from "../../terms/json";
 import { type Receipt, receiptSchema } from "./schema";
 
@@ -12,7 +13,7 @@ export type ReceiptRead =
 export function readReceipt(text: string): ReceiptRead {
   const value = jsonOf(text);
   if (value === undefined) return { ok: false, field: "", problem: "not JSON" };
-  const read = receiptSchema.safeParse(value);
+  const read = receiptSchema.safeParse(value, { error: en().localeError });
   if (read.success) return { ok: true, receipt: read.data };
   const issue = read.error.issues[0];
   return { ok: false, field: issue?.path.join(".") ?? "", problem: issue?.message ?? "" };

@@ -3,7 +3,7 @@
  * documents a glob matches. Validated with zod; every problem is placed at the value it is about.
  */
 
-import * as z from "zod";
+import * as z from "zod/mini";
 import { nodeAt } from "../../syntax/text";
 import type { LocatedNode, MapNode } from "../../syntax/tree";
 import { ATTENTIONS, TASKS } from "../../terms/names";
@@ -19,11 +19,11 @@ import { matchesGlob } from "./glob";
 
 export const PINS_FILE = ".vramlens.yaml";
 
-const count = z.number().int().positive();
+const count = z.int().check(z.positive());
 const names = z.union([z.string(), z.array(z.string())]);
 
-const FIELD_SCHEMAS: Readonly<Partial<Record<string, z.ZodType>>> = table({
-  integer: z.number().int(),
+const FIELD_SCHEMAS: Readonly<Partial<Record<string, z.ZodMiniType>>> = table({
+  integer: z.int(),
   boolean: z.boolean(),
 });
 
@@ -31,26 +31,26 @@ const DTYPES = ["float32", "float16", "bfloat16", "float64"] as const;
 const QUANTIZATIONS = ["nf4", "fp4", "int8", "gptq", "awq", "hqq", "none"] as const;
 
 const adapterSchema = z.strictObject({
-  type: z.enum(PINNED_ADAPTERS).optional(),
-  r: count.optional(),
-  alpha: z.number().optional(),
-  dropout: z.number().min(0).max(1).optional(),
-  target_modules: names.optional(),
-  modules_to_save: names.optional(),
-  bias: z.enum(["none", "all", "lora_only"]).optional(),
-  use_dora: z.boolean().optional(),
-  use_rslora: z.boolean().optional(),
-  autocast_adapter_dtype: z.boolean().optional(),
+  type: z.optional(z.enum(PINNED_ADAPTERS)),
+  r: z.optional(count),
+  alpha: z.optional(z.number()),
+  dropout: z.optional(z.number().check(z.minimum(0), z.maximum(1))),
+  target_modules: z.optional(names),
+  modules_to_save: z.optional(names),
+  bias: z.optional(z.enum(["none", "all", "lora_only"])),
+  use_dora: z.optional(z.boolean()),
+  use_rslora: z.optional(z.boolean()),
+  autocast_adapter_dtype: z.optional(z.boolean()),
   ...Object.fromEntries(
-    Object.keys(PINNED_FIELDS).map((name) => [name, (FIELD_SCHEMAS[pinnedType(name)] ?? z.any()).optional()]),
+    Object.keys(PINNED_FIELDS).map((name) => [name, z.optional(FIELD_SCHEMAS[pinnedType(name)] ?? z.any())]),
   ),
 });
 
 const quantizationSchema = z.strictObject({
   type: z.enum(QUANTIZATIONS),
-  double: z.boolean().optional(),
-  prepare_for_kbit: z.boolean().optional(),
-  compute_dtype: z.enum(["float32", "float16", "bfloat16"]).optional(),
+  double: z.optional(z.boolean()),
+  prepare_for_kbit: z.optional(z.boolean()),
+  compute_dtype: z.optional(z.enum(["float32", "float16", "bfloat16"])),
 });
 
 /** Libraries and frameworks whose version can be pinned. */
@@ -69,50 +69,50 @@ const LIBRARIES = [
 
 const librariesSchema = z.strictObject(
   Object.fromEntries(
-    LIBRARIES.map((name) => [name, z.union([z.string().regex(/^\d+(\.\d+)*/), z.number()]).optional()]),
+    LIBRARIES.map((name) => [name, z.optional(z.union([z.string().check(z.regex(/^\d+(\.\d+)*/)), z.number()]))]),
   ),
 );
 
 /** Tokens of the data set's samples: statistics of them. */
 const lengthsSchema = z.strictObject({
-  mean: z.number().min(1).optional(),
-  median: z.number().min(1).optional(),
-  p95: z.number().min(1).optional(),
-  max: count.optional(),
+  mean: z.optional(z.number().check(z.minimum(1))),
+  median: z.optional(z.number().check(z.minimum(1))),
+  p95: z.optional(z.number().check(z.minimum(1))),
+  max: z.optional(count),
 });
 
 const runSchema = z.strictObject({
-  match: names.optional(),
-  model: z.string().optional(),
-  task: z.enum(TASKS).optional(),
-  sequence_length: count.optional(),
-  target_length: count.optional(),
-  lengths: z.union([lengthsSchema, z.array(count).nonempty()]).optional(),
+  match: z.optional(names),
+  model: z.optional(z.string()),
+  task: z.optional(z.enum(TASKS)),
+  sequence_length: z.optional(count),
+  target_length: z.optional(count),
+  lengths: z.optional(z.union([lengthsSchema, z.array(count).check(z.minLength(1))])),
   /** Side in pixels; 0 for texts without pictures. */
-  image_size: z.number().int().nonnegative().optional(),
-  audio_seconds: z.number().positive().optional(),
-  choices: z.number().int().positive().optional(),
-  dtype: z.enum(DTYPES).optional(),
-  attention: z.enum(ATTENTIONS).optional(),
-  adapter: z.union([adapterSchema, z.null()]).optional(),
+  image_size: z.optional(z.int().check(z.nonnegative())),
+  audio_seconds: z.optional(z.number().check(z.positive())),
+  choices: z.optional(z.int().check(z.positive())),
+  dtype: z.optional(z.enum(DTYPES)),
+  attention: z.optional(z.enum(ATTENTIONS)),
+  adapter: z.optional(z.union([adapterSchema, z.null()])),
   /** Patterns of the names of the only weights that are trained. */
-  trained_parameters: names.optional(),
-  quantization: z.union([quantizationSchema, z.null()]).optional(),
-  device: z
-    .union([
+  trained_parameters: z.optional(names),
+  quantization: z.optional(z.union([quantizationSchema, z.null()])),
+  device: z.optional(
+    z.union([
       z.string(),
       z.strictObject({
-        name: z.string().optional(),
-        memory: z.string().optional(),
-        count: count.optional(),
+        name: z.optional(z.string()),
+        memory: z.optional(z.string()),
+        count: z.optional(count),
         /** What a desktop or another process takes of the card. */
-        occupied: z.string().optional(),
+        occupied: z.optional(z.string()),
       }),
-    ])
-    .optional(),
+    ]),
+  ),
   /** RAM of a machine, for states that wait there: `256GiB`. */
-  host_memory: z.string().optional(),
-  libraries: librariesSchema.optional(),
+  host_memory: z.optional(z.string()),
+  libraries: z.optional(librariesSchema),
 });
 
 export const pinsSchema = z.strictObject({ runs: z.array(runSchema) });

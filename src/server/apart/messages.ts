@@ -5,6 +5,7 @@
 import type { DocumentAnalysis, Recognition } from "../../analysis/analyzer";
 import type { AnalysisOptions } from "../../analysis/options";
 import type { Report } from "../../core/report/schema";
+import type { Errands } from "./errands";
 
 /** Questions to an analysis that is there; the names are those of its methods. */
 export type Question =
@@ -29,6 +30,7 @@ export interface Surroundings {
 
 export type ToThread =
   | { readonly kind: "recognise"; readonly id: number; readonly uri: string; readonly text: string }
+  | { readonly kind: "errand"; readonly id: number; readonly errand: keyof Errands; readonly given: readonly unknown[] }
   | {
       readonly kind: "analyse";
       readonly id: number;
@@ -59,7 +61,7 @@ export type FromThread =
   | { readonly kind: "failed"; readonly id: number; readonly message: string }
   | { readonly kind: "read"; readonly id: number; readonly what: ReadKind; readonly path: string };
 
-export type ReadKind = "readText" | "stat" | "list" | "resolve" | "modelData";
+export type ReadKind = "readText" | "stat" | "list" | "resolve" | "modelData" | "modelArchive";
 
 /** An analysis as it is sent: all but what has to be asked for. */
 export interface SentAnalysis extends Pick<DocumentAnalysis, "uri" | "dependencies"> {

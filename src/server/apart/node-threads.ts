@@ -1,6 +1,6 @@
 /** Analysis threads of a Node process. */
 import { Worker } from "node:worker_threads";
-import type { CreateAnalyzer } from "../../analysis/analyzer";
+import type { CreateProgram } from "./errands";
 import type { Thread, ThreadSource } from "./remote";
 import { THREAD_DATA } from "./thread-data";
 
@@ -14,7 +14,7 @@ export function nodeThreads(program: string, log: (message: string) => void): Th
   return {
     log,
     start: () => startThread(program),
-    here: async () => (require(program) as { readonly createAnalyzer: CreateAnalyzer }).createAnalyzer,
+    here: async () => (require(program) as { readonly createProgram: CreateProgram }).createProgram,
   };
 }
 

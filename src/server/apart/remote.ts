@@ -4,16 +4,11 @@
  * What nobody wants any more ends between two estimates; a thread that does not come to that, or that dies, is started anew,
  * and what was asked of it is asked again, once. Where no thread can be had, everything runs here, and the log says so.
  */
-import type {
-  CreateAnalyzer,
-  DocumentAnalysis,
-  Recognition,
-  ServedAnalysis,
-  ServedAnalyzer,
-} from "../../analysis/analyzer";
+import type { DocumentAnalysis, Recognition, ServedAnalysis } from "../../analysis/analyzer";
 import type { AnalysisOptions } from "../../analysis/options";
 import type { Runtime } from "../../analysis/runtime";
 import { Stopped } from "../../analysis/stopped";
+import type { AnalysisProgram, CreateProgram, Errands } from "./errands";
 import type { FromThread, Port, Question, SentAnalysis, Surroundings, ToThread } from "./messages";
 
 /** A thread that was started. */
@@ -27,8 +22,8 @@ export interface Thread extends Port {
 export interface ThreadSource {
   /** Starts the thread; throws, or is gone at once, where there are none. */
   start(): Thread;
-  /** The analyzer of this thread, for where there is no other. */
-  here(): Promise<CreateAnalyzer>;
+  /** The program of this thread, for where there is no other. */
+  here(): Promise<CreateProgram>;
   log(message: string): void;
   /** Milliseconds that a thread may be deaf to a ping before it is ended (it is busy with one estimate). */
   readonly patience?: number;
@@ -45,7 +40,7 @@ const MOST_TRIES = 2;
 /** Threads in a row that did not come to anything before no more are started. */
 const MOST_STILLBORN = 2;
 
-type Request = Extract<ToThread, { readonly kind: "recognise" | "analyse" | "ask" }>;
+type Request = Extract<ToThread, { readonly kind: "recognise" | "errand" | "analyse" | "ask" }>;
 
 interface Pending {
   readonly request: Request;
@@ -54,11 +49,11 @@ interface Pending {
   tries: number;
 }
 
-export class RemoteAnalyzer implements ServedAnalyzer {
+export class RemoteAnalyzer implements AnalysisProgram {
   private thread: Thread | undefined;
   private isReady = false;
   private stillborn = 0;
-  private local: Promise<ServedAnalyzer> | undefined;
+  private local: Promise<AnalysisProgram> | undefined;
   private readonly pending = new Map<number, Pending>();
   /** Documents that changed since the last message. */
   private readonly stale = new Set<string>();
@@ -92,6 +87,26 @@ export class RemoteAnalyzer implements ServedAnalyzer {
     );
     if (found instanceof Here) return (await found.analyzer).analyse(uri, options, signal);
     return new RemoteAnalysis(this, id, found as SentAnalysis, options);
+  }
+
+  settle(...given: Parameters<Errands["settle"]>) {
+    return this.done("settle", given) as ReturnType<Errands["settle"]>;
+  }
+
+  changesSaid(...given: Parameters<Errands["changesSaid"]>) {
+    return this.done("changesSaid", given) as ReturnType<Errands["changesSaid"]>;
+  }
+
+  explainLog(...given: Parameters<Errands["explainLog"]>) {
+    return this.done("explainLog", given) as ReturnType<Errands["explainLog"]>;
+  }
+
+  private async done(errand: keyof Errands, given: readonly unknown[]): Promise<unknown> {
+    const here = async (program: Promise<AnalysisProgram>): Promise<unknown> =>
+      ((await program)[errand] as (...given: readonly unknown[]) => unknown)(...given);
+    if (this.local !== undefined) return here(this.local);
+    const found = await this.asked({ kind: "errand", id: ++this.lastId, errand, given });
+    return found instanceof Here ? here(found.analyzer) : found;
   }
 
   invalidate(uri: string): void {
@@ -194,9 +209,11 @@ export class RemoteAnalyzer implements ServedAnalyzer {
     const value =
       what === "modelData"
         ? runtime.readModelData(path)
-        : what === "resolve"
-          ? (files.resolve?.(path) ?? path)
-          : files[what](path);
+        : what === "modelArchive"
+          ? runtime.readModelArchive?.()
+          : what === "resolve"
+            ? (files.resolve?.(path) ?? path)
+            : files[what](path);
     const found = await Promise.resolve(value).catch(() => undefined);
     if (this.thread === thread) this.post({ kind: "read", id, value: found });
   }
@@ -265,7 +282,7 @@ export class RemoteAnalyzer implements ServedAnalyzer {
   /** No threads here: all that is asked for is done where it is asked. */
   private stayHere(why: string): void {
     this.source.log(`no analysis thread (${why}): estimates are made in the server's own`);
-    const analyzer = this.source.here().then((create): ServedAnalyzer => create(this.runtime));
+    const analyzer = this.source.here().then((create): AnalysisProgram => create(this.runtime));
     this.local = analyzer;
     const here = new Here(analyzer);
     for (const { resolve } of this.pending.values()) resolve(here);
@@ -275,7 +292,7 @@ export class RemoteAnalyzer implements ServedAnalyzer {
 
 /** Says that a question goes to the analyzer of this thread. */
 class Here {
-  constructor(readonly analyzer: Promise<ServedAnalyzer>) {}
+  constructor(readonly analyzer: Promise<AnalysisProgram>) {}
 }
 
 /** A number that two threads see; null where they share no memory (a browser without cross-origin isolation). */

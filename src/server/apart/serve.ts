@@ -2,7 +2,11 @@
 import type { Analyzer, CreateAnalyzer, DocumentAnalysis } from "../../analysis/analyzer";
 import type { AnalysisOptions } from "../../analysis/options";
 import type { Runtime } from "../../analysis/runtime";
+import { type Errands, errandsOf } from "./errands";
 import type { FromThread, Port, ReadKind, SentAnalysis, Surroundings, ToThread } from "./messages";
+
+/** Messages that are answered. */
+type Asked = "recognise" | "errand" | "analyse" | "ask";
 
 /** Analyses kept to be asked about; the server forgets its own sooner. */
 const MOST_KEPT = 128;
@@ -15,6 +19,7 @@ export function serveAnalyses(port: Port, createAnalyzer: CreateAnalyzer): void 
 
 class AnalysisThread {
   private readonly analyzer: Analyzer;
+  private readonly errands: Errands;
   private around: Surroundings = { hubCaches: [], workspaceFolders: [], trusted: true };
   private readonly analyses = new Map<number, DocumentAnalysis>();
   private readonly reads = new Map<number, (value: unknown) => void>();
@@ -24,7 +29,9 @@ class AnalysisThread {
     private readonly send: (message: FromThread) => void,
     createAnalyzer: CreateAnalyzer,
   ) {
-    this.analyzer = createAnalyzer(this.runtime());
+    const runtime = this.runtime();
+    this.analyzer = createAnalyzer(runtime);
+    this.errands = errandsOf(this.analyzer, runtime);
   }
 
   receive(message: ToThread): void {
@@ -37,11 +44,13 @@ class AnalysisThread {
     else this.answer(message);
   }
 
-  private answer(message: Extract<ToThread, { readonly id: number; readonly kind: "recognise" | "analyse" | "ask" }>) {
+  private answer(message: Extract<ToThread, { readonly id: number; readonly kind: Asked }>) {
     const { id } = message;
     const answered = async (): Promise<unknown> => {
       if (message.kind === "recognise") return this.analyzer.recognise(message.uri, message.text);
       if (message.kind === "analyse") return this.analysed(message);
+      if (message.kind === "errand")
+        return (this.errands[message.errand] as (...given: readonly unknown[]) => unknown)(...message.given);
       const { question, given } = message;
       const analysis = this.analyses.get(message.analysis);
       if (analysis === undefined) throw new Error("the analysis is gone");
@@ -89,6 +98,7 @@ class AnalysisThread {
         resolve: (uri) => read("resolve", uri),
       },
       readModelData: (path) => read("modelData", path),
+      readModelArchive: () => read("modelArchive", ""),
       get hubCaches() {
         return around().hubCaches;
       },

@@ -1,5 +1,5 @@
 /** Analysis threads of a server that is a Web Worker itself. */
-import type { CreateAnalyzer } from "../../analysis/analyzer";
+import type { CreateProgram } from "./errands";
 import type { Thread, ThreadSource } from "./remote";
 import { THREAD_DATA } from "./thread-data";
 
@@ -16,7 +16,7 @@ interface Scope {
   readonly Worker?: new (url: string, options: { readonly name: string }) => WebWorker;
   importScripts?(url: string): void;
   /** What the program leaves where it is loaded by `importScripts`. */
-  readonly VramLensAnalysis?: { readonly createAnalyzer: CreateAnalyzer };
+  readonly VramLensAnalysis?: { readonly createProgram: CreateProgram };
 }
 
 /** @param program URL of the bundled `worker.ts`, once the client said it */
@@ -34,7 +34,7 @@ export function webThreads(program: () => string | undefined, log: (message: str
       if (url !== undefined && scope.VramLensAnalysis === undefined) scope.importScripts?.(url);
       const found = scope.VramLensAnalysis;
       if (found === undefined) throw new Error("the analysis cannot be loaded");
-      return found.createAnalyzer;
+      return found.createProgram;
     },
   };
 }

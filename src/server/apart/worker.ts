@@ -1,13 +1,14 @@
 /**
  * Entry of the analysis thread, one program for Node's worker threads and for Web Workers. Where neither can be had, the server
- * loads it into its own thread and takes the analyzer from it.
+ * loads it into its own thread and takes what it makes from it.
  */
 import { createAnalyzer } from "../../analysis";
+import { programOf } from "./errands";
 import type { Port } from "./messages";
 import { serveAnalyses } from "./serve";
 import { THREAD_DATA } from "./thread-data";
 
-export { createAnalyzer };
+export const createProgram = programOf(createAnalyzer);
 
 /** `node:worker_threads`, as far as it is used; undefined outside Node. */
 interface WorkerThreads {

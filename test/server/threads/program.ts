@@ -6,10 +6,11 @@ import { existsSync, writeFileSync } from "node:fs";
 import { isMainThread, parentPort } from "node:worker_threads";
 import type { CreateAnalyzer } from "../../../src/analysis/analyzer";
 import { Stopped } from "../../../src/analysis/stopped";
+import { programOf } from "../../../src/server/apart/errands";
 import { serveAnalyses } from "../../../src/server/apart/serve";
 import { fakeAnalyzer } from "../fake";
 
-export const createAnalyzer: CreateAnalyzer = (runtime) => {
+const createAnalyzer: CreateAnalyzer = (runtime) => {
   const fake = fakeAnalyzer({ analysed: [], options: [], gate: undefined })(runtime);
   return {
     ...fake,
@@ -30,6 +31,8 @@ export const createAnalyzer: CreateAnalyzer = (runtime) => {
     },
   };
 };
+
+export const createProgram = programOf(createAnalyzer);
 
 const port = parentPort;
 if (!isMainThread && port !== null)

@@ -1,0 +1,65 @@
+/**
+ * What the server has done where analyses are made, beside the analyses: it needs the formats' libraries and everybody's words,
+ * which a server that only speaks to its client goes without.
+ */
+import type { CreateAnalyzer, ServedAnalyzer } from "../../analysis/analyzer";
+import { changesSaid } from "../../analysis/changes";
+import type { Explanation } from "../../analysis/explain/explain";
+import { explainLog } from "../../analysis/explain/log";
+import type { AnalysisOptions } from "../../analysis/options";
+import type { Runtime } from "../../analysis/runtime";
+import type { ReportEdit } from "../../core/report/schema";
+import { settleEdits } from "../pins";
+import type { EditsResult, SettleParams } from "../protocol";
+import type { Locale } from "../text";
+
+/** A config that a log may be of, analysed as its own settings say. */
+export interface ConfigOfLog {
+  readonly uri: string;
+  readonly options: AnalysisOptions;
+}
+
+export interface Errands {
+  /** The edits that pin a key's value for a document, without the versions of what they edit. */
+  settle(params: SettleParams, workspaceFolders: readonly string[], locale: Locale): Promise<EditsResult>;
+  /** What edits change, in a line. */
+  changesSaid(edits: readonly ReportEdit[], locale: Locale): Promise<string>;
+  /** Every failure of a log beside the run that it fits best. */
+  explainLog(log: string, configs: readonly ConfigOfLog[], locale: Locale): Promise<readonly Explanation[]>;
+}
+
+/** Analyses and errands, wherever they are done. */
+export type AnalysisProgram = ServedAnalyzer & Errands;
+
+export type CreateProgram = (runtime: Runtime) => AnalysisProgram;
+
+/** Errands beside an analyzer, on its runtime. */
+export function errandsOf(analyzer: ServedAnalyzer, { files }: Runtime): Errands {
+  return {
+    settle: (params, workspaceFolders, locale) => settleEdits(params, { files, workspaceFolders, locale }),
+    changesSaid: async (edits, locale) => {
+      const texts = new Map<string, string | undefined>();
+      for (const { uri } of edits) texts.set(uri, await files.readText(uri));
+      return changesSaid(edits, (uri) => texts.get(uri), locale);
+    },
+    explainLog: (log, configs, locale) => {
+      const own = new Map(configs.map(({ uri, options }) => [uri, options]));
+      return explainLog(log, { configs: [...own.keys()], locale }, (uri, options) =>
+        analyzer.analyse(uri, { ...own.get(uri), ...options }),
+      );
+    },
+  };
+}
+
+/** The program of an analyzer that is in the same thread. */
+export function programOf(create: CreateAnalyzer): CreateProgram {
+  return (runtime) => {
+    const analyzer = create(runtime);
+    return {
+      recognise: (uri, text) => analyzer.recognise(uri, text),
+      analyse: (uri, options) => analyzer.analyse(uri, options),
+      invalidate: (uri) => analyzer.invalidate(uri),
+      ...errandsOf(analyzer, runtime),
+    };
+  };
+}
