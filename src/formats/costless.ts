@@ -99,7 +99,7 @@ const NAMES: ReadonlySet<string> = new Set([
     undesirable_weight ld_alpha kd_ratio prior_loss_weight center_rewards_coefficient reward_manager router_aux_loss_coef moe_aux_loss_coeff
     moe_loss_weight loss_mode pref_loss_weight asft_alpha galore_scale apollo_scale pissa_convert num_diffusion_steps noise_schedule
     importance_weighting max_mask_ratio min_mask_ratio generate_samples classifier_free_guidance_prob classifier_free_guidance_scale
-    denoising_steps num_generations_eval loss_scale_factor multi_objective_aggregation logprobs_mode gamma_beta_ratio seq_kd reference_free lisa_interval_steps lisa_step_interval balance_batch dynamic_sample
+    denoising_steps num_generations_eval loss_scale_factor multi_objective_aggregation logprobs_mode task_type template_name conversation_template conv_style tool_format sanity_check use_auth eval_dataset_size do_mmlu_eval mmlu_split mmlu_dataset max_memory_MB orpo_beta opd_lambda opd_beta end_string llm_int8_threshold gamma_beta_ratio seq_kd reference_free lisa_interval_steps lisa_step_interval balance_batch dynamic_sample
     overlong_filter
   `),
 ]);

@@ -31,6 +31,8 @@ export interface TrainerFormat {
   readonly otherKeys: readonly string[];
   /** Text that looks like a number is converted: TRL's parser does, a plain dataclass does not. */
   readonly convertsText: boolean;
+  /** Settings that follow from several keys. */
+  readonly derive?: (settings: readonly LocatedSetting[]) => readonly LocatedSetting[];
   readonly recognise: (root: MapNode, names: ReadonlySet<string>) => Recognition;
 }
 
@@ -96,6 +98,7 @@ export function trainerFormat(spec: TrainerFormat): Format {
         settings.push(...side.settings.filter((s) => !known.has(s.name)));
       }
     }
+    settings.push(...(spec.derive?.(settings) ?? []));
     for (const setting of settings) linkOf(setting, links);
     const inline = settings.find((s) => s.name === "deepspeed" && s.node.kind === "map");
     if (inline?.node.kind === "map") {

@@ -259,6 +259,9 @@ function readsWordsAlone(view: View): readonly LocatedSetting[] {
   return [{ name: "words_alone", key: "from_pretrained", value: true, node, keySpan, valueSpan }];
 }
 
+/** Programs that a launcher starts to answer, not to train. */
+const ANSWERS = /(?:^|[/_])(?:chatbot|inference|infer|predict|serve|demo|eval|evaluate|evaluation)\w{0,20}\.py$/;
+
 function recogniseShell(id: SchemaId, view: View): Recognition {
   const command = view.words.join(" ");
   if (
@@ -275,6 +278,7 @@ function recogniseShell(id: SchemaId, view: View): Recognition {
   const wanted = (id === "trl") === isTrl;
   if (count(view.map, ["per_device_train_batch_size"]) > 0 || training >= 4)
     return { confidence: wanted ? 0.92 : 0.6, because: passes(training, "TrainingArguments") };
+  if (view.words.some((word) => ANSWERS.test(word))) return NOT_RECOGNISED;
   if (id !== "trl" && /accelerate(?:\.commands\.launch)?(?:\s+launch)?\b/.test(command) && /launch/.test(command))
     return { confidence: 0.62, because: runs("accelerate launch") };
   if (id !== "trl" && /^(?:\S*\/)?deepspeed\s/.test(command) && count(view.map, ["deepspeed", "deepspeed_config"]) > 0)

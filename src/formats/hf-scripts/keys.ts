@@ -3,7 +3,7 @@
  * Source: `transformers/hf_argparser.py`, PEFT's `LoraConfig`, transformers' `BitsAndBytesConfig`.
  */
 import { memory, onlyWhenOn, other, touching } from "../effects";
-import { MODEL_KEYS, TRAINING_ARGUMENTS_KEYS } from "../hf-training-arguments/keys";
+import { MODEL_KEYS, OWN_ADAPTER_KEYS, TRAINING_ARGUMENTS_KEYS } from "../hf-training-arguments/keys";
 import { PEFT_CALL_KEYS } from "../peft";
 import { TRL_FORMAT_KEYS } from "../trl";
 import { TRL_KEYS } from "../trl/keys";
@@ -48,10 +48,11 @@ const SCRIPT_KEYS: readonly KeySpec[] = [
   memory("use_8bit_quantization", "load_in_8bit", "boolean", "quantization", { aliases: ["use_8bit", "int8"] }),
   memory("use_8bit_qunatization", "load_in_8bit", "boolean", "quantization"),
   memory("use_flash_attn", null, "boolean", "attention", {
-    aliases: ["use_flash_attention_2", "flash_attn"],
+    aliases: ["use_flash_attention_2", "use_flash_attention", "flash_attn"],
     also: [{ name: "attention", means: onlyWhenOn("flash_attention_2"), only: true }],
   }),
-  memory("lora_rank", "lora_rank", "integer", "rank", { min: 1, aliases: ["lora_dim"] }),
+  ...OWN_ADAPTER_KEYS,
+  memory("grad_checkpoint", "gradient_checkpointing", "boolean", "checkpointing"),
   memory("use_adalora", null, "boolean", "adapter", {
     also: [{ name: "adapter", means: onlyWhenOn("adalora"), only: true }],
   }),

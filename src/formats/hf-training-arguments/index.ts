@@ -3,8 +3,10 @@
 import type { MapNode } from "../../syntax/tree";
 import { memory } from "../effects";
 import { hasWith, NOT_RECOGNISED } from "../recognition";
+import { derived } from "../schema";
 import { trainerFormat } from "../trainer";
-import { MODEL_KEYS, OTHER_TRAINING_ARGUMENTS, TRAINING_ARGUMENTS_KEYS } from "./keys";
+import type { LocatedSetting } from "../types";
+import { MODEL_KEYS, OTHER_TRAINING_ARGUMENTS, OWN_ADAPTER_KEYS, TRAINING_ARGUMENTS_KEYS } from "./keys";
 
 const KNOWN = new Set([
   ...TRAINING_ARGUMENTS_KEYS.flatMap((spec) => [spec.key, ...(spec.aliases ?? [])]).filter((key) => !key.includes(".")),
@@ -35,9 +37,17 @@ const LENGTHS = ["max_length", "model_max_length", "max_seq_len"].map((key) =>
   memory(key, "sequence_length", "integer", "sequence", { min: 1, nullable: true }),
 );
 
+/** A rank that no switch stands beside is an adapter's: TrainingArguments has none, and a program that reads one uses it. */
+export function ranksAdapt(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
+  const rank = settings.findLast(({ name }) => name === "lora_rank");
+  const said = settings.some(({ name }) => name === "adapter" || name === "use_peft");
+  return said || typeof rank?.value !== "number" || rank.value <= 0 ? [] : [derived(rank, "adapter", "lora")];
+}
+
 export const hfTrainingArguments = trainerFormat({
   id: "hf-training-arguments",
-  keys: [...TRAINING_ARGUMENTS_KEYS, ...MODEL_KEYS, ...LENGTHS],
+  keys: [...TRAINING_ARGUMENTS_KEYS, ...MODEL_KEYS, ...LENGTHS, ...OWN_ADAPTER_KEYS],
+  derive: ranksAdapt,
   otherKeys: OTHER_TRAINING_ARGUMENTS,
   convertsText: false,
   recognise(_map: MapNode, names: ReadonlySet<string>) {

@@ -290,6 +290,26 @@ export const MODEL_KEYS: readonly KeySpec[] = [
   memory("max_target_length", "target_length", "integer", "max_target_length", { min: 1, nullable: true }),
 ];
 
+/** What trainers of people's own call an adapter beside TrainingArguments; TRL's names are in its table. */
+export const OWN_ADAPTER_KEYS: readonly KeySpec[] = [
+  memory("lora_rank", "lora_rank", "integer", "rank", { min: 1, aliases: ["lora_dim"] }),
+  // Firefly's `train_mode`: adapters on every linear layer, over nf4 (train.py, find_all_linear_names).
+  memory("train_mode", "adapter", "string", "adapter", {
+    means: { full: "none" },
+    also: [
+      { name: "quantization", means: { qlora: "nf4" }, only: true },
+      { name: "lora_target_modules", means: { lora: "all-linear", qlora: "all-linear" }, only: true },
+    ],
+  }),
+  memory("target_modules", "lora_target_modules", "any", "targets", {
+    nullable: true,
+    aliases: ["lora_modules"],
+    means: { all: "all-linear" },
+  }),
+  memory("quant_type", "bnb_4bit_quant_type", "string", "bnb_4bit_quant_type"),
+  memory("double_quant", "double_quantization", "boolean", "bnb_4bit_use_double_quant"),
+];
+
 /** TrainingArguments keys without effect on GPU memory: known, so that they are not called misspelt. */
 export const OTHER_TRAINING_ARGUMENTS: readonly string[] = (
   "output_dir overwrite_output_dir num_train_epochs max_steps learning_rate lr_scheduler_type lr_scheduler_kwargs " +

@@ -17,10 +17,8 @@ const OWN_MARKS = [
   "lora_target",
   "neat_packing",
   "quantization_bit",
-  "use_unsloth",
   "export_dir",
   "infer_backend",
-  "flash_attn",
   "disable_gradient_checkpointing",
 ];
 const V1_MARKS = [

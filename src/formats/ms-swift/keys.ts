@@ -140,6 +140,14 @@ const OWN: readonly KeySpec[] = [
   memory("galore_proj_type", "galore_proj_type", "string", "galore_proj_type", { default: "std" }),
   memory("galore_target_modules", "galore_target", "any", "optim_target_modules", { nullable: true }),
   memory("galore_optim_per_parameter", "galore_layerwise", "boolean", "galore_layerwise", { default: false }),
+  memory("task_type", null, "string", "task", {
+    computed: ["causal_lm"],
+    also: [
+      { name: "task", means: { causal_lm: "causal-lm", seq_cls: "seq-cls" }, only: true },
+      { name: "rl", means: { embedding: "reward", reranker: "reward" }, only: true },
+    ],
+  }),
+  memory("num_labels", "num_labels", "integer", "num_labels", { min: 1, nullable: true }),
   ...touching("projector", "galore_with_embedding galore_quantization galore_proj_quant"),
   memory("use_rslora", "use_rslora", "boolean", "alpha", { nullable: true }),
   memory("max_pixels", null, "integer", "image", { nullable: true }),

@@ -356,6 +356,11 @@ class ShellLexer {
   private backticks(pieces: Piece[], quoted: boolean): void {
     const close = this.text.indexOf("`", this.position + 1);
     const end = close < 0 ? this.text.length : close + 1;
+    // A remark between continued lines: a command that prints nothing.
+    if (close >= 0 && /^\s*(?:#.*)?$/.test(this.text.slice(this.position + 1, close))) {
+      this.position = end;
+      return;
+    }
     pieces.push({
       kind: "unknown",
       reason: say("open.output"),

@@ -1,0 +1,61 @@
+/** What scripts and files of people's own call an adapter, and what stands between continued lines. */
+import { strict as assert } from "node:assert";
+import { recogniseFormat } from "../../src/formats";
+import { parseDocument } from "../../src/formats/parse";
+
+function read(name: string, text: string): { format: string | undefined; values: Readonly<Record<string, unknown>> } {
+  const document = parseDocument(`file:///w/${name}`, text);
+  const format = document === undefined ? undefined : recogniseFormat(document)?.format;
+  const settings = document === undefined ? [] : (format?.read(document).settings ?? []);
+  return { format: format?.id, values: Object.fromEntries(settings.map(({ name, value }) => [name, value])) };
+}
+
+const FIREFLY = {
+  output_dir: "o",
+  model_name_or_path: "m",
+  train_file: "d.jsonl",
+  template_name: "gemma",
+  per_device_train_batch_size: 1,
+  max_seq_length: 1024,
+  lora_rank: 64,
+  lora_alpha: 16,
+  use_unsloth: true,
+};
+
+describe("formats: adapters by other names", () => {
+  it("a rank beside TrainingArguments is LoRA's, Firefly's mode says how", () => {
+    const ranked = read("sft.json", JSON.stringify(FIREFLY));
+    assert.deepEqual(
+      [ranked.format, ranked.values["adapter"], ranked.values["lora_rank"]],
+      ["hf-training-arguments", "lora", 64],
+    );
+    const mode = read("sft.json", JSON.stringify({ ...FIREFLY, train_mode: "qlora" })).values;
+    assert.deepEqual(
+      [mode["adapter"], mode["quantization"], mode["lora_target_modules"]],
+      ["qlora", "nf4", "all-linear"],
+    );
+    assert.equal(read("sft.json", JSON.stringify({ ...FIREFLY, train_mode: "full" })).values["adapter"], "none");
+    const trl = { ...FIREFLY, lora_rank: undefined, lora_r: 8, use_peft: false };
+    assert.notEqual(read("sft.json", JSON.stringify(trl)).values["adapter"], "lora");
+  });
+
+  it("remarks in backticks between continued lines are nothing", () => {
+    const command =
+      "torchrun train.py --model_name_or_path m --output_dir o \\\n  --lora_dropout 0.1 \\\n  `# memory` \\\n";
+    const { values } = read(
+      "a.sh",
+      `${command}  --per_device_train_batch_size 4 --target_modules all --num_train_epochs 1\n`,
+    );
+    assert.deepEqual(
+      [values["lora_dropout"], values["micro_batch_size"], values["lora_target_modules"]],
+      [0.1, 4, "all-linear"],
+    );
+  });
+
+  it("a launcher that starts a chat trains nothing", () => {
+    assert.equal(
+      read("c.sh", "deepspeed examples/chatbot.py --deepspeed ds.json --model_name_or_path gpt2\n").format,
+      undefined,
+    );
+  });
+});
