@@ -10,6 +10,7 @@ import { createNodeRuntime } from "../host/node";
 import { nodeThreads } from "./apart/node-threads";
 import { RemoteAnalyzer } from "./apart/remote";
 import { DEBOUNCE_MS, startServer } from "./server";
+import { WELL_FORMED } from "./well-formed";
 
 /** Arguments that name a transport, as `vscode-languageserver` reads them. */
 const TRANSPORT = /^--(stdio|node-ipc|socket|pipe)(=|$)/;
@@ -17,7 +18,7 @@ const TRANSPORT = /^--(stdio|node-ipc|socket|pipe)(=|$)/;
 if (!process.argv.some((argument) => TRANSPORT.test(argument))) process.argv.push("--stdio");
 
 alwaysExit();
-const connection = createConnection();
+const connection = createConnection(WELL_FORMED);
 startServer(connection, {
   // What may be read is for the server to say: it knows the workspace and whether it is trusted.
   runtime: {

@@ -43,6 +43,7 @@ import { QuietTimes } from "./quiet";
 import { describeError } from "./safely";
 import { Session } from "./session";
 import { SettingsCache } from "./settings";
+import { refuseMalformed } from "./well-formed";
 
 /** What differs between the places the server runs in. */
 export interface Platform {
@@ -117,6 +118,7 @@ class Server {
 
   register(): void {
     const { connection, documents } = this;
+    refuseMalformed(connection);
     connection.onInitialize((params) => this.initialize(params));
     connection.onInitialized(() => this.initialized());
     connection.onShutdown(() => {

@@ -15,6 +15,7 @@ import { programOf } from "../../src/server/apart/errands";
 import { NO_FILES } from "../../src/server/files";
 import { type InitializationOptions, METHODS, type StatusParams } from "../../src/server/protocol";
 import { type Platform, startServer } from "../../src/server/server";
+import { WELL_FORMED } from "../../src/server/well-formed";
 import { type FakeControl, fakeAnalyzer } from "./fake";
 
 /** What VS Code's client announces, as far as the server looks at it. */
@@ -94,7 +95,7 @@ export async function connect(
   const up = new PassThrough();
   const down = new PassThrough();
   const control: FakeControl = { analysed: [], options: [], gate: undefined };
-  const server = createConnection(new StreamMessageReader(up), new StreamMessageWriter(down));
+  const server = createConnection(new StreamMessageReader(up), new StreamMessageWriter(down), WELL_FORMED);
   startServer(server, {
     runtime: { files: NO_FILES, readModelData: async () => undefined, hubCaches: [], workspaceFolders: [] },
     reads: () => false,
