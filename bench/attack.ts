@@ -7,13 +7,22 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Campaign } from "./attacks/campaign";
-import { edits, models, numbers, ownGraphs, texts } from "./attacks/documents";
+import { edits, models, mutations, numbers, ownGraphs, texts } from "./attacks/documents";
 import { evidence } from "./attacks/evidence";
 import { server } from "./attacks/server";
 import { replaceBlock } from "./blocks";
 
 const PAGE = join(__dirname, "../docs/security.md");
-const CAMPAIGNS: Readonly<Record<string, Campaign>> = { texts, numbers, models, ownGraphs, edits, evidence, server };
+const CAMPAIGNS: Readonly<Record<string, Campaign>> = {
+  texts,
+  numbers,
+  models,
+  ownGraphs,
+  edits,
+  mutations,
+  evidence,
+  server,
+};
 
 function option(name: string): string | undefined {
   const at = process.argv.indexOf(`--${name}`);
@@ -33,7 +42,7 @@ async function main(): Promise<void> {
     faults.push(...outcome.faults);
     const longest = outcome.longestOf === "gap" ? "the server's longest gap" : "the longest answer";
     lines.push(`- ${outcome.tried}: ${outcome.faults.length} faults, ${longest} ${Math.round(outcome.longest)} ms`);
-    console.log(lines.at(-1));
+    console.log(lines.at(-1), outcome.longestWhat ?? "");
     for (const fault of outcome.faults) console.log(`    ${fault.slice(0, 600)}`);
   }
   const share = every === 1 ? "Everything was tried." : `One input in ${every} was tried (\`--every ${every}\`).`;

@@ -6,6 +6,8 @@ export interface Outcome {
   /** Milliseconds of the longest answer, or of the longest time that the server did not listen. */
   readonly longest: number;
   readonly longestOf: "answer" | "gap";
+  /** Whose it was, where that is known. */
+  readonly longestWhat?: string;
 }
 
 /** @param every of the inputs, one in so many is tried */
@@ -22,17 +24,20 @@ export class Tally {
   readonly faults: string[] = [];
   tried = 0;
   longest = 0;
+  private longestWhat = "";
 
   async of(what: string, answer: () => Promise<readonly string[]>): Promise<void> {
     const started = performance.now();
     const faults = await answer().catch((error: unknown) => [`threw ${String(error)}`]);
-    this.longest = Math.max(this.longest, performance.now() - started);
+    const took = performance.now() - started;
+    if (took > this.longest) this.longestWhat = what;
+    this.longest = Math.max(this.longest, took);
     this.tried++;
     for (const fault of faults) this.faults.push(`${what}: ${fault}`);
   }
 
   outcome(tried: string): Outcome {
-    const { faults, longest } = this;
-    return { tried, faults, longest, longestOf: "answer" };
+    const { faults, longest, longestWhat } = this;
+    return { tried, faults, longest, longestOf: "answer", longestWhat };
   }
 }

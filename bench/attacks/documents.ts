@@ -80,6 +80,29 @@ export const ownGraphs: Campaign = async (every) => {
   return tally.outcome(`runs of ${tally.tried} broken graphs`);
 };
 
+/** Broken texts that each real config is tried as. */
+const BROKEN_EACH = 8;
+
+/** Real configs cut short, with bytes changed, with parts twice, with something hostile in the place of a value. */
+export const mutations: Campaign = async (every) => {
+  const tally = new Tally();
+  const isTurn = turns(every);
+  for (const { file, text } of corpusEntries())
+    for (let seed = 1; seed <= BROKEN_EACH; seed++) {
+      if (!isTurn()) continue;
+      const main = file.split("/").at(-1) ?? file;
+      const changed = new TextDecoder().decode(broken(new TextEncoder().encode(text), seed));
+      const files = { [main]: changed };
+      await tally.of(`${file}, broken ${seed}`, async () => [
+        ...(await answered({ main, files }, "")),
+        ...(await faultsOfEdits(files, main, "8GiB")).faults,
+      ]);
+    }
+  return tally.outcome(
+    tally.tried === 0 ? "no corpus beside the project: no broken configs" : `${tally.tried} real configs, broken`,
+  );
+};
+
 /** Plans, stages and fixes for real configs as other systems write them. */
 export const edits: Campaign = async (every) => {
   const tally = new Tally();

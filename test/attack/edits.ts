@@ -1,4 +1,5 @@
 /** What must hold of the edits of plans, stages and fixes, whatever the text they are made in looks like. */
+import { TextDocument } from "vscode-languageserver-textdocument";
 import { createAnalyzer } from "../../src/analysis";
 import type { ReportEdit } from "../../src/core/report/schema";
 import { parseDocument } from "../../src/formats/parse";
@@ -35,6 +36,35 @@ function inOrder(lines: readonly string[], text: string): boolean {
   return true;
 }
 
+/**
+ * Whether edits are made and taken back as an editor does it: places are in the text and apart, the text becomes what we say it
+ * becomes, and undoing gives the same bytes.
+ */
+function faultsOfUndo(at: string, before: string, now: string, edits: readonly ReportEdit[]): readonly string[] {
+  const document = TextDocument.create(at, "plaintext", 1, before);
+  const spans = edits
+    .map(({ range, newText }) => ({
+      start: document.offsetAt(range.start),
+      end: document.offsetAt(range.end),
+      newText,
+    }))
+    .sort((a, b) => a.start - b.start || a.end - b.end);
+  if (TextDocument.applyEdits(document, [...edits]) !== now) return ["an editor makes another text of it"];
+  if (spans.some(({ start }, k) => start < (spans[k - 1]?.end ?? 0))) return ["places of edits overlap"];
+  const splits = (offset: number): boolean =>
+    /^[\ud800-\udbff][\udc00-\udfff]|^\r\n/.test(before.slice(offset - 1, offset + 1));
+  if (spans.some(({ start, end }) => splits(start) || splits(end))) return ["a sign is cut in two"];
+  const changed = TextDocument.create(at, "plaintext", 2, now);
+  let shift = 0;
+  const back = spans.map(({ start, end, newText }) => {
+    const from = start + shift;
+    shift += newText.length - (end - start);
+    const range = { start: changed.positionAt(from), end: changed.positionAt(from + newText.length) };
+    return { range, newText: before.slice(start, end) };
+  });
+  return TextDocument.applyEdits(changed, back) === before ? [] : ["undone, the text is another"];
+}
+
 function problemsOf(at: string, text: string): number {
   return parseDocument(at, text)?.parsed.problems.length ?? 0;
 }
@@ -64,6 +94,7 @@ export async function faultsOfEdits(
       const own = edits.filter((edit) => edit.uri === at);
       if (!inOrder(untouched(before, own), now))
         faults.push(`${what}: lines of ${path} that no edit names are not the same`);
+      for (const fault of faultsOfUndo(at, before, now, own)) faults.push(`${what}: ${path}: ${fault}`);
       if (problemsOf(at, now) > problemsOf(at, before)) faults.push(`${what}: ${path} is not read any more`);
       if (before.includes("\r\n") && /(?<!\r)\n/.test(now)) faults.push(`${what}: ${path} has two kinds of line ends`);
       if (before.startsWith("\ufeff") !== now.startsWith("\ufeff")) faults.push(`${what}: the mark of ${path} is gone`);

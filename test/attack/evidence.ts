@@ -8,6 +8,8 @@ import { readReceipt } from "../../src/evidence/receipts/read";
 import { readProfile } from "../../src/evidence/snapshot/profile";
 import { readRecording } from "../../src/evidence/snapshot/read";
 import { summarise } from "../../src/evidence/snapshot/summary";
+import { parseDocument } from "../../src/formats/parse";
+import type { LocatedNode } from "../../src/syntax/tree";
 
 const HERE = __dirname;
 const ESC = "\u001b";
@@ -67,6 +69,57 @@ const PROFILE = JSON.stringify({
   ],
 });
 
+const NOTEBOOK = JSON.stringify(
+  {
+    cells: [
+      { cell_type: "markdown", metadata: {}, source: ["# Training\n"] },
+      {
+        cell_type: "code",
+        execution_count: 1,
+        metadata: {},
+        outputs: [{ output_type: "stream", name: "stdout", text: ["ok\n"] }],
+        source: ["%pip install trl\n", "batch = 4\n", "!accelerate launch train.py --bs {batch} \\\n", "  --bf16\n"],
+      },
+      {
+        cell_type: "code",
+        execution_count: null,
+        metadata: {},
+        outputs: [],
+        source: "%%bash\ntorchrun --nproc_per_node 8 train.py --lr 1e-5\n",
+      },
+      {
+        cell_type: "code",
+        execution_count: 2,
+        metadata: {},
+        outputs: [],
+        source: [
+          "from transformers import TrainingArguments\n",
+          "args = TrainingArguments('o', per_device_train_batch_size=batch, bf16=True)\n",
+        ],
+      },
+    ],
+    metadata: { kernelspec: { display_name: "Python 3", language: "python", name: "python3" } },
+    nbformat: 4,
+    nbformat_minor: 5,
+  },
+  null,
+  1,
+);
+
+/** What stands where in a notebook lies in its text. */
+function placed(notebook: string): void {
+  const inside = (node: LocatedNode | null): void => {
+    if (node === null) return;
+    if (node.start < 0 || node.end > notebook.length || node.start > node.end)
+      throw new RangeError(`${node.start} to ${node.end} of ${notebook.length}`);
+    if (node.kind === "map") for (const { value } of node.entries) inside(value);
+    if (node.kind === "list") for (const item of node.items) inside(item);
+  };
+  const parsed = parseDocument("file:///w/train.ipynb", notebook)?.parsed;
+  inside(parsed?.root ?? null);
+  for (const call of parsed?.python?.calls ?? []) inside(call.keywords);
+}
+
 /** One kind of file: a good one, and what reads it. */
 interface Kind {
   readonly good: Uint8Array;
@@ -92,6 +145,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   "a log": { good: new TextEncoder().encode(LOG), read: text(failuresIn) },
   "a profiler's trace": { good: new TextEncoder().encode(PROFILE), read: text(readProfile) },
   "a pickled snapshot": { good: bytesOf("../evidence/snapshot/step.pickle"), read: recorded },
+  "a notebook": { good: new TextEncoder().encode(NOTEBOOK), read: text(placed) },
   "a graph of one's own": { good: bytesOf("../analysis/own/.vramlens/graphs/Reader.json"), read: text(ownGraphs) },
 };
 
