@@ -52,6 +52,7 @@ KINDS = {
     "frozen": lambda r, zero: {**zero, "stage": r.choice([1, 2, 3])},
     "wide-communication": lambda r, zero: {**zero, "stage": r.choice([1, 2, 3])},
     "half-states": lambda r, zero: {**zero, "stage": r.choice([1, 2, 3])},
+    "half-states-here": lambda r, zero: {**zero, "stage": r.choice([1, 2, 3])},
     "zenflow": lambda r, zero: {**zero, "stage": 2, "offload_optimizer": any_offload(r), "zenflow": {"topk_ratio": 0.1}},
     "super-offload": lambda r, zero: stage3(zero, offload_optimizer=any_offload(r, super_offload=True)),
     "own-adam": lambda r, zero: {**zero, "stage": r.choice([0, 1, 2, 3])},
@@ -61,7 +62,7 @@ OFTEN = ("qwz", "qwz-hpz", "qgz", "zeropp", "twin-flow", "plain-linear", "not-co
 
 def drawn_for(kind, number, r):
     case = drawn(number, r)
-    while case["zero"]["precision"] == "fp32" and kind == "half-states":
+    while case["zero"]["precision"] == "fp32" and kind.startswith("half-states"):
         case = drawn(number, r)
     case["id"] = f"o{number:03d}-{kind}"
     zero = case["zero"]
@@ -83,6 +84,9 @@ def drawn_for(kind, number, r):
         own = {"bf16_master_weights_and_grads": True, "bf16_optimizer_states": r.random() < 0.5}
         zero["precision"], zero["engine"] = "bf16", {"bf16": {"enabled": True, **own}}
         zero["config"]["offload_optimizer"] = any_offload(r)
+    if kind == "half-states-here":
+        own = {"bf16_master_weights_and_grads": True, "bf16_optimizer_states": True}
+        zero["precision"], zero["engine"] = "bf16", {"bf16": {"enabled": True, **own}}
     if kind == "own-adam":
         zero["engine"] = {"optimizer": {"type": r.choice(["Adam", "AdamW", "Lion"]), "params": {"lr": 1e-5}}}
     if kind in ("half-states", "twin-flow", "super-offload", "zenflow"):

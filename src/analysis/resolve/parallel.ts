@@ -204,7 +204,18 @@ function deepspeedSpec(c: ResolveContext, config: ModelConfig, compute: Compute)
     // DeepSpeed's own Adam is its fused one (engine.py, `_configure_basic_optimizer`); `torch_adam` asks for PyTorch's.
     fusedOptimizer: isFused(settings.string("deepspeed_optimizer"), settings.boolean("deepspeed_torch_adam")),
     ...(typeof ratio === "number" ? { offloadRatio: ratio } : {}),
+    ...mastersOf(c),
     engineDtype: engineDtype(c, compute),
+  };
+}
+
+/** `bf16_master_weights_and_grads`, `fp16_master_weights_and_grads` and `bf16_optimizer_states` of deepspeed/runtime/precision_config.py. */
+function mastersOf({ settings }: ResolveContext): Pick<DeepSpeedSpec, "masterDtype" | "hostStatesDtype"> {
+  if (settings.boolean("fp16_master_weights_and_grads") === true) return { masterDtype: "float16" };
+  if (settings.boolean("bf16_master_weights_and_grads") !== true) return {};
+  return {
+    masterDtype: "bfloat16",
+    ...(settings.boolean("bf16_optimizer_states") === true ? { hostStatesDtype: "bfloat16" } : {}),
   };
 }
 

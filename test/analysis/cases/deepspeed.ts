@@ -138,6 +138,11 @@ export const DEEPSPEED_CASES: Readonly<Record<string, Case>> = {
     story: "States of 16 bits without the host that may hold them.",
     files: plain({ bf16: { enabled: true, bf16_optimizer_states: true }, zero_optimization: { stage: 2 } }),
   },
+  "ds-bf16-master-weights": {
+    story: "Half of what `bf16_optimizer_states` is for, with the states still in float32 on the GPU.",
+    files: plain({ bf16: { enabled: true, bf16_master_weights_and_grads: true }, zero_optimization: { stage: 2 } }),
+    fixed: true,
+  },
   "ds-fp16-master-weights": {
     story: "Half-precision master weights without offload.",
     files: plain({

@@ -75,8 +75,14 @@ function specOf({ config, engine, precision, grad_accum_dtype: accumulate }: Zer
     ...ratioOf(config),
     fusedOptimizer: engine?.["optimizer"] !== undefined,
     ...(engine?.["communication_data_type"] === "fp32" ? { communicationDtype: "float32" } : {}),
+    ...mastersOf(engine),
     engineDtype: ENGINE[precision],
   };
+}
+
+function mastersOf(engine: ZeroCase["zero"]["engine"]): Pick<DeepSpeedSpec, "masterDtype"> {
+  const block = engine?.["bf16"] as { readonly bf16_master_weights_and_grads?: boolean } | undefined;
+  return block?.bf16_master_weights_and_grads === true ? { masterDtype: "bfloat16" } : {};
 }
 
 function ratioOf(config: ZeroCase["zero"]["config"]): Pick<DeepSpeedSpec, "offloadRatio"> {

@@ -47,6 +47,10 @@ export interface DeepSpeedSpec {
   readonly offloadRatio?: number;
   /** The optimizer is DeepSpeed's own fused one, not one that is handed in; absent: handed in. */
   readonly fusedOptimizer?: boolean;
+  /** Dtype of the master copy, the gradients it is stepped with and its states (`bf16_master_weights_and_grads`); absent: float32. */
+  readonly masterDtype?: "float16" | "bfloat16";
+  /** Dtype of the moments where they wait on the host (`fp32_optimizer_states` of DeepSpeedCPUAdam); absent: float32. */
+  readonly hostStatesDtype?: "bfloat16";
   /** Mixed-precision engine: 16-bit parameters with a float32 master copy; null = plain float32. */
   readonly engineDtype: "float16" | "bfloat16" | null;
 }

@@ -52,6 +52,24 @@ export const DEEPSPEED_PRECISION_RULES: readonly Rule[] = [
     },
   },
   {
+    code: "ds-bf16-master-weights",
+    severity: "error",
+    title: "bfloat16 master weights with float32 optimizer states on the GPU",
+    why: "`bf16_master_weights_and_grads` is implemented with optimizer offload (DeepSpeedCPUAdam), or with `bf16_optimizer_states`.",
+    mend: "Set `bf16_optimizer_states: true`, or offload the optimizer.",
+    en: "`bf16_master_weights_and_grads` needs `bf16_optimizer_states` or `offload_optimizer`.",
+    zh: "`bf16_master_weights_and_grads` 需要 `bf16_optimizer_states` 或 `offload_optimizer`。",
+    example: {
+      deepspeed:
+        '{"zero_optimization": {"stage": 2}, "bf16": {"enabled": true, "bf16_master_weights_and_grads": true}}',
+    },
+    check: (facts) => {
+      const at = facts.deepspeed("bf16_master_weights_and_grads");
+      const isHeld = facts.isTrue("bf16_optimizer_states") || facts.deepspeed("offload_optimizer")?.value === "cpu";
+      return hit(at, at?.value === true && (facts.stage === 0 || !isHeld), { fixes: removal(at) });
+    },
+  },
+  {
     code: "ds-fp16-master-weights",
     severity: "error",
     title: "float16 master weights without CPU Adam",

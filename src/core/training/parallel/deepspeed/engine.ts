@@ -14,6 +14,11 @@ export interface EngineOptions {
   readonly ranks: number;
 }
 
+/** Dtype of the master copies, their gradients and states (`_configure_master_weights` of deepspeed/runtime/base_optimizer.py). */
+export function masterOf({ masterDtype }: DeepSpeedSpec): DType {
+  return masterDtype ?? "float32";
+}
+
 /** What gradients are reduced in (`communication_data_type` of the engine). */
 export function communicatedIn({ communicationDtype, engineDtype }: DeepSpeedSpec): DType {
   return communicationDtype ?? engineDtype ?? "float32";

@@ -9,11 +9,9 @@ import type { Torch } from "../../../engine/torch";
 import type { Optimizer } from "../../optimizers";
 import { elements, reserve, reserveWhole } from "../strategy";
 import { converted, dropGradient, flatten, moveGradient, normOf } from "./blocks";
-import { communicatedIn, type EngineOptions, type MakeOptimizer, type ZeroEngine } from "./engine";
+import { communicatedIn, type EngineOptions, type MakeOptimizer, masterOf, type ZeroEngine } from "./engine";
 import { type FlatGroup, flatGroup, type Placed, placesOf, slicesOf } from "./layout";
 import { flattenParameters } from "./parameters";
-
-const MASTER: DType = "float32";
 
 export class Stage12 implements ZeroEngine {
   private readonly groups: readonly FlatGroup[];
@@ -24,6 +22,7 @@ export class Stage12 implements ZeroEngine {
   private readonly partitionsGradients: boolean;
   private readonly dtype: DType;
   private readonly gradientDtype: DType;
+  private readonly master: DType;
   /** `use_grad_accum_attribute`: stage 1 accumulates in another dtype than the parameters'. */
   private readonly accumulatesApart: boolean;
   /** `_use_compact_grad_partition_buffer`. */
@@ -52,8 +51,9 @@ export class Stage12 implements ZeroEngine {
   ) {
     const { spec, ranks } = options;
     this.partitionsGradients = spec.zeroStage === 2;
-    this.dtype = spec.engineDtype ?? MASTER;
+    this.dtype = spec.engineDtype ?? "float32";
     this.gradientDtype = spec.gradAccumDtype ?? this.dtype;
+    this.master = masterOf(spec);
     this.accumulatesApart = this.gradientDtype !== this.dtype && !this.partitionsGradients;
     this.compact = this.gradientDtype === "float32" && this.dtype !== "float32";
     this.groups = groups.map((group, k) => flatGroup(k, group, ranks, spec.roundRobinGradients === true));
@@ -67,7 +67,7 @@ export class Stage12 implements ZeroEngine {
         this.dtype,
       );
       if (this.onHost) continue;
-      const master = reserve(torch, "single_partition_of_fp32_groups", partition, MASTER, "optimizer");
+      const master = reserve(torch, "single_partition_of_fp32_groups", partition, this.master, "optimizer");
       master.requiresGradFlag = true;
       partitions.push(master);
     }
@@ -251,13 +251,14 @@ export class Stage12 implements ZeroEngine {
     this.move(leaf, this.gradsInPartition);
   }
 
-  /** The same under offload: the norm, and a float32 copy on the way to the host, at the end of a step. */
+  /** The same under offload: the norm, and a copy in the master's dtype on the way to the host, at the end of a step. */
   private copyToHost(torch: Torch, leaf: Tensor): void {
     if (!this.boundary) return;
     const own = this.groups.flatMap((group) => group.own).find(({ tensor }) => tensor === leaf);
     const count = own?.count ?? leaf.elements;
     reserve(torch, "_to_copy", count, "float64", "temporaries").release();
-    if (this.dtype !== MASTER && !this.compact) reserve(torch, "_to_copy", count, MASTER, "temporaries").release();
+    if (this.dtype !== this.master && !this.compact)
+      reserve(torch, "_to_copy", count, this.master, "temporaries").release();
     this.clear(leaf);
   }
 
@@ -340,7 +341,7 @@ export class Stage12 implements ZeroEngine {
     this.partitions.forEach((partition, k) => {
       const gradients = this.averaged[k] ?? [];
       const flat = flatten(torch, gradients, "gradients");
-      partition.grad = converted(torch, flat, MASTER, "gradients");
+      partition.grad = converted(torch, flat, this.master, "gradients");
       for (const gradient of gradients) gradient.release();
       this.averaged[k] = null;
       this.optimizers[k]!.step(torch);

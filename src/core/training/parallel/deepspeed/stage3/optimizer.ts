@@ -1,5 +1,5 @@
 /**
- * ZeRO stage 3's optimizer on one rank: sub-groups of partitions with float32 masters, one bucket for gradients, one buffer for
+ * ZeRO stage 3's optimizer on one rank: sub-groups of partitions with masters, one bucket for gradients, one buffer for
  * this rank's part of them. Source: deepspeed/runtime/zero/stage3.py (DeepSpeedZeroOptimizer_Stage3), whose methods' names the
  * comments give.
  */
@@ -10,11 +10,10 @@ import { DEVICES_PER_MACHINE } from "../../../../hardware/devices";
 import type { Optimizer } from "../../../optimizers";
 import { reserve, reserveWhole } from "../../strategy";
 import { converted, dropGradient, flatten, moveGradient, normOf } from "../blocks";
-import { communicatedIn, type EngineOptions, type MakeOptimizer, type ZeroEngine } from "../engine";
+import { communicatedIn, type EngineOptions, type MakeOptimizer, masterOf, type ZeroEngine } from "../engine";
 import { reducedInFourBits } from "./four-bits";
 import type { ZeroParameter } from "./parameter";
 
-const MASTER: DType = "float32";
 /** What the caching allocator rounds to. */
 const BLOCK = 512;
 
@@ -39,6 +38,7 @@ export class Stage3Optimizer implements ZeroEngine {
   private readonly groups: readonly SubGroup[];
   private readonly dtype: DType;
   private readonly gradientDtype: DType;
+  private readonly master: DType;
   /** `communication_data_type`. */
   private readonly communicated: DType;
   private readonly buffer: Tensor | null;
@@ -56,8 +56,9 @@ export class Stage3Optimizer implements ZeroEngine {
     make: MakeOptimizer,
   ) {
     const { spec } = options;
-    this.dtype = spec.engineDtype ?? MASTER;
+    this.dtype = spec.engineDtype ?? "float32";
     this.gradientDtype = spec.gradAccumDtype ?? this.dtype;
+    this.master = masterOf(spec);
     this.communicated = communicatedIn(spec);
     const subGroups = groups.flatMap((group) => subGroupsOf(group, spec.subGroupSize));
     const onDevice = Math.floor((1 - (spec.offloadRatio ?? 1)) * subGroups.length);
@@ -65,8 +66,8 @@ export class Stage3Optimizer implements ZeroEngine {
       const count = shares(own);
       const here = !this.onHost || k < onDevice;
       const master = here ? this.masterOf(torch, count) : null;
-      // `initialize_optimizer_states`: what twin-flow leaves here keeps its float32 gradient for good.
-      if (master !== null && this.onHost) master.grad = reserve(torch, "zeros", count, MASTER, "gradients");
+      // `initialize_optimizer_states`: what twin-flow leaves here keeps its gradient for good.
+      if (master !== null && this.onHost) master.grad = reserve(torch, "zeros", count, this.master, "gradients");
       return { parameters: own, elements: count, master, optimizer: master && make([[master]]) };
     });
     this.buffer = spec.contiguousGradients
@@ -83,11 +84,11 @@ export class Stage3Optimizer implements ZeroEngine {
   }
 
   /**
-   * `_create_fp32_partitions`: a copy of partitions that are float32 already, too, as their device is compared with its name,
+   * `_create_fp32_partitions`: a copy of partitions that have the master's dtype already, too, as their device is compared with its name,
    * which is never equal.
    */
   private masterOf(torch: Torch, count: number): Tensor {
-    const master = reserve(torch, "fp32_partitioned_groups_flat", count, MASTER, "optimizer");
+    const master = reserve(torch, "fp32_partitioned_groups_flat", count, this.master, "optimizer");
     master.requiresGradFlag = true;
     return master;
   }
@@ -180,12 +181,12 @@ export class Stage3Optimizer implements ZeroEngine {
     return [flat];
   }
 
-  /** `partition_grads` under offload: this rank's part, its norm and its float32 copy on their way. */
+  /** `partition_grads` under offload: this rank's part, its norm and its copy in the master's dtype on their way. */
   private toHost(torch: Torch, share: number): Tensor {
     const part = reserve(torch, "_to_copy", share, this.gradientDtype, "communication");
     if (this.boundary) {
       reserve(torch, "_to_copy", share, "float64", "temporaries").release();
-      if (this.gradientDtype !== MASTER) reserve(torch, "_to_copy", share, MASTER, "temporaries").release();
+      if (this.gradientDtype !== this.master) reserve(torch, "_to_copy", share, this.master, "temporaries").release();
     }
     return part;
   }
@@ -202,7 +203,7 @@ export class Stage3Optimizer implements ZeroEngine {
     if (!this.onHost) this.check(torch);
     for (const { parameters, master, optimizer } of this.groups) {
       if (master === null || optimizer === null) continue;
-      if (!this.onHost) master.grad = converted(torch, this.flattened(torch, parameters), MASTER, "gradients");
+      if (!this.onHost) master.grad = converted(torch, this.flattened(torch, parameters), this.master, "gradients");
       optimizer.step(torch);
       // `_release_sub_group`.
       if (!this.onHost) dropGradient(master);
