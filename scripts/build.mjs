@@ -9,8 +9,9 @@ import { readFile, writeFile } from "node:fs/promises";
 import { builtinModules } from "node:module";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { minify } from "@swc/core";
+
 import { build, context } from "esbuild";
+import { minify } from "terser";
 import { writeModelArchive } from "./archive.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -59,7 +60,7 @@ const ENTRIES = [
 async function shorten(file) {
   const { code } = await minify(await readFile(file, "utf8"), {
     ...{ compress: { ecma: 2022, passes: 2 }, mangle: true, ecma: 2022, module: false },
-    format: { asciiOnly: true },
+    format: { ascii_only: true },
   });
   await writeFile(file, code);
 }
