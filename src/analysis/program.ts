@@ -153,14 +153,28 @@ function givenOptions(command: ShellCommand, options: MapNode, by: number): Give
   for (const { key, value } of command.flags.entries) {
     const name = key.replaceAll("-", "_");
     if (LAUNCHER_OPTIONS.has(name) && !takes.has(name)) continue;
-    const negated = /^no_(.+)$/.exec(name)?.[1];
+    // absl's has no dash after it (absl/flags/_flag.py, BooleanFlag).
+    const negated = /^no_?(.+)$/.exec(name)?.[1];
     const moved = shifted(value, by);
     // `--no_x` of HfArgumentParser and click switches `x` off (transformers/hf_argparser.py, `_parse_dataclass_field`).
     if (negated !== undefined && takes.has(negated) && !takes.has(name) && moved.kind === "scalar")
       given.set(negated, { ...moved, value: moved.value !== true });
     else given.set(name, moved);
   }
+  for (const [name, node] of placed(command, options, given)) given.set(name, shifted(node, by));
   return given;
+}
+
+/** Words behind the program's name: they are the options that have no default, in their order (typer, fire, click's arguments). */
+function placed(
+  { positional }: ShellCommand,
+  { entries }: MapNode,
+  given: ReadonlyMap<string, LocatedNode>,
+): (readonly [string, LocatedNode])[] {
+  const program = positional.findIndex(({ text }) => /\.py$/.test(text));
+  const open = entries.filter(({ key, value }) => value.kind === "unknown" && value.raw === "" && !given.has(key));
+  const words = program < 0 ? [] : positional.slice(program + 1);
+  return words.slice(0, open.length).map(({ node }, index) => [open[index]!.key, node] as const);
 }
 
 /** A setting with its place: in the script where its value was given there. */

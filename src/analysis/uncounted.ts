@@ -1,19 +1,29 @@
 /** Keys that change memory and that nothing is computed from: they are named, and counted beside the verdict. */
 import type { Direction } from "../formats/directions";
+import type { LocatedSetting } from "../formats/types";
 import type { RunInputs } from "./inputs";
 
-/** Those of the run's documents, as they are written. */
-export function uncountedKeys({ documents }: Pick<RunInputs, "documents">): string[] {
-  const settings = documents.flatMap((document) => document.read?.settings ?? []);
-  return [...new Set(settings.flatMap(({ uncounted, key }) => (uncounted === true ? [key] : [])))];
+type Documents = Pick<RunInputs, "documents" | "layers">;
+
+/** Those of the run's documents; what a program that a command starts does with an option's value is counted there. */
+function uncountedSettings({ documents, layers }: Documents): readonly LocatedSetting[] {
+  const places = layers.flatMap(({ settings }) => settings.flatMap(({ place }) => place ?? []));
+  const used = new Set(places.map(({ uri, valueSpan }) => `${uri} ${valueSpan.start}`));
+  return documents.flatMap(({ uri, read }) =>
+    read.settings.filter(({ uncounted, valueSpan }) => uncounted === true && !used.has(`${uri} ${valueSpan.start}`)),
+  );
+}
+
+/** Their keys, as they are written. */
+export function uncountedKeys(inputs: Documents): string[] {
+  return [...new Set(uncountedSettings(inputs).map(({ key }) => key))];
 }
 
 /** Where each of them that has a likely direction moves the memory. */
-export function uncountedDirections({ documents }: Pick<RunInputs, "documents">): Readonly<Record<string, Direction>> {
-  const settings = documents.flatMap((document) => document.read?.settings ?? []);
+export function uncountedDirections(inputs: Documents): Readonly<Record<string, Direction>> {
   return Object.fromEntries(
-    settings.flatMap(({ uncounted, key, direction }) =>
-      uncounted === true && direction !== undefined ? [[key, direction] as const] : [],
+    uncountedSettings(inputs).flatMap(({ key, direction }) =>
+      direction === undefined ? [] : [[key, direction] as const],
     ),
   );
 }

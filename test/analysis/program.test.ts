@@ -215,4 +215,52 @@ python train.py --model_name_or_path $MODEL --output_dir o --per_device_train_ba
     assert.equal(value("model"), "gpt2");
     assert.ok(run.assumptions.some(({ what }) => /MODEL gpt2/.test(what)));
   });
+
+  it("read fields of fields, words by their place, and absl's flags", async () => {
+    const body = (batch: string, rank: string, model: string) => `
+    model = get_peft_model(AutoModelForCausalLM.from_pretrained(${model}), LoraConfig(r=${rank}))
+    Trainer(model=model, args=TrainingArguments("o", per_device_train_batch_size=${batch})).train()
+`;
+    const imports =
+      "from transformers import AutoModelForCausalLM, Trainer, TrainingArguments\nfrom peft import LoraConfig, get_peft_model\n";
+    const nested = `${imports}import draccus
+from dataclasses import dataclass, field
+@dataclass
+class Lora:
+    r: int = 8
+@dataclass
+class Config:
+    micro: int = 4
+    lora: Lora = field(default_factory=Lora)
+@draccus.wrap()
+def main(cfg: Config):${body("cfg.micro", "cfg.lora.r", '"EleutherAI/pythia-1b"')}
+main()
+`;
+    const typer = `${imports}import typer
+app = typer.Typer()
+@app.command()
+def main(model: str, micro: int = typer.Option(4), rank: int = 8):${body("micro", "rank", "model")}
+app()
+`;
+    const absl = `${imports}from absl import app, flags
+FLAGS = flags.FLAGS
+flags.DEFINE_string("model", "EleutherAI/pythia-1b", "")
+flags.DEFINE_integer("micro", 4, "")
+flags.DEFINE_integer("rank", 8, "")
+def main(_):${body("FLAGS.micro", "FLAGS.rank", "FLAGS.model")}
+app.run(main)
+`;
+    const programs: readonly (readonly [string, string])[] = [
+      [nested, "--lora.r 32 --micro 2"],
+      [typer, "EleutherAI/pythia-1b --rank 32 --micro 2"],
+      [absl, "--rank=32 --micro=2"],
+    ];
+    for (const [program, options] of programs) {
+      const files = { "train.py": program, "run.sh": `python train.py ${options}\n` };
+      const { run, value } = await runOf(files, "run.sh");
+      assert.deepEqual(["model", "lora_rank", "micro_batch_size"].map(value), ["EleutherAI/pythia-1b", 32, 2], program);
+      // What the program does with an option is counted: nothing of it is left over.
+      assert.equal(run.notCounted, undefined);
+    }
+  });
 });

@@ -15,6 +15,8 @@ import type { Evaluator } from "./values";
 
 /** Calls that declare one option by its spelling (`argparse`, `click`). */
 const DECLARES = /(?:^|\.)(?:add_argument|option)$/;
+/** absl's: a name, a default, a sentence (`flags.DEFINE_integer("batch_size", 4, "…")`). */
+const DEFINES = /(?:^|\.)DEFINE_\w{1,40}$/;
 /** Calls that make a function's parameters the program's options (`fire.Fire(f)`, `typer.run(f)`, `tyro.cli(f)`). */
 const STARTS = /(?:^|\.)(?:Fire|run|cli|CLI|entrypoint)$/;
 /** Decorators that do (`@click.command()`, typer's `@app.command()`). */
@@ -30,6 +32,7 @@ function required(at: { readonly start: number; readonly end: number }): Unknown
 
 /** Defaults that declaring calls give, keyed by the attribute they set; `undefined`: none is stated. */
 function declared(call: PythonCall): (Omit<Entry, "value"> & { readonly value: LocatedNode | undefined }) | undefined {
+  if (DEFINES.test(call.callee)) return defined(call);
   if (!DECLARES.test(call.callee)) return undefined;
   const texts = call.positional.flatMap((node) =>
     node.kind === "scalar" && typeof node.value === "string" ? [{ node, text: node.value }] : [],
@@ -52,6 +55,13 @@ function declared(call: PythonCall): (Omit<Entry, "value"> & { readonly value: L
         ? off
         : undefined;
   return { key, keySpan: { start: long.node.start, end: long.node.end }, value: stated ?? switched };
+}
+
+function defined({ positional, keywords }: PythonCall): ReturnType<typeof declared> {
+  const [name, standard] = positional;
+  if (name?.kind !== "scalar" || typeof name.value !== "string") return undefined;
+  const value = standard ?? keywords.entries.find(({ key }) => key === "default")?.value;
+  return { key: name.value, keySpan: { start: name.start, end: name.end }, value };
 }
 
 /** Defaults of `add_argument` and `option` calls. */

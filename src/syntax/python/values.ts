@@ -468,6 +468,10 @@ export class Evaluator {
       }
       return this.unknown(node, say("open.element"));
     }
+    // `cfg.lora.r` is `--lora.r` where the command line gives fields of fields (draccus, tyro, jsonargparse).
+    const nested = /^[A-Za-z_]\w*\.([\w.]+\.\w+)$/.exec(text)?.[1];
+    const said = nested === undefined ? undefined : this.attributes.get(nested);
+    if (said !== undefined) return this.moved(said, node);
     const own = object === undefined || property === null ? undefined : this.field(object, this.slice(property), depth);
     if (own !== undefined) return this.moved(own, node);
     if (object !== undefined && property !== null && this.isNamespace(object)) {
