@@ -70,7 +70,7 @@ const CHINESE: Readonly<Record<string, Table>> = {
 
 /** What a person reads: a hole counts as the word that fills it, and one of two forms is shown. */
 function shown(text: string): string {
-  return text.replace(/\{\w+\|[^|}]*\|([^}]*)\}/g, "$1").replace(/\{\w+\}/g, "8.0");
+  return text.replace(/\{\w+\|[^|}]*\|([^}]*)\}/g, "$1").replace(/\{\w+(?:\|,)?\}/g, "8.0");
 }
 
 /** A text without what is code or an address, where another language's marks stand. */
@@ -83,6 +83,8 @@ const TERMS: readonly (readonly [string, RegExp])[] = [
   ["张 GPU", /[块个颗台] ?GPU/],
   ["微批大小", /批次|批量大小|微批次/],
   ["token", /令牌|词元/],
+  // It would be a folder as well as the catalogue.
+  ["文件夹, 清单", /目录/],
   ["运行", /这次训练/],
 ];
 
@@ -96,6 +98,19 @@ describe("words", () => {
         assert.deepEqual(long, []);
       });
     }
+  }
+
+  for (const name of ["messages", "effects"]) {
+    it(`name keys, files and functions as code: ${name}`, () => {
+      for (const table of [ENGLISH[name], CHINESE[name]])
+        for (const [id, text] of Object.entries(table ?? {}))
+          if (!/^(?:fix|phase)\./.test(id))
+            assert.doesNotMatch(
+              prose(text).replace(/\{[^}]*\}/g, "X"),
+              /[A-Za-z]\w*_\w+|\w\.json|from_pretrained/,
+              `${id}: ${text}`,
+            );
+    });
   }
 
   it("of both languages are of the same things", () => {

@@ -51,7 +51,7 @@ export const TEXT = {
     allPlans: "所有方案…",
     setBatch: "设为 {0}",
     pointToModel: "指定本地文件夹…",
-    chooseModel: "从目录中选择…",
+    chooseModel: "从清单中选择…",
     applyBest: "应用最佳方案",
     chooseDevice: "选择 GPU",
     disableLine: "对此行停用 {0}",

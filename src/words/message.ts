@@ -16,7 +16,10 @@ export interface Message {
 
 export type Argument = string | number | Message;
 
-/** Names of the holes of a text: `{count}`, or `{count|GPU|GPUs}`, a word that goes with a count. */
+/**
+ * Names of the holes of a text: `{count}`; `{count|GPU|GPUs}`, a word that goes with a count; `{tokens|,}`, a number with a comma
+ * between its thousands.
+ */
 type Holes<Text extends string> = Text extends `${string}{${infer Hole}}${infer Rest}`
   ? (Hole extends `${infer Name}|${string}` ? Name : Hole) | Holes<Rest>
   : never;
@@ -33,7 +36,9 @@ export function say<Id extends MessageId>(
   return { id, args: args ?? {} };
 }
 
-const HOLE = /\{(\w+)(?:\|([^{|}]*)\|([^{}]*))?\}/g;
+const HOLE = /\{(\w+)(?:\|([^{|}]*)(?:\|([^{}]*))?)?\}/g;
+
+const THOUSANDS = new Intl.NumberFormat("en-US");
 
 /**
  * A text with its holes filled; a hole without an argument is left as it is.
@@ -50,6 +55,7 @@ export function fill(
     const value = args[name];
     if (value === undefined) return hole;
     if (one !== undefined && many !== undefined) return Number(value) === 1 ? one : many;
+    if (one !== undefined && Number.isInteger(Number(value))) return THOUSANDS.format(Number(value));
     if (typeof value === "object") return nested(value);
     return template.charAt(at - 1) === "`" ? inCode(String(value)) : shown(String(value));
   });

@@ -21,7 +21,7 @@ describe("cli check", () => {
     assert.equal(
       out,
       [
-        "a/train.yaml   Llama-3.2-1B, full training, bf16, 8 × 2048 tokens   RTX 4090 24 GiB",
+        "a/train.yaml   Llama-3.2-1B, full training, bf16, 8 × 2,048 tokens   RTX 4090 24 GiB",
         "  does not fit   41.5 GiB (41.0–43.0) of 23.0 usable   peak in backward",
         "  weights 10.0  logits and loss 30.0",
         "  smallest change that fits: per_device_train_batch_size 8 → 2   21.0 GiB, +6 % time",

@@ -109,7 +109,7 @@ describe("samples", () => {
     const { out } = await run(samples(), ["check", "llama-1b/train.yaml"]);
     assert.match(
       out,
-      /^llama-1b\/train\.yaml {3}.*, full training, bf16, 8 × 1024 tokens {3}NVIDIA GeForce RTX 4090 24 GiB\n/,
+      /^llama-1b\/train\.yaml {3}.*, full training, bf16, 8 × 1,024 tokens {3}NVIDIA GeForce RTX 4090 24 GiB\n/,
     );
     assert.match(
       out,

@@ -179,7 +179,7 @@ export const zhCn: MessageTable = {
   "limits.devices": "最少 GPU 数",
   "limits.reached": "{value}（{size} GiB）",
   "limits.none": "1 个样本也放不下",
-  "limits.noDevice": "目录中没有",
+  "limits.noDevice": "清单中没有",
   "limits.deviceSize": "{name}（{size} GiB）",
   "limits.note": "每项单独计算，其余不变。",
 
@@ -279,7 +279,7 @@ export const zhCn: MessageTable = {
   "empty.noRun": "此配置中没有训练任务",
   "empty.noRun.hint": "文件已读取，但没有说明训练什么。",
   "empty.unknownModel": "指定模型",
-  "empty.unknownModel.hint": "指定含 config.json 的目录，或填写目录中的名称，例如 Qwen/Qwen3-8B。",
+  "empty.unknownModel.hint": "指定含 config.json 的文件夹，或填写清单中的名称，例如 Qwen/Qwen3-8B。",
   "empty.noEstimate": "此任务无法估算",
   "empty.noDevice": "用哪种 GPU？",
   "empty.noDevice.hint": "峰值已知，GPU 未知。选择 GPU 后即可得到结论和方案。",

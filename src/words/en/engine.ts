@@ -15,7 +15,7 @@ export const ENGINE = {
   "engine.scatter": "gradient of picked elements written out of place at the peak; a card may write in place",
   "engine.missing-kernels": "without the kernels of {packages}; with them {module} holds less",
   "engine.tensor-parallel": "tensor parallel degree {degree}: gathered inputs and sums over the ranks are in the band",
-  "engine.placed-layers": "device_map: layers divided evenly over {degree} GPUs, which work one after the other",
+  "engine.placed-layers": "`device_map`: layers divided evenly over {degree} GPUs, which work one after the other",
   "engine.pipeline-parallel": "pipeline parallel degree {degree}: 1F1B schedule, layers divided evenly",
   "engine.context-parallel":
     "context parallel degree {degree}: each rank has its share of tokens; keys and values of others come on top",
@@ -33,15 +33,15 @@ export const ENGINE = {
 
   // Why there is no estimate
   "engine.family": 'no graph of the family "{family}" was captured',
-  "engine.sizes": "the model's config.json does not give every size",
+  "engine.sizes": "the model's `config.json` does not give every size",
   "engine.window":
-    "PyTorch raises: a window of {window} does not fit into {over}, by the sizes in the model's config.json",
-  "engine.view": "PyTorch raises: {count} elements do not fit into {sizes}, by the sizes in the model's config.json",
-  "engine.nothing-joined": "PyTorch raises: nothing is left to be joined, by the sizes in the model's config.json",
-  "engine.weight-size": "no weight can have the size {sizes} that the model's config.json gives `{name}`",
-  "engine.config": "the model's config.json cannot be run: {failure}",
+    "PyTorch raises: a window of {window} does not fit into {over}, by the sizes in the model's `config.json`",
+  "engine.view": "PyTorch raises: {count} elements do not fit into {sizes}, by the sizes in the model's `config.json`",
+  "engine.nothing-joined": "PyTorch raises: nothing is left to be joined, by the sizes in the model's `config.json`",
+  "engine.weight-size": "no weight can have the size {sizes} that the model's `config.json` gives `{name}`",
+  "engine.config": "the model's `config.json` cannot be run: {failure}",
   "engine.no-rule": "an operator is given what the engine has no rule for: {failure}",
-  "engine.config-sizes": "the model's config.json lacks a size that its graph needs, or states it as something else",
+  "engine.config-sizes": "the model's `config.json` lacks a size that its graph needs, or states it as something else",
   "engine.backward-twice":
     "PyTorch raises: reentrant checkpoints differentiate what layers share twice; `use_reentrant: false` does not",
   "engine.fault": "the engine failed by a mistake of its own ({failure}); the config is not at fault",
@@ -65,7 +65,7 @@ export const ENGINE = {
   "engine.no-states": "a model whose states cannot be told",
   "engine.too-long":
     "its steps allocate more often than is followed ({millions} million times); by then they hold {size}",
-  "engine.too-many-weights": "the model's config.json asks for more than {count} weights, each a tensor of its own",
+  "engine.too-many-weights": "the model's `config.json` asks for more than {count} weights, each a tensor of its own",
   "engine.no-operand": "an operator has nothing to work on: the config takes a branch that was not captured",
   "engine.no-time-left": "what was asked for first took all the time there is for one answer",
   "engine.layers": "the layers' events cannot be followed",

@@ -14,7 +14,7 @@ export const FRAMEWORKS = {
   "pipeline-layers": "{layers} layers do not divide over {stages} pipeline stages.",
   "fsdp-reshard-type": "FSDP{version} expects {expected} in `{key}`: accelerate stops.",
   "fsdp-reshard-type.boolean": "true or false",
-  "fsdp-reshard-type.strategy": "a sharding strategy such as FULL_SHARD",
+  "fsdp-reshard-type.strategy": "a sharding strategy such as `FULL_SHARD`",
   "fsdp2-old-key": "`{key}` belongs to FSDP1; with `fsdp_version: 2` it has no effect.",
   "pure-bf16-zero3": "`pure_bf16` cannot be used with ZeRO-3: LLaMA-Factory stops.",
   "galore-deepspeed": "`{key}` does not work with DeepSpeed: LLaMA-Factory stops.",

@@ -16,7 +16,7 @@ export const FRAMEWORKS: Readonly<Record<keyof typeof EN, string>> = {
   "pipeline-layers": "{layers} 层无法平均分到 {stages} 个流水线阶段。",
   "fsdp-reshard-type": "FSDP{version} 要求 `{key}` 为{expected}：accelerate 会报错。",
   "fsdp-reshard-type.boolean": "true 或 false",
-  "fsdp-reshard-type.strategy": "分片策略（如 FULL_SHARD）",
+  "fsdp-reshard-type.strategy": "分片策略（如 `FULL_SHARD`）",
   "fsdp2-old-key": "`{key}` 属于 FSDP1；在 `fsdp_version: 2` 下不起作用。",
   "pure-bf16-zero3": "`pure_bf16` 不能与 ZeRO-3 一起使用：LLaMA-Factory 会报错。",
   "galore-deepspeed": "`{key}` 不能与 DeepSpeed 一起使用：LLaMA-Factory 会报错。",

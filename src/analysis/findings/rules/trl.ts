@@ -15,8 +15,8 @@ export const TRL_RULES: readonly Rule[] = [
     title: "No truncation",
     why: "`max_length: null` keeps every sample whole: one long sample decides the peak.",
     mend: "Set a number, or pin `sequence_length` to the longest sample.",
-    en: "No truncation: one long sample decides the peak; {length} tokens are assumed.",
-    zh: "未截断：最长的样本决定峰值；此处假设为 {length} 个 token。",
+    en: "No truncation: one long sample decides the peak; {length|,} tokens are assumed.",
+    zh: "未截断：最长的样本决定峰值；此处假设为 {length|,} 个 token。",
     example: { trl: "max_length: null" },
     check: (facts) => {
       const at = facts.own("sequence_length");
@@ -108,8 +108,8 @@ export const TRL_RULES: readonly Rule[] = [
     title: "Packing without flash attention",
     why: "TRL's default packing concatenates samples without a mask between them; only the flash kernels keep them apart. With other kernels samples attend to each other.",
     mend: "Set `attn_implementation: flash_attention_2`, or `packing: false`.",
-    en: "Packed samples attend to each other with {attention}: use flash_attention_2, or switch packing off.",
-    zh: "使用 {attention} 时打包样本会互相注意：请使用 flash_attention_2，或关闭 packing。",
+    en: "Packed samples attend to each other with {attention}: use `flash_attention_2`, or switch packing off.",
+    zh: "使用 {attention} 时打包样本会互相注意：请使用 `flash_attention_2`，或关闭 packing。",
     example: { trl: "packing: true\nattn_implementation: sdpa" },
     check: (facts) => {
       const at = keepsSamplesApart(facts) ? undefined : (facts.own("packing") ?? facts.own("padding_free"));
@@ -145,8 +145,8 @@ export const TRL_RULES: readonly Rule[] = [
     title: "The generation batch does not divide",
     why: "GRPO groups completions by prompt: the global batch of completions must be a multiple of `num_generations`.",
     mend: "Change the batch, the accumulation or `num_generations`.",
-    en: "{completions} completions per generation: not a multiple of num_generations {generations}.",
-    zh: "每次生成 {completions} 个补全，不是 num_generations {generations} 的整数倍。",
+    en: "{completions} completions per generation: not a multiple of `num_generations` {generations}.",
+    zh: "每次生成 {completions} 个补全，不是 `num_generations` {generations} 的整数倍。",
     example: { trl: "num_generations: 7\nper_device_train_batch_size: 8", pins: "device: { name: 24GB, count: 1 }" },
     check: (facts) => {
       if (!facts.namedTrainer) return [];

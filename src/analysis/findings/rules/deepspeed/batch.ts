@@ -9,8 +9,8 @@ export const DEEPSPEED_BATCH_RULES: readonly Rule[] = [
     title: "Batch sizes do not multiply",
     why: "DeepSpeed checks `train_batch_size == train_micro_batch_size_per_gpu × gradient_accumulation_steps × GPUs` and stops when it does not hold (`_batch_assertion` in `runtime/config.py`).",
     mend: 'Correct one of the three, or leave two of them out. Under the Hugging Face Trainer write `"auto"` for all three.',
-    en: "train_batch_size {total} ≠ {product} = micro {micro} × accumulation {steps} × {world} {world|GPU|GPUs}: DeepSpeed stops.",
-    zh: "train_batch_size {total} ≠ {product} = 微批大小 {micro} × 累积 {steps} × {world} 张 GPU：DeepSpeed 会停止。",
+    en: "`train_batch_size` {total} ≠ {product} = micro {micro} × accumulation {steps} × GPUs {world}: DeepSpeed stops.",
+    zh: "`train_batch_size` {total} ≠ {product} = 微批大小 {micro} × 累积 {steps} × {world} 张 GPU：DeepSpeed 会停止。",
     example: {
       deepspeed:
         '{"train_batch_size": 30, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 2, "zero_optimization": {"stage": 1}}',

@@ -48,7 +48,7 @@ export const DEEPSPEED_OFFLOAD_RULES: readonly Rule[] = [
     why: "Offload to NVMe writes to the directory `nvme_path`; without it DeepSpeed fails when the swapper starts.",
     mend: "Add `nvme_path`, a directory on a local NVMe drive.",
     en: "NVMe offload needs `nvme_path`, a directory on a local drive.",
-    zh: "NVMe 卸载需要 `nvme_path`（本地磁盘上的目录）。",
+    zh: "NVMe 卸载需要 `nvme_path`（本地磁盘上的文件夹）。",
     example: { deepspeed: '{"zero_optimization": {"stage": 3, "offload_optimizer": {"device": "nvme"}}, "aio": {}}' },
     check: (facts) =>
       (["offload_optimizer", "offload_param"] as const).flatMap((name) => {

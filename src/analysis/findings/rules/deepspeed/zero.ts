@@ -40,8 +40,8 @@ export const DEEPSPEED_ZERO_RULES: readonly Rule[] = [
     title: "Gradient buckets are large",
     why: "Bucket sizes are counted in elements. Stages 1 and 2 allocate `reduce_bucket_size` elements of the gradient dtype, twice with `overlap_comm`; stage 3 keeps one such buffer for good.",
     mend: 'Write `"auto"` under the Hugging Face Trainer, or 5e7.',
-    en: "Gradient buckets take {bytes} on each GPU ({elements} elements{twice}).",
-    zh: "梯度桶在每张 GPU 上占用 {bytes}（{elements} 个元素{twice}）。",
+    en: "Gradient buckets take {bytes} on each GPU ({elements|,} elements{twice}).",
+    zh: "梯度桶在每张 GPU 上占用 {bytes}（{elements|,} 个元素{twice}）。",
     example: {
       deepspeed:
         '{"bf16": {"enabled": true}, "zero_optimization": {"stage": 2, "overlap_comm": true, "reduce_bucket_size": 5e8}}',
@@ -88,8 +88,8 @@ export const DEEPSPEED_ZERO_RULES: readonly Rule[] = [
     title: "Large parameters stay gathered",
     why: "Parameters with at most `stage3_param_persistence_threshold` elements are never partitioned away: every GPU keeps them whole.",
     mend: "Lower the threshold; the default is 100 000.",
-    en: "Parameters up to {elements} elements stay whole on every GPU.",
-    zh: "不超过 {elements} 个元素的参数会完整保留在每张 GPU 上。",
+    en: "Parameters up to {elements|,} elements stay whole on every GPU.",
+    zh: "不超过 {elements|,} 个元素的参数会完整保留在每张 GPU 上。",
     example: { deepspeed: '{"zero_optimization": {"stage": 3, "stage3_param_persistence_threshold": 1e7}}' },
     check: (facts) => {
       const at = facts.deepspeed("stage3_param_persistence_threshold");

@@ -58,8 +58,8 @@ export const TRAINER_BATCH_RULES: readonly Rule[] = [
     title: "Logits and their loss take a large share",
     why: "The loss holds logits of batch × tokens × vocabulary, in float32, with its gradient beside it. A fused loss computes them piece by piece.",
     mend: "Set `use_liger_kernel: true`.",
-    en: "Logits and loss take {bytes}: {tokens} tokens × {vocabulary} words. `use_liger_kernel` removes most of it.",
-    zh: "logits 与损失占 {bytes}：{tokens} 个 token × {vocabulary} 词表。`use_liger_kernel` 可去除大部分。",
+    en: "Logits and loss take {bytes}: {tokens|,} tokens × {vocabulary|,} words. `use_liger_kernel` removes most of it.",
+    zh: "logits 与损失占 {bytes}：{tokens|,} 个 token × {vocabulary|,} 词表。`use_liger_kernel` 可去除大部分。",
     example: {
       train: "bf16: true\nper_device_train_batch_size: 16",
       pins: "sequence_length: 4096",
@@ -117,8 +117,8 @@ export const TRAINER_BATCH_RULES: readonly Rule[] = [
     title: "Sequences longer than the model's positions",
     why: "The model was made for at most `max_position_embeddings` tokens. Models with learned positions (GPT-2, BERT, OPT) fail beyond them; rotary models lose quality.",
     mend: "Shorten the sequences, or choose a model for longer contexts.",
-    en: "{length} tokens per sequence, but the model has {limit} positions.",
-    zh: "每条序列 {length} 个 token，而模型只有 {limit} 个位置。",
+    en: "{length|,} tokens per sequence, but the model has {limit|,} positions.",
+    zh: "每条序列 {length|,} 个 token，而模型只有 {limit|,} 个位置。",
     example: { trl: "max_length: 8192" },
     check: (facts) => {
       const at = facts.stated("sequence_length");

@@ -9,8 +9,8 @@ export const TRAINER_OPTIMIZERS_RULES: readonly Rule[] = [
     title: "Layer-wise optimizer with gradient accumulation",
     why: "Layer-wise GaLore and APOLLO and LOMO apply each gradient inside backward and free it; there is nothing to accumulate. transformers raises for the layer-wise optimizers.",
     mend: "Set `gradient_accumulation_steps` to 1, or use the optimizer that is not layer-wise.",
-    en: "{optimizer} updates inside backward and cannot accumulate: gradient_accumulation_steps must be 1, it is {steps}.",
-    zh: "{optimizer} 在反向过程中更新，无法累积：gradient_accumulation_steps 必须为 1，当前为 {steps}。",
+    en: "{optimizer} updates inside backward and cannot accumulate: `gradient_accumulation_steps` must be 1, it is {steps}.",
+    zh: "{optimizer} 在反向过程中更新，无法累积：`gradient_accumulation_steps` 必须为 1，当前为 {steps}。",
     example: {
       train: "optim: galore_adamw_layerwise\noptim_target_modules: all-linear\ngradient_accumulation_steps: 4",
     },

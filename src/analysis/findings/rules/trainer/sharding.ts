@@ -66,8 +66,8 @@ export const TRAINER_SHARDING_RULES: readonly Rule[] = [
     title: "8-bit optimizer with FSDP",
     why: "bitsandbytes keeps its 8-bit states per tensor and block; FSDP shards parameters through them, so that saving and resharding these states fails.",
     mend: "Use `adamw_torch_fused` with FSDP: its states are sharded anyway.",
-    en: "{optimizer} keeps block-wise states that FSDP cannot shard or save: use adamw_torch_fused.",
-    zh: "{optimizer} 的分块状态无法被 FSDP 分片或保存：请使用 adamw_torch_fused。",
+    en: "{optimizer} keeps block-wise states that FSDP cannot shard or save: use `adamw_torch_fused`.",
+    zh: "{optimizer} 的分块状态无法被 FSDP 分片或保存：请使用 `adamw_torch_fused`。",
     example: { train: "fsdp: full_shard\noptim: adamw_bnb_8bit" },
     check: (facts) => {
       const at = facts.own("optimizer");
