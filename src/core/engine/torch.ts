@@ -152,7 +152,7 @@ export class Torch {
     const kept = this.policy?.instead(operator);
     if (kept !== undefined) return kept;
     const kind = this.logits ? "logits-and-loss" : this.kind;
-    const own = this.share === undefined ? bytes : bytes / this.share(sizes);
+    const own = this.share === undefined ? bytes : Math.ceil(bytes / this.share(sizes));
     const work = this.launchedWork;
     const id = this.ledger.allocate(own, operator, kind, this.scope, this.takeKernel(operator, own), work);
     const storage = { id, references: 1 };

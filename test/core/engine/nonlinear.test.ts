@@ -1,7 +1,20 @@
 import assert from "node:assert/strict";
 import { activate } from "../../../src/core/engine/activations";
+import { logSumExp } from "../../../src/core/engine/ops/log-probs";
 import { batchNorm, dropout, groupNorm, layerNorm, rmsNorm, softmax } from "../../../src/core/engine/ops/nonlinear";
 import { lab } from "./lab";
+
+describe("logsumexp", () => {
+  it("keeps its dimension where it is asked to, and its input's gradient has the input's sizes", () => {
+    const { torch, leaf, differentiate } = lab();
+    assert.deepEqual(logSumExp(torch, leaf([4, 1024]), -1).sizes, [4]);
+    const x = leaf([4, 1024]);
+    const kept = logSumExp(torch, x, -1, true);
+    assert.deepEqual(kept.sizes, [4, 1]);
+    differentiate(kept);
+    assert.deepEqual(x.grad?.sizes, [4, 1024]);
+  });
+});
 
 describe("dropout", () => {
   it("is the tensor itself for p = 0 and outside training", () => {

@@ -17,17 +17,18 @@ const ENTROPY_ROWS = 128;
  * `logsumexp` over one dimension, in float32 under autocast. Sources: aten/native/ReduceOps.cpp (logsumexp_out_impl),
  * torch/csrc/autograd/FunctionsManual.cpp (logsumexp_backward), aten/autocast_mode.h (AT_FORALL_FP32).
  */
-export function logSumExp(torch: Torch, given: Tensor, dim = -1): Tensor {
+export function logSumExp(torch: Torch, given: Tensor, dim = -1, keepsDim = false): Tensor {
   const input = torch.autocasting ? torch.autocast(given, "float32") : given.retain();
   const over = dim < 0 ? dim + input.rank : dim;
   const kept = input.sizes.map((size, k) => (k === over ? 1 : size));
-  const reduced = input.sizes.filter((_, k) => k !== over);
+  const reduced = keepsDim ? kept : input.sizes.filter((_, k) => k !== over);
   const node = torch.record("LogsumexpBackward0", [input], (torch, [gradient], [self, result]) => {
     if (!gradient || self === undefined || result === undefined) return [null];
-    const wide = unsqueeze(torch, result, over);
+    const widened = (tensor: Tensor): Tensor => (keepsDim ? tensor.retain() : unsqueeze(torch, tensor, over));
+    const wide = widened(result);
     const shifted = elementwise(torch, "sub", [self, wide]);
     const probabilities = elementwise(torch, "exp", [shifted]);
-    const grown = unsqueeze(torch, gradient, over);
+    const grown = widened(gradient);
     const out = product(torch, grown, probabilities);
     for (const tensor of [wide, shifted, probabilities, grown]) tensor.release();
     return [out];

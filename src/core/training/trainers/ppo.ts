@@ -76,6 +76,8 @@ interface Held {
   readonly dtype: DType;
   /** An earlier name whose block it looks into. */
   readonly of: string | null;
+  /** It has no block on the device: an index of the loop's. */
+  readonly onHost: boolean;
 }
 
 /** What a micro-batch leaves for the optimizer's step and what looks at it afterwards. */
@@ -249,7 +251,7 @@ class PpoLoop {
     torch.kind = "temporaries";
     const along = reserve(torch, "outputs", left.alongBytes, "uint8", "activations");
     const held = left.held
-      .filter(({ of }) => of === null)
+      .filter(({ of, onHost }) => of === null && !onHost)
       .map(({ sizes, dtype }) => {
         torch.logits = true;
         const tensor = torch.empty("outputs", sizes, dtype);
@@ -278,14 +280,25 @@ class PpoLoop {
     const { options } = this;
     const { round } = options.graphs;
     if (round.after === undefined) return;
-    const made = held.map(({ name, sizes, dtype, of }): Instruction => {
-      if (of !== null) return { op: "alias", in: [`%${of}`], out: [name] };
-      return { op: "empty.memory_format", in: [sizes], kw: { dtype: `$${dtype}` }, out: [name] };
-    });
+    const made = held
+      .filter(({ onHost }) => !onHost)
+      .map(({ name, sizes, dtype, of }): Instruction => {
+        if (of !== null) return { op: "alias", in: [`%${of}`], out: [name] };
+        return { op: "empty.memory_format", in: [sizes], kw: { dtype: `$${dtype}` }, out: [name] };
+      });
     const names = new Set(held.map(({ name }) => name));
-    const inputs = round.after.inputs.filter((name) => !names.has(name));
+    const indices = held.filter(({ onHost }) => onHost);
+    const given = round.after.inputs.filter((name) => !names.has(name)).slice(0, round.batch.length);
+    const inputs = [...given, ...indices.map(({ name }) => name)];
     const main = { inputs, outputs: [], body: [...made, ...round.after.body] };
-    options.passOf({ ...round, main }, options.microBatch, "none").main(this.hosted(round, options.microBatch));
+    const more: TrainerGraph["batch"] = indices.map(({ name, sizes, dtype }) => ({
+      name,
+      shape: sizes.map(String),
+      dtype: `$${dtype}`,
+    }));
+    const looked = { ...round, batch: [...round.batch, ...more], main };
+    const own = indices.map(({ sizes, dtype }) => hostTensor(this.torch.ledger, sizes, dtype));
+    options.passOf(looked, options.microBatch, "none").main([...this.hosted(round, options.microBatch), ...own]);
   }
 
   /** Simulates one micro-batch and takes its events back, as a region to play. */
@@ -373,10 +386,10 @@ function heldNames(names: readonly string[], tensors: readonly Tensor[]): Held[]
   return tensors.flatMap((tensor, k): Held[] => {
     const name = names[k]!;
     const { storage, sizes, dtype } = tensor;
-    if (storage.id < 0) return [];
+    if (storage.id < 0) return [{ name, sizes, dtype, of: null, onHost: true }];
     const of = first.get(storage) ?? null;
     if (of === null) first.set(storage, name);
-    return [{ name, sizes, dtype, of }];
+    return [{ name, sizes, dtype, of, onHost: false }];
   });
 }
 

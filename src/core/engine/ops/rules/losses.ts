@@ -40,7 +40,7 @@ export const LOSSES: Readonly<Record<string, Rule>> = table({
     ),
   trl_advantages: (t, a) => trl.advantages(t, a.tensor(0)),
   trl_logprob_entropy: (t, a) => trl.logProbEntropy(t, a.tensor(0), a.tensor(1)),
-  logsumexp: (t, a) => logSumExp(t, a.tensor(0), a.numbers(1)[0]),
+  logsumexp: (t, a) => logSumExp(t, a.tensor(0), a.numbers(1)[0], a.flag(2, "keepdim")),
   kl_div: (t, a) => klDivergence(t, a.tensor(0), a.tensor(1)),
   flash_log_probs: (t, a) => trl.flashLogProbs(t, a.tensor(0), a.tensor(1), a.flag(2, "inplace_backward")),
   compiled_entropy: (t, a) => trl.compiledEntropy(t, a.tensor(0)),
