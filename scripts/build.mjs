@@ -32,7 +32,8 @@ const anywhere = {
 const page = { platform: "browser", target: "es2022", format: "esm" };
 
 const ENTRIES = [
-  { in: "src/cli/main.ts", out: "cli.js", options: { ...node, banner: { js: "#!/usr/bin/env node" } }, program: true },
+  { in: "src/cli/start.ts", out: "cli.js", options: { ...node, banner: { js: "#!/usr/bin/env node" } }, program: true },
+  { in: "src/cli/main.ts", out: "command-line.js", options: node },
   { in: "src/mcp/main.ts", out: "mcp.js", options: { ...node, banner: { js: "#!/usr/bin/env node" } }, program: true },
   { in: "src/cli/api.ts", out: "api.js", options: node },
   // Loaded as a thread or, where there are none, into the server's own.
@@ -47,6 +48,7 @@ const ENTRIES = [
       footer: { js: 'if (typeof module === "object") module.exports = VramLensAnalysis;' },
     },
   },
+  { in: "src/server/apart/thread.ts", out: "thread.js", options: node },
   { in: "src/server/main.ts", out: "server.js", options: { ...anywhere, format: "iife" } },
   { in: "src/extension/main.ts", out: "extension.js", options: { ...anywhere, format: "cjs" } },
   { in: "webview-ui/main.ts", out: "webview.js", options: page },

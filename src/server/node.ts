@@ -26,7 +26,8 @@ startServer(connection, {
     files: nodeFiles(),
   },
   reads: (scheme) => scheme === "file",
-  createAnalyzer: (runtime, log) => new RemoteAnalyzer(nodeThreads(join(__dirname, "analysis.js"), log), runtime),
+  createAnalyzer: (runtime, log) =>
+    new RemoteAnalyzer(nodeThreads(join(__dirname, "analysis.js"), log, join(__dirname, "thread.js")), runtime),
   version: process.env["VRAM_LENS_VERSION"] ?? "development",
   debounceMs: DEBOUNCE_MS,
 });

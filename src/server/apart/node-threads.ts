@@ -9,17 +9,20 @@ const LARGEST_HEAP = 1024;
 /** A small young generation: estimates make much that lives long, and columns that are no part of it. */
 const YOUNG = 8;
 
-/** @param program absolute path of the bundled `worker.ts` */
-export function nodeThreads(program: string, log: (message: string) => void): ThreadSource {
+/**
+ * @param program absolute path of the bundled `worker.ts`
+ * @param entry what a thread starts with, where it is another file
+ */
+export function nodeThreads(program: string, log: (message: string) => void, entry = program): ThreadSource {
   return {
     log,
-    start: () => startThread(program),
+    start: () => startThread(entry),
     here: async () => (require(program) as { readonly createProgram: CreateProgram }).createProgram,
   };
 }
 
-function startThread(program: string): Thread {
-  const worker = new Worker(program, {
+function startThread(entry: string): Thread {
+  const worker = new Worker(entry, {
     workerData: THREAD_DATA,
     resourceLimits: { maxOldGenerationSizeMb: LARGEST_HEAP, maxYoungGenerationSizeMb: YOUNG },
   });
