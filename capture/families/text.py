@@ -421,7 +421,7 @@ FAMILIES = {
             chunked("mamba_chunk_size"),
             (
                 Option("position_embedding_type == 'rope'", _sets(position_embedding_type="rope")),
-                Option("position_embedding_type == null", _sets(position_embedding_type=None)),
+                Option("position_embedding_type != 'rope'", _sets(position_embedding_type=None)),
             ),
             (Option("num_local_experts > 0", lambda d, s, r: None), Option("num_local_experts == 0", _sets(num_local_experts=0))),
         ),

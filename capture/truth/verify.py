@@ -13,6 +13,7 @@ import time
 
 from ..recording import environment  # noqa: F401  (before transformers)
 from .check import evaluate
+from .state_space import FAMILIES as STATE_SPACES
 from ..families.every_family import FAMILIES
 from ..recording.graphs import ALONE, draw_sizes, flat
 from ..storing.stored import content_of
@@ -118,6 +119,7 @@ def write(case, folder):
         "fp16": case["amp"] == "fp16",
     }
     pins = {"match": "train.yaml", "model": "./model", "task": case["task"], "dtype": case["dtype"], "attention": case["attention"]}
+    pins |= {"state_space_kernels": False} if case["family"] in STATE_SPACES else {}  # the package is not there where PyTorch is asked
     pins |= {
         key: case["sizes"][size]
         for key, size in (("sequence_length", "S"), ("target_length", "T"), ("image_size", "I"), ("choices", "C"))
@@ -154,6 +156,7 @@ def write_fresh(case, folder):
     if "use_reentrant" in case:
         train["gradient_checkpointing_kwargs"] = {"use_reentrant": case["use_reentrant"]}
     pins = {"match": "train.yaml", "model": "./model", "task": case["task"], "dtype": case["load_dtype"], "attention": case["attn"]}
+    pins |= {"state_space_kernels": False} if case["model"]["model_type"] in STATE_SPACES else {}
     pins |= {
         key: case[size]
         for key, size in (("sequence_length", "seq"), ("target_length", "target_seq"), ("image_size", "image"), ("choices", "choices"))

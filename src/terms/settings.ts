@@ -49,6 +49,7 @@ export const SETTINGS = {
   num_query_groups: { type: "integer" },
   pad_to_multiple_of: { type: "integer" },
   processor_type: { type: "string" },
+  state_space_kernels: { type: "boolean" },
   swiglu: { type: "boolean" },
   rope: { type: "boolean" },
   task: { type: "string" },

@@ -36,6 +36,7 @@ import {
   offloadsActivations,
   optimizerOf,
   recomputesModules,
+  stateSpaceKernelsOf,
   steppedOf,
 } from "./step";
 import { trainedOf } from "./trained";
@@ -153,6 +154,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           ...(pieceBytes === undefined ? {} : { fusedPieceBytes: pieceBytes }),
           ...(chunkedLoss === null ? {} : { chunkedLoss }),
           fusedLayers: fusedLayersOf(c, model?.family),
+          ...stateSpaceKernelsOf(c, quantization !== null),
           labelSmoothing,
           trainer: TAUGHT.has(task) || spec?.kind !== "sft" ? spec : null,
           parallel,

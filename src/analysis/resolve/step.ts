@@ -1,6 +1,7 @@
 /** What happens in a step besides the model: attention, checkpointing, optimizer, loss. */
 
 import { ligerPatches } from "../../core/graph/liger";
+import { hasStateSpaces } from "../../core/graph/state-space";
 import { findOptimizer } from "../../core/training/optimizers";
 import type { Attention, CheckpointingSpec, ChunkedLossSpec, ModelConfig, TrainingRun } from "../../core/training/run";
 import { optimizerNamed, optimizerRow } from "../../terms/optimizers";
@@ -309,6 +310,19 @@ export function fusedLossOf(c: ResolveContext, trainer: string, family: string |
   if (loss === "chunked_nll" || c.settings.find("loss_piece_bytes") !== undefined) return true;
   if (trainer !== "sft") return false;
   return loss === "nll" ? holds("trl>=1.15", c.libraries) : holds("trl>=1.7", c.libraries);
+}
+
+/**
+ * Whether state-space layers run as `mamba_ssm` has them, as on most cards that train such models. Its function multiplies by the last
+ * weight itself, so that no packed one can be there.
+ */
+export function stateSpaceKernelsOf(c: ResolveContext, packed: boolean): Pick<TrainingRun, "stateSpaceKernels"> {
+  const [graph] = c.inputs.graphs?.graphs ?? [];
+  if (graph === undefined || packed || !hasStateSpaces(graph)) return {};
+  const stated = c.settings.find("state_space_kernels");
+  if (stated !== undefined) c.keep("state_space_kernels", stated);
+  else c.suppose(say("assume.state-space-kernels"), "state_space_kernels");
+  return { stateSpaceKernels: stated?.value !== false };
 }
 
 /** Which of Liger's layers run: all of them with its switch, unless they have switches of their own. */

@@ -17,6 +17,7 @@ import { buildsNoMask, withFlash } from "../graph/flash";
 import { type LigerKernel, ligerPatches, withLiger } from "../graph/liger";
 import { onSharedSequences } from "../graph/shared-sequences";
 import { stageOf } from "../graph/stage";
+import { withStateSpaceKernels } from "../graph/state-space";
 import type { ArchitectureGraph, FamilyGraphs } from "../graph/types";
 import { standsApart } from "../training/adapters/prefix";
 import { virtualTokens } from "../training/adapters/prompts";
@@ -58,10 +59,11 @@ export function programOf(run: TrainingRun, family: FamilyGraphs, sizes: RunSize
   const head = family.head ?? headOf(captured);
   const gated = GATED.has(String(view.scope("hidden_act") ?? view.scope("hidden_activation")));
   const layers = run.fusedLayers ?? run.fusedLoss;
+  const scanned = run.stateSpaceKernels === true ? withStateSpaceKernels(captured) : captured;
   const own =
     run.chunkedLoss && !fusedLoss && run.trainer == null
-      ? withChunkedLoss(captured, head, run.chunkedLoss, { tokens: sizes.S + before })
-      : captured;
+      ? withChunkedLoss(scanned, head, run.chunkedLoss, { tokens: sizes.S + before })
+      : scanned;
   const patched = (kind: "norms" | "gates", ...kernels: readonly LigerKernel[]): boolean =>
     (layers === true || layers === kind) && kernels.some((kernel) => ligerPatches(run.model.family, kernel));
   const kernels = {

@@ -111,6 +111,8 @@ export interface TrainingRun {
   readonly chunkedLoss?: ChunkedLossSpec | null;
   /** Liger's norms and gated activations too; as `fusedLoss` when absent (TRL's own chunked loss has only the loss). */
   readonly fusedLayers?: boolean | "norms" | "gates";
+  /** Whether `mamba_ssm` runs state-space layers, or transformers' code that writes them out; absent: the latter, and nobody said so. */
+  readonly stateSpaceKernels?: boolean;
   readonly labelSmoothing: number;
   readonly parallel: ParallelSpec;
   readonly libraries: LibraryVersions;

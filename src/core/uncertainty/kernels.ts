@@ -16,8 +16,8 @@ const ACTIVE: ReadonlySet<ComponentKind> = new Set<ComponentKind>(["activations"
 const MISSING_KERNELS: EffectRule = {
   id: "missing-kernels",
   source: "transformers/integrations/hub_kernels.py",
-  effects: ({ ledger, graphs: { kernels } }) => {
-    if (kernels === undefined) return [];
+  effects: ({ run, ledger, graphs: { kernels } }) => {
+    if (kernels === undefined || run.stateSpaceKernels !== undefined) return [];
     const inside = new RegExp(`\\.${kernels.module}(\\.|$)`);
     let lessBytes = 0;
     for (const { label, bytes } of ledger.aliveByLabel(ledger.peakEvent))

@@ -110,6 +110,8 @@ const runSchema = z.strictObject({
       }),
     ]),
   ),
+  /** Whether `mamba_ssm` is installed. */
+  state_space_kernels: z.optional(z.boolean()),
   /** RAM of a machine, for states that wait there: `256GiB`. */
   host_memory: z.optional(z.string()),
   libraries: z.optional(librariesSchema),
@@ -133,6 +135,7 @@ const NAMES: Readonly<Record<string, SettingName>> = table({
   choices: "choices",
   dtype: "load_dtype",
   attention: "attention",
+  state_space_kernels: "state_space_kernels",
   trained_parameters: "trained_parameters",
   "adapter.type": "adapter",
   "adapter.r": "lora_rank",

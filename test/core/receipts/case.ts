@@ -82,6 +82,8 @@ export interface Case {
   readonly loop?: { readonly holds: LoopSpec["holds"]; readonly caches: boolean; readonly zeros_late?: true };
   /** BAdam trains its first block. */
   readonly badam?: boolean;
+  /** `mamba_ssm`'s kernels run the state-space layers. */
+  readonly state_space_kernels?: true;
   /** torchao's recipe of 8-bit products, put in by accelerate. */
   readonly float8?: Float8Recipe;
   /** bfloat16 as accelerate's mixed precision has it; what that means is up to the sharding. */
@@ -340,6 +342,7 @@ export function runOf(c: Case): TrainingRun {
     chunkedLoss: c.chunked_loss
       ? { chunks: c.chunked_loss.chunks, compiled: false, keepsLogits: c.chunked_loss.keeps_logits }
       : null,
+    ...(c.state_space_kernels ? { stateSpaceKernels: true } : {}),
     float8: c.float8 ? { backend: "torchao", recipe: c.float8, keeps: "first-and-last", cachesWeights: false } : null,
     quantization: c.quant
       ? {

@@ -6,8 +6,8 @@ import { numel } from "../shape";
 import { alias, sameView, type Tensor } from "../tensor";
 import type { Torch } from "../torch";
 
-/** Streaming multiprocessors assumed for the partial sums of RMSNorm's weight gradient (kilobytes). */
-const MULTIPROCESSORS = 108;
+/** Streaming multiprocessors assumed for sums that kernels make in pieces, one a multiprocessor. */
+export const MULTIPROCESSORS = 108;
 
 /** RMSNorm keeps its input and one number per row; its input's gradient overwrites the output's. */
 export function ligerRmsNorm(torch: Torch, input: Tensor, weight: Tensor): Tensor {

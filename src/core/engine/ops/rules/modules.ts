@@ -10,6 +10,7 @@ import * as layout from "../layout";
 import * as liger from "../liger";
 import * as nonlinear from "../nonlinear";
 import * as pooling from "../pooling";
+import { stateSpace } from "../state-space";
 import * as trl from "../trl";
 
 function sdpa(torch: Torch, args: Arguments): Tensor {
@@ -44,6 +45,19 @@ function normByHead(torch: Torch, states: Tensor, weights: readonly Tensor[]): T
 
 export const MODULES: Readonly<Record<string, Rule>> = table({
   liger_rms_norm: (t, a) => liger.ligerRmsNorm(t, a.tensor(0), a.tensor(1)),
+  mamba_split_conv1d_scan_combined: (t, a) =>
+    stateSpace(t, {
+      input: a.tensor(0),
+      kernel: a.tensor(1),
+      kernelBias: a.maybeTensor(2),
+      timeBias: a.tensor(3),
+      decay: a.tensor(4),
+      skip: a.tensor(5),
+      norm: a.maybeTensor(6),
+      product: a.tensor(7),
+      chunk: a.number(8, 1),
+      groups: a.number(9, 1),
+    }),
   autocast_enter: trl.enterAutocast,
   autocast_exit: trl.leaveAutocast,
   embedding: (t, a) => gathering.embedding(t, a.tensor(0), a.tensor(1)),
