@@ -347,7 +347,7 @@ export const ANALYSIS = {
   "assume.own-code": "transformers' code for {framework}'s own: what layers keep may differ",
   "assume.cut-short": "a large run: not every change and batch length was tried",
   "assume.state-space-kernels":
-    "state-space layers run by the kernels of mamba_ssm; without that package they keep far more",
+    "state-space layers run by the kernels of `mamba_ssm`; without that package they keep far more",
   "assume.attention": "{attention} counted as SDPA's flash kernel, which saves the same",
   "assume.auto-precision": "`auto` precision becomes bfloat16",
 } as const;

@@ -12,7 +12,7 @@ export const PINS = {
   "pin.lengths.p95": "95th percentile.",
   "pin.lengths.max": "Longest sample: bounds the step where it is below the configured length.",
   "pin.image_size": "Side of a square input image in pixels.",
-  "pin.state_space_kernels": "Whether mamba_ssm is installed, whose kernels run state-space layers.",
+  "pin.state_space_kernels": "Whether `mamba_ssm` is installed, whose kernels run state-space layers.",
   "pin.audio_seconds": "Length of a recording in seconds (16 kHz).",
   "pin.choices": "Choices of a question (multiple-choice), each a text of its own.",
   "pin.dtype": "Dtype the weights are loaded in.",

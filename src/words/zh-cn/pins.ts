@@ -12,7 +12,7 @@ export const PINS = {
   "pin.lengths.p95": "95 百分位。",
   "pin.lengths.max": "最长样本：低于所配置长度时，以它为上限。",
   "pin.image_size": "方形输入图像的边长（像素）。",
-  "pin.state_space_kernels": "是否安装了 mamba_ssm（由其内核运行状态空间层）。",
+  "pin.state_space_kernels": "是否安装了 `mamba_ssm`（由其内核运行状态空间层）。",
   "pin.audio_seconds": "录音长度（秒，16 kHz）。",
   "pin.choices": "一道题的选项数（多项选择），每项各为一段文本。",
   "pin.dtype": "加载权重所用的数据类型。",
