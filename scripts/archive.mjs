@@ -29,9 +29,43 @@ function inOrder(folder) {
   return ["catalogue.json", ...others, ...sorted];
 }
 
+/**
+ * A value of a stored file (`capture/storing/stored.py`) with its own parts named by how far back they are: numbers from the
+ * beginning are others in every file, distances are the same wherever code is alike.
+ *
+ * @param at how many parts there are where it stands
+ * @param own the first part that is the file's own, not the table's that it goes on from
+ */
+function byDistance(value, at, own) {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map((item) => byDistance(item, at, own));
+  if (typeof value.same === "number") return value.same < own ? value : { back: at - value.same };
+  if (Array.isArray(value.run)) {
+    const [part, ...stretch] = value.run;
+    return part < own ? value : { run: [part - at, ...stretch] };
+  }
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, byDistance(item, at, own)]));
+}
+
+/** A stored file as the archive has it. */
+function archived(file, partsOf) {
+  const own = file.like === undefined ? 0 : partsOf(file.like);
+  const at = own + file.parts.length;
+  const fields = Object.entries(file).map(([key, value]) => [
+    key,
+    key === "parts" ? value.map((part, n) => byDistance(part, own + n, own)) : byDistance(value, at, own),
+  ]);
+  return Object.fromEntries(fields);
+}
+
 /** Paths and bytes of what the archive holds. */
 export function archivedFiles(models) {
-  return inOrder(models).map((path) => [path, readFileSync(join(models, path))]);
+  const read = (path) => JSON.parse(readFileSync(join(models, path), "utf8"));
+  const partsOf = (table) => read(`parts/${table}.json`).parts.length;
+  return inOrder(models).map((path) => {
+    const file = read(path);
+    return [path, Buffer.from(JSON.stringify(file.parts === undefined ? file : archived(file, partsOf)))];
+  });
 }
 
 /** Files as one: a line of JSON with their paths and lengths in bytes, then the files. */

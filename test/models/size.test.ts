@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { brotliCompressSync, constants } from "node:zlib";
 import { ModelArchive, withArchive } from "../../src/analysis/model-archive";
+import { storedGraphs, withTable } from "../../src/core/graph/stored";
 import { memoryRuntime } from "../analysis/memory-runtime";
 
 /** `scripts/archive.mjs`. */
@@ -31,12 +32,23 @@ describe("model data", () => {
     assert.ok(length < 0.75e6, `${length} bytes compressed`);
   });
 
-  it("is read out of the archive as it is written in files", async () => {
-    const names = ["catalogue.json", "graphs/llama.json", "parts/llama.json"];
+  it("is in the archive what it is in files", async () => {
+    const opened = new ModelArchive(await archive.compressed(archive.archiveOf(archive.archivedFiles(MODELS)), 1));
     const text = (name: string) => readFileSync(join(MODELS, name), "utf8");
-    const packed = await archive.compressed(archive.archiveOf(names.map((name) => [name, Buffer.from(text(name))])), 3);
-    const opened = new ModelArchive(packed);
-    for (const name of names) assert.equal(opened.text(name), text(name));
+    const graphs = (name: string, read: (name: string) => string | undefined) =>
+      withTable(
+        read(name) ?? "",
+        async (table) => read(`parts/${table}.json`),
+        (file, table) => {
+          const content = storedGraphs(file, table);
+          assert.ok(content);
+          return { ...content.rest, graphs: Array.from({ length: content.count }, (_, n) => content.graph(n)) };
+        },
+      );
+    const stored = ["graphs/llama.json", "graphs/qwen3_5.json", "graphs/t5.json", "graphs/torchvision.resnet.json"];
+    for (const name of [...stored, "trainers/trl.json", "releases/transformers.json"])
+      assert.deepEqual(await graphs(name, (path) => opened.text(path)), await graphs(name, text));
+    assert.deepEqual(JSON.parse(opened.text("catalogue.json") ?? ""), JSON.parse(text("catalogue.json")));
     assert.equal(opened.text("graphs/none.json"), undefined);
   });
 

@@ -2,7 +2,8 @@
  * Files of graphs as they are stored (`capture/storing/stored.py`): what stands in them more than once is said once, in a table
  * of parts that `{ "same": n }` points into, and `{ "run": [n, from, count] }` into the items of one. Values are
  * named by how far back they were made. A family's graphs are alike for most of their length, so files, time to parse and
- * memory shrink; what is shared stays one object. A file that says `like` goes on from the parts of a table that several
+ * memory shrink; what is shared stays one object. In the package `{ "back": n }` is the n-th part back from where it stands, and a run
+ * counts so where its number is below zero (`scripts/archive.mjs`): what files have alike then reads alike. A file that says `like` goes on from the parts of a table that several
  * families share. `~` stands for the body of the model, which families and heads name differently (`bodies.ts`).
  */
 import * as z from "zod/mini";
@@ -114,7 +115,7 @@ function runOf(item: unknown, parts: readonly unknown[]): readonly unknown[] | u
   const { run } = item as { readonly run?: unknown };
   if (!Array.isArray(run)) return undefined;
   const [part, from, count] = run.map(Number);
-  const list = parts[part ?? -1];
+  const list = part === undefined ? undefined : parts.at(part);
   return Array.isArray(list) && from !== undefined && count !== undefined ? list.slice(from, from + count) : undefined;
 }
 
@@ -122,8 +123,9 @@ function runOf(item: unknown, parts: readonly unknown[]): readonly unknown[] | u
 function whole(value: unknown, parts: readonly unknown[]): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.flatMap((item) => runOf(item, parts) ?? [whole(item, parts)]);
-  const { same } = value as { readonly same?: unknown };
+  const { same, back } = value as { readonly same?: unknown; readonly back?: unknown };
   if (typeof same === "number") return parts[same];
+  if (typeof back === "number") return parts[parts.length - back];
   const result: Record<string, unknown> = {};
   for (const [key, item] of Object.entries(value)) result[key] = whole(item, parts);
   return result;
