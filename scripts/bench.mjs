@@ -2,7 +2,8 @@
  * Runs the benchmarks as one bundle, the way the package ships the code: loading sources one by one, with their names
  * kept, would be measured otherwise.
  *
- * usage: node scripts/bench.mjs [-- ARGUMENTS of bench/run.ts]
+ * usage: node scripts/bench.mjs [PROGRAM] [ARGUMENTS]
+ * PROGRAM: a file of bench/ without its ending; default: run
  */
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -10,6 +11,8 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
+const given = process.argv.slice(2);
+const program = /^[a-z]+$/.test(given[0] ?? "") ? given.shift() : "run";
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const outfile = join(root, "dist", "bench.cjs");
 
@@ -26,7 +29,7 @@ const places = {
 
 await build({
   absWorkingDir: root,
-  entryPoints: ["bench/run.ts"],
+  entryPoints: [`bench/${program}.ts`],
   outfile,
   bundle: true,
   platform: "node",
@@ -36,4 +39,4 @@ await build({
   logLevel: "warning",
   plugins: [places],
 });
-process.exit(spawnSync(process.execPath, [outfile, ...process.argv.slice(2)], { stdio: "inherit" }).status ?? 1);
+process.exit(spawnSync(process.execPath, [outfile, ...given], { stdio: "inherit" }).status ?? 1);

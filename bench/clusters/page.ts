@@ -27,7 +27,8 @@ const SENDERS: Readonly<Record<Traffic["sender"], string>> = {
   context: "keys and values of other parts",
 };
 
-async function resolved({ documents }: ClusterRun, folder: string): Promise<TrainingRun> {
+/** The run that a page's documents state. */
+export async function resolvedCluster({ documents }: ClusterRun, folder: string): Promise<TrainingRun> {
   const files = new MemoryFiles();
   const [opened = ""] = Object.keys(documents);
   for (const [name, text] of Object.entries(documents)) files.write(`${folder}/${name}`, text);
@@ -101,7 +102,7 @@ function hostLines({ loading }: ClusterRun, run: TrainingRun, { simulation }: Ro
 }
 
 async function section(cluster: ClusterRun, index: number): Promise<string> {
-  const run = await resolved(cluster, `file:///cases/cluster-${index}`);
+  const run = await resolvedCluster(cluster, `file:///cases/cluster-${index}`);
   const device = run.device === null ? undefined : deviceOf(run.device);
   const roles = simulateRoles(run, graphsOf(run.model.family));
   if (!Array.isArray(roles)) throw new Error(`${cluster.title}: ${JSON.stringify(roles.reason)}`);
