@@ -41,7 +41,8 @@ const gated = (d: Dimensions): ModelConfig => ({
   num_hidden_layers: d.layers,
   num_attention_heads: d.heads,
   num_key_value_heads: d.groups,
-  head_dim: d.headSize ?? d.hidden / d.heads,
+  // Without a head there is none to be as wide as anything.
+  head_dim: d.headSize ?? (d.heads > 0 ? d.hidden / d.heads : 0),
   vocab_size: d.vocabulary,
   tie_word_embeddings: d.tied,
   ...(d.positions === undefined ? {} : { max_position_embeddings: d.positions }),
