@@ -25,11 +25,6 @@ export const STATES = [
       await panel.getByRole("heading", { name: "No training config open" }).waitFor();
       assert.deepEqual(await accessibilityProblems(panel), []);
       await workbench.screenshot(join(pictures, "state-no-config.png"));
-      await workbench.command("Explorer: Focus on Training Runs View");
-      const tree = workbench.page.locator(".pane", { hasText: "Training Runs" }).last();
-      await tree.getByText("Runs of open files appear here.").waitFor();
-      assert.deepEqual(await accessibilityProblems(workbench.page, ".pane.vs-pane-focus, .pane:last-child"), []);
-      await workbench.screenshot(join(pictures, "tree-empty.png"));
       // Beside nothing there is no second column: a file would open over it.
       await workbench.command("View: Close Editor");
     },
