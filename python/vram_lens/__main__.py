@@ -49,6 +49,12 @@ def parser():
     )
     check.add_argument("--words", type=int, default=4096, metavar="N", help="words of a text that stands in (default 4096)")
     check.add_argument("--catalogue", default="", metavar="FILE", help="configs of published models by name, as JSON")
+    check.add_argument(
+        "--ranks", type=int, default=1, metavar="N", help="processes of the run, one a card; the first is followed (default 1)"
+    )
+    check.add_argument(
+        "--accelerate", default="", metavar="FILE", help="the config of `accelerate launch`, which says how many processes there are"
+    )
     check.add_argument("--events", default="", metavar="FILE", help="write every allocation there")
     check.add_argument("script", help="the script to run")
     check.add_argument("arguments", nargs=argparse.REMAINDER, help="its own arguments")

@@ -26,8 +26,19 @@ ASKED = (
 STREAMS = ("_ZN3c104cuda20getCurrentCUDAStreamEa", "_ZN3c104cuda20getCurrentCUDAStreamEs")
 """`c10::cuda::getCurrentCUDAStream(DeviceIndex)`, which input_metadata.h asks for the stream of every tensor (before 2.9)."""
 
-SET, GET = ("cudaSetDevice",), ("cudaGetDevice",)
-"""Where autograd's threads choose their device, in CUDA's runtime (before torch 2.9): that succeeds, and it is the first."""
+CONTEXT = ("_ZN3c104cuda17hasPrimaryContextEa",)
+"""`c10::cuda::hasPrimaryContext(DeviceIndex)`: no card has one, so no guard goes back to it."""
+
+SET, GET = ("cudaSetDevice",), ("cudaGetDevice", "cudaGetDeviceCount")
+"""Where a thread chooses its device, in CUDA's runtime: that succeeds, it is the first, and none is left to be looked after
+(c10/cuda/CUDADeviceAssertionHost.cpp)."""
+
+EVENTS = tuple(
+    f"cuda{name}"
+    for name in "EventCreate EventCreateWithFlags EventRecord EventRecordWithFlags EventQuery EventSynchronize EventElapsedTime "
+    "EventDestroy StreamWaitEvent StreamSynchronize StreamQuery StreamIsCapturing".split()
+)
+"""What the reducer of DistributedDataParallel times and orders its work with (torch/csrc/distributed/c10d/reducer_cuda.cpp)."""
 
 NOTHING = {
     "x86_64": bytes.fromhex("31c0c3"),  # xor eax, eax; ret
@@ -84,26 +95,35 @@ def _library(torch, name):
 
 def _answer(torch):
     """Puts functions that answer "none", or name a stream that is never used, in the place of those that are asked."""
-    for name, functions, code in (
-        ("torch_cpu", ASKED, NOTHING),
-        ("cudart", SET, NOTHING),
-        ("cudart", GET, FIRST_DEVICE),
-        ("c10_cuda", STREAMS, FIRST_STREAM),
-    ):
-        own = code.get(platform.machine())
-        if own is None or sys.platform != "linux":
-            return  # what follows tells whether it does without
-        library = _runtime(torch) if name == "cudart" else _library(torch, name)
-        for function in functions if library else ():
-            found = getattr(library, function, None)
-            if found is not None:
-                _replace(ctypes.cast(found, ctypes.c_void_p).value, own)
+    _replaced(_library(torch, "torch_cpu"), ASKED, NOTHING)
+    _replaced(_library(torch, "c10_cuda"), STREAMS, FIRST_STREAM)
+    if tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2]) < (2, 9):  # newer PyTorch asks it nothing
+        pretend_runtime(torch)
+
+
+def pretend_runtime(torch, more=()):
+    """Has CUDA's runtime name the first device, choose it, and do nothing for `more` of its functions."""
+    if not torch.version.cuda or sys.platform != "linux":
+        return
+    runtime = _runtime(torch)
+    _replaced(runtime, (*SET, *more), NOTHING)
+    _replaced(runtime, GET, FIRST_DEVICE)
+    _replaced(_library(torch, "c10_cuda"), CONTEXT if more else (), NOTHING)
+
+
+def _replaced(library, functions, code):
+    """Puts an answer, by the processor's name, in the place of functions of a library, where it has them."""
+    own = code.get(platform.machine())
+    if own is None or sys.platform != "linux" or library is None:
+        return  # a trial tells whether it does without
+    for function in functions:
+        found = getattr(library, function, None)
+        if found is not None:
+            _replace(ctypes.cast(found, ctypes.c_void_p).value, own)
 
 
 def _runtime(torch):
-    """CUDA's runtime as the process has loaded it; None where it is part of another library, or newer PyTorch asks it nothing."""
-    if tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2]) >= (2, 9):
-        return None
+    """CUDA's runtime as the process has loaded it; None where it is part of another library."""
     for name in (f"libcudart.so.{torch.version.cuda.split('.')[0]}", "libcudart.so.11.0"):
         try:
             return ctypes.CDLL(name, mode=os.RTLD_NOLOAD)

@@ -49,6 +49,23 @@ def followed():
     assert ledger.peak == 5 * 512, ledger.peak  # x, y, their sum, its gradient, and the gradient of x
 
 
+def moved():
+    """An optimizer that was made before its model was moved has the parameters where they are then."""
+    from .running.ledger import move_parameters
+
+    apply, torch.nn.Module._apply = torch.nn.Module._apply, move_parameters
+    try:
+        with FakeTensorMode():
+            layer = torch.nn.Linear(8, 8)
+            optimizer = torch.optim.SGD(layer.parameters(), lr=0.1, momentum=0.9)
+            layer.to("cuda")(torch.zeros(4, 8, device="cuda")).sum().backward()
+            optimizer.step()
+            states = [state["momentum_buffer"].device.type for state in optimizer.state.values()]
+            assert states == ["cuda", "cuda"], states
+    finally:
+        torch.nn.Module._apply = apply
+
+
 def recomputed():
     """Checkpoints are recomputed on the device that is not there."""
     from torch.utils.checkpoint import checkpoint
@@ -74,7 +91,7 @@ def explained():
     assert found["tried"] == 2 * 2**30 and found["phase"] == "backward" and found["line"] == "train.py:7", found
 
 
-TESTS = (traced, followed, recomputed, explained)
+TESTS = (traced, followed, moved, recomputed, explained)
 
 
 def run():

@@ -47,6 +47,21 @@ describe("command line: a person's own Python", () => {
     assert.ok(typeof check === "object");
     assert.equal(check.device, "24GB");
     assert.deepEqual(check.rest, ["train.py", "--python", "3", "--format", "x"]);
+    const ranks = pythonRequest([
+      "check",
+      "--against-pytorch",
+      "--ranks",
+      "4",
+      "--format",
+      "json",
+      "train.py",
+      "--ranks",
+      "x",
+    ]);
+    assert.ok(typeof ranks === "object");
+    assert.equal(ranks.script, "train.py");
+    assert.equal(ranks.json, true);
+    assert.deepEqual(ranks.rest, ["--ranks", "4", "train.py", "--ranks", "x"]);
     assert.equal(pythonRequest(["check", "train.yaml"]), undefined);
     assert.equal(pythonRequest(["constructor"]), undefined);
     assert.ok(!check.help);

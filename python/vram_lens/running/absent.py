@@ -176,9 +176,10 @@ def _processors(transformers, catalogue):
         classes = auto.IMAGE_PROCESSOR_MAPPING[type(config)]
         classes = classes.values() if isinstance(classes, dict) else classes
         made = next(one for one in classes if one is not None)()
-        side = getattr(config, "image_size", None)
-        if isinstance(side, int) and isinstance(made.size, dict) and {"height", "width"} <= set(made.size):
-            made.size = {"height": side, "width": side}
+        side, size = getattr(config, "image_size", None), made.size
+        sides = size if isinstance(size, dict) else vars(size)  # a class of its own since transformers 5
+        if isinstance(side, int) and sides.get("height") and sides.get("width"):
+            made.size = type(size)(height=side, width=side)
         return made
 
     _otherwise(transformers.AutoImageProcessor, PROCESSOR, pictures)

@@ -6,6 +6,7 @@ import torch
 from torch._subclasses import fake_tensor
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
+from . import streams
 from .ledger import Ledger
 
 aten = torch.ops.aten
@@ -30,6 +31,8 @@ class Device(Ledger):
         self.fake, self.picked = FakeTensorMode(allow_non_fake_inputs=True), picked
 
     def __torch_dispatch__(self, func, kinds, args=(), kwargs=None):
+        if any(_is_spread(kind) for kind in kinds):
+            return NotImplemented  # what it runs on local tensors is followed
         kwargs = kwargs or {}
         name = _operator(func)
         answer = ANSWERS.get(name)
@@ -38,8 +41,12 @@ class Device(Ledger):
             if known:
                 self.made(func, out)
                 return out
+        if name == "is_pinned":
+            return True  # what memory of the host is, nobody follows
         if name == "index" or name.startswith("index_put"):
             args = self._positions(func, args)
+        if kwargs.get("pin_memory"):
+            kwargs = {**kwargs, "pin_memory": False}
         device = kwargs.get("device")
         if (device is not None and torch.device(device).type == "cuda") or (name in FACTORIES and self._weights(name, args)):
             with self.fake:
@@ -80,6 +87,11 @@ class Device(Ledger):
             self.made(aten.nonzero.default, found)
             places += list(found.unbind(1))
         return (args[0], places, *args[2:])
+
+
+def _is_spread(kind):
+    """Whether tensors of a class are parts of larger ones on several ranks (`DTensor`)."""
+    return kind.__name__ == "DTensor" and kind.__module__.startswith("torch.distributed.")
 
 
 def _scalar(device, args, kwargs):
@@ -125,15 +137,10 @@ ANSWERS = {
 
 
 class _Nothing:
-    """An event, a stream, a graph: has every method, and none does anything."""
+    """What is entered and left, and does nothing."""
 
-    def __init__(self, *a, **k):
+    def __init__(self, *given, **more):
         pass
-
-    def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return lambda *a, **k: 0.0
 
     def __enter__(self):
         return self
@@ -142,8 +149,8 @@ class _Nothing:
         return False
 
 
-def install(total, ledger):
-    """Answers of torch.cuda for a card of so many bytes whose tensors the ledger follows."""
+def install(total, ledger, count=1):
+    """Answers of torch.cuda for so many cards of so many bytes, on the first of which the ledger follows tensors."""
     cuda = torch.cuda
     properties = types.SimpleNamespace(
         name="a card that is not there",
@@ -159,7 +166,7 @@ def install(total, ledger):
     answers = {
         "is_available": True,
         "is_initialized": True,
-        "device_count": 1,
+        "device_count": count,
         "current_device": 0,
         "get_device_capability": (8, 0),
         "get_device_name": properties.name,
@@ -183,11 +190,15 @@ def install(total, ledger):
     cuda.mem_get_info = lambda *a, **k: (max(0, total - ledger.live), total)
     cuda.memory_allocated = cuda.memory_reserved = cuda.memory_cached = live
     cuda.max_memory_allocated = cuda.max_memory_reserved = cuda.max_memory_cached = peak
-    cuda.Event = cuda.Stream = cuda.CUDAGraph = _Nothing
-    cuda.current_stream = cuda.default_stream = lambda *a, **k: _Nothing()
-    cuda.stream = lambda *a, **k: _Nothing()
-    cuda.device = lambda *a, **k: _Nothing()
+    streams.install()
+    cuda.CUDAGraph = cuda.device = cuda.device_of = cuda._DeviceGuard = _Nothing
     cuda.graphs.is_current_stream_capturing = lambda *a, **k: False
+    here = torch.device("cuda")
+    if hasattr(torch, "accelerator"):  # since 2.6
+        torch.accelerator.current_accelerator = lambda *a, **k: here
+        torch.accelerator.is_available = lambda: True
+        torch.accelerator.device_count = lambda: count
+    torch.Tensor.pin_memory = lambda tensor, *a, **k: tensor  # memory of the host is not followed, pinned or not
     # fake tensors would make a context on a card before anything else
     for name in ("init_gpu_context", "init_cuda_context"):
         if hasattr(fake_tensor, name):

@@ -31,6 +31,9 @@ def install(asked, source):
         "transformers": lambda m: _transformers(m, catalogue),
         "datasets": lambda m: _datasets(m, asked, source, catalogue.notes),
         "triton": _triton,
+        "deepspeed": _deepspeed,
+        "lightning.pytorch": _lightning,
+        "pytorch_lightning": _lightning,
     }
     for name in todo.keys() & sys.modules.keys():
         todo[name](sys.modules[name])
@@ -70,6 +73,37 @@ def _triton(triton):
     for kind in ("JITFunction", "Autotuner", "Heuristics"):
         if hasattr(runtime, kind):
             getattr(runtime, kind).run = lambda self, *args, **given: None
+
+
+def _deepspeed(deepspeed):
+    """Its kernels write into tensors that are there already; what flattens is torch's own (csrc/utils/flatten_unflatten.cpp)."""
+    builders = importlib.import_module("deepspeed.ops.op_builder.builder")
+    builders.OpBuilder.load = lambda self, *given, **more: _Kernels()
+    builders.OpBuilder.is_compatible = lambda self, *given, **more: True
+    accelerator = deepspeed.accelerator.get_accelerator()
+    accelerator.is_available, accelerator.is_synchronized_device = lambda: True, lambda: False
+    accelerator.pin_memory = lambda tensor, *given, **more: tensor
+    ranks_agree = ("assert_ints_same_as_other_ranks", "assert_lst_len_same_as_other_ranks")
+    for module in [m for name, m in list(sys.modules.items()) if name.startswith("deepspeed")]:
+        for name in ranks_agree:
+            if name in vars(module):
+                setattr(module, name, lambda *given, **more: None)
+
+
+class _Kernels:
+    """A compiled extension whose functions allocate nothing."""
+
+    flatten = staticmethod(torch._utils._flatten_dense_tensors)
+    unflatten = staticmethod(torch._utils._unflatten_dense_tensors)
+
+    def __getattr__(self, name):
+        return lambda *given, **more: None
+
+
+def _lightning(lightning):
+    """A fit stops after as many steps as are asked for without writing anything."""
+    trainer = lightning.Trainer
+    trainer.save_checkpoint = lambda self, *given, **more: None
 
 
 def _transformers(transformers, catalogue):

@@ -15,8 +15,8 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import _disable_current_modes
 
 from ..words import Stopped, one_line
-from . import device, kernels
-from .ledger import replace_parameters
+from . import device, kernels, ranks
+from .ledger import move_parameters
 
 
 class Done(BaseException):
@@ -27,7 +27,7 @@ class Where:
     """The phase, the module and the line that run."""
 
     def __init__(self, root):
-        self.root, self.phase, self.stack, self.paths = root, "load", [], {}
+        self.root, self.phase, self.stack, self.paths, self.stepping = root, "load", [], {}, False
 
     def __call__(self):
         frame, file, line = sys._getframe(3), "", 0
@@ -42,7 +42,7 @@ class Where:
     def entered(self, module, args):
         if not self.stack:
             self.paths = {id(m): path for path, m in module.named_modules()}
-            if self.phase not in ("backward", "optimizer"):
+            if self.phase != "backward":
                 self.phase = "forward" if torch.is_grad_enabled() else "evaluation"
         self.stack.append(self.paths.get(id(module), type(module).__name__))
 
@@ -75,7 +75,7 @@ def _patched(where, ledger, steps):
     """Patches torch for the run: where phases begin, what a device would choose, data on the host, nothing saved."""
     functional = torch.nn.functional
     functional.scaled_dot_product_attention, functional.one_hot = kernels.attention, kernels.one_hot
-    torch.nn.Module._apply = replace_parameters
+    torch.nn.Module._apply = move_parameters
     if FakeTensor not in optimizers._foreach_supported_types:
         optimizers._foreach_supported_types.append(FakeTensor)
     modules = torch.nn.modules.module
@@ -86,17 +86,17 @@ def _patched(where, ledger, steps):
     def phased(*args, **kwargs):
         where.phase = "backward"
         out = backward(*args, **kwargs)
-        where.phase = "clip"
+        where.phase = "optimizer" if where.stepping else "clip"  # a step that is given a closure has it run inside
         return out
 
     torch.autograd.backward = phased
     counts = {}
 
     def before(optimizer, *a):
-        where.phase = "optimizer"
+        where.phase, where.stepping = "optimizer", True
 
     def after(optimizer, *a):
-        where.phase = "zero"
+        where.phase, where.stepping = "zero", False
         counts[id(optimizer)] = counts.get(id(optimizer), 0) + 1
         if counts[id(optimizer)] >= steps:
             raise Done
@@ -170,13 +170,16 @@ def checked(arguments, speech):
     path = os.path.abspath(arguments.script)
     where = Where(os.path.dirname(path))
     ledger = device.Device(where)
-    device.install(_bytes(arguments.card), ledger)
+    world = ranks.launched(arguments.accelerate, path) if arguments.accelerate else arguments.ranks
+    device.install(_bytes(arguments.card), ledger, ranks.environment(world) if world > 1 else 1)
     _patched(where, ledger, arguments.steps)
     from . import libraries
 
     with open(path, "rb") as file:
         source = file.read()
     notes = libraries.install(arguments, source)
+    if world > 1:
+        ranks.install(world, ledger, notes)
     os.environ.update(
         WANDB_MODE="disabled",
         WANDB_DISABLED="true",

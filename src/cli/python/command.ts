@@ -80,7 +80,7 @@ export async function pythonCommand(request: PythonRequest, io: Io, { configs, e
       io.stderr(`vram-lens: ${errorOf(said) ?? "PyTorch's run gave no events"}\n`);
       return 2;
     }
-    const script = request.rest.find((word) => !word.startsWith("-")) ?? "";
+    const { script } = request;
     const beside = await estimate(uriOf(resolve(io.cwd, script)));
     const { allocatedPeakBytes, reservedPeakBytes, phases } = beside?.run.perDevice ?? {};
     const estimated = allocatedPeakBytes === undefined ? null : { allocatedPeakBytes, reservedPeakBytes, phases };

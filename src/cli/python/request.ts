@@ -20,6 +20,8 @@ export interface PythonRequest {
   readonly help: boolean;
   /** Arguments for the package's own command line. */
   readonly rest: readonly string[];
+  /** The script among them; empty: none. */
+  readonly script: string;
 }
 
 /** By the name that a person writes. */
@@ -29,6 +31,13 @@ const NAMES: Readonly<Record<string, PythonCommand>> = table({
   "bench-card": "bench",
 });
 const AGAINST = "--against-pytorch";
+
+/** Words of the package's own command line that a value stands behind. */
+const VALUED: ReadonlySet<string> = new Set(
+  ["steps", "card", "rows", "words", "ranks", "accelerate", "events", "catalogue", "root", "minutes"].map(
+    (name) => `--${name}`,
+  ),
+);
 
 /** Commands as the help lists them. */
 export const PYTHON_COMMANDS: readonly { readonly name: string; readonly usage: string; readonly help: string }[] = [
@@ -61,10 +70,11 @@ export function pythonRequest(argv: readonly string[]): PythonRequest | string |
   if (command === undefined) return undefined;
   const own = new Map<string, string>();
   const rest: string[] = [];
+  let script = "";
   for (let k = 0; k < words.length; k++) {
     const word = words[k] ?? "";
     // What stands behind the script is the script's.
-    if (rest.some((one) => !one.startsWith("-")) && command !== "trace") rest.push(word);
+    if (script !== "" && command !== "trace") rest.push(word);
     else if (word === AGAINST && against) own.set(word, "");
     else if (
       word === "--format" ||
@@ -75,7 +85,12 @@ export function pythonRequest(argv: readonly string[]): PythonRequest | string |
       const value = words[++k];
       if (value === undefined) return `${word} needs a value`;
       own.set(word, value);
-    } else rest.push(word);
+    } else {
+      rest.push(word);
+      const value = VALUED.has(word) && command !== "trace" ? words[++k] : undefined;
+      if (value !== undefined) rest.push(value);
+      else if (!word.startsWith("-")) script ||= word;
+    }
   }
   const limit = own.get("--time-limit");
   if (limit !== undefined && !/^\d{1,7}$/.test(limit)) return `--time-limit is a number of seconds, not "${limit}"`;
@@ -88,13 +103,15 @@ export function pythonRequest(argv: readonly string[]): PythonRequest | string |
     timeLimit: limit === undefined ? LIMITS[command] : Number(limit),
     json: format === "json",
     device: own.get("--device"),
-    help: helpAsked(rest),
+    help: helpAsked(rest, script),
     rest,
+    script,
   };
 }
 
 /** Whether help stands before the script; behind it, it is the script's. */
-function helpAsked(rest: readonly string[]): boolean {
-  const script = rest.findIndex((word) => !word.startsWith("-"));
-  return rest.slice(0, script < 0 ? undefined : script).some((word) => word === "--help" || word === "-h");
+function helpAsked(rest: readonly string[], script: string): boolean {
+  return rest
+    .slice(0, script === "" ? undefined : rest.indexOf(script))
+    .some((word) => word === "--help" || word === "-h");
 }
