@@ -24,7 +24,6 @@ const SCRIPT_KEYS: readonly KeySpec[] = [
   ...touching("masks", "actor_dropout critic_dropout"),
   // LMFlow, FlagEmbedding and InternVL have these (lmflow/args.py, AbsArguments, InternVL's ModelArguments).
   ...touching("block", "use_lisa lisa_activated_layers"),
-
   ...touching("sequence", "query_max_len passage_max_len"),
   ...touching("micro-batch", "train_group_size"),
   ...touching("adapter", "use_llm_lora use_backbone_lora"),

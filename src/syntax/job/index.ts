@@ -6,8 +6,8 @@ import { moved } from "../moved";
 import { readScript } from "../shell";
 import { mainCommand } from "../shell/main-command";
 import { emptyMap } from "../text";
-import type { LocatedNode, ParsedDocument, ShellScript, Span } from "../tree";
-import { isScalar, type Job, type MapNode } from "./job";
+import type { LocatedNode, MapNode, ParsedDocument, ShellScript, Span } from "../tree";
+import { isScalar, type Job } from "./job";
 import { kubernetesJob } from "./kubernetes";
 import { skypilotJob } from "./skypilot";
 

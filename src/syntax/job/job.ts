@@ -1,5 +1,5 @@
 /** What a cluster's job says in YAML: the script that it runs, what that script knows, and the GPUs that it asks for. */
-import type { Entry, LocatedNode, MapNode, ScalarNode } from "../tree";
+import type { Entry, LocatedNode, ScalarNode } from "../tree";
 
 export interface Job {
   /** The texts that a shell runs, or the words of one command. */
@@ -50,5 +50,3 @@ export function variablesOf(node: LocatedNode | undefined): Entry[] {
 export function variable(key: string, at: LocatedNode, value: number): Entry {
   return { key, keySpan: { start: at.start, end: at.end }, value: standing(at, value) };
 }
-
-export type { MapNode };
