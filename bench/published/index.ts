@@ -1,4 +1,5 @@
 /** Everything that was published, and the words of its page. */
+import { FOUNDRY_OUTCOMES } from "./foundry";
 import { LITGPT, LITGPT_OUTCOMES } from "./litgpt";
 import { BLOG_OUTCOMES } from "./outcomes";
 import { PEFT } from "./peft";
@@ -10,7 +11,7 @@ import type { PublishedOutcome, PublishedPeak, Source } from "./types";
 
 export const PEAKS: readonly PublishedPeak[] = [...PEFT, ...TRANSFORMERS, ...SHARDED, ...RECIPES, ...LITGPT, ...QWEN];
 
-export const OUTCOMES: readonly PublishedOutcome[] = [...BLOG_OUTCOMES, ...LITGPT_OUTCOMES];
+export const OUTCOMES: readonly PublishedOutcome[] = [...BLOG_OUTCOMES, ...LITGPT_OUTCOMES, ...FOUNDRY_OUTCOMES];
 
 const GITHUB = "https://github.com";
 const LITGPT_AT = `${GITHUB}/Lightning-AI/litgpt/blob/26857050fe3ff627cd714fe92f5838f51a3d5efa`;
@@ -82,6 +83,11 @@ export const SOURCES: Readonly<Record<string, Source>> = {
     measured: "an A100 of 80 GB; torch 2.0",
     miss: "qwen1",
   },
+  "llm-foundry": {
+    title: "llm-foundry, MPT training benchmarks",
+    url: `${GITHUB}/mosaicml/llm-foundry/blob/8c8dd48f72168c5d51e2f7b151595892a8fba43d/scripts/train/benchmarking/README.md`,
+    measured: "throughput of runs that ran, on A100 of 40 and 80 GB and H100",
+  },
   "blog-4bit": {
     title: "Hugging Face, 4-bit models with bitsandbytes (2023)",
     url: `${GITHUB}/huggingface/blog/blob/1b4d85d958048f85f13b749fd305136a94df97e2/4bit-transformers-bitsandbytes.md`,
@@ -97,6 +103,7 @@ export const ASSUMPTIONS: Readonly<Record<string, string>> = {
   "litgpt-bnb": "bitsandbytes 0.41, as litgpt required then",
   torchtune: "torchtune's own model code, of a later release",
   torchtitan: "torchtitan's own model code, of a later release",
+  "llm-foundry": "llm-foundry's own model code, of a later release",
   axolotl: "card not said; models of the same dimensions from the catalogue",
   "blog-script": "adapters of rank 64 on query and value, products under autocast: the script was not read",
 };

@@ -83,10 +83,13 @@ export function summary(peaks: readonly ComparedPeak[], outcomes: readonly Compa
   const errors = peaks.map(({ error }) => Math.abs(error));
   const inside = peaks.filter((one) => one.inside).length;
   const agree = outcomes.filter((one) => one.agrees).length;
+  const ran = outcomes.filter(({ row }) => row.ran);
+  const red = ran.filter(({ report }) => report.verdict === "does-not-fit").length;
   const share = (part: number): string => `${(100 * quantile(errors, part)).toFixed(1)} %`;
   return [
     `${peaks.length} published peaks of real cards: ${inside} inside the stated band; error of the one number: median`,
-    `${share(0.5)}, 90th percentile ${share(0.9)}. ${agree} of ${outcomes.length} published “ran” and “out of memory” agree with the verdict.`,
+    `${share(0.5)}, 90th percentile ${share(0.9)}. ${agree} of ${outcomes.length} published “ran” and “out of memory” agree with the verdict;`,
+    `${red} of ${ran.length} that ran are said not to fit.`,
   ].join("\n");
 }
 

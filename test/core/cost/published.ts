@@ -15,19 +15,6 @@
  * 16GB, 512 tokens, transformers' own AdamW: transformers, docs/source/en/perf_train_gpu_one.mdx of 4.26.
  */
 
-/** hidden, layers, heads. */
-export const MPT: Readonly<Record<string, readonly [number, number, number]>> = {
-  "125m": [768, 12, 12],
-  "350m": [1024, 24, 16],
-  "760m": [1536, 24, 12],
-  "1b": [2048, 24, 16],
-  "3b": [2560, 32, 20],
-  "7b": [4096, 32, 32],
-  "13b": [5120, 40, 40],
-  "30b": [7168, 48, 56],
-  "70b": [8192, 80, 64],
-};
-
 /** model, tokens per sequence, GPUs, card, micro-batch, accumulation, checkpointing, tokens per second and GPU. */
 export const MPT_RUNS: readonly (readonly [string, number, number, string, number, number, boolean, number])[] = [
   ["125m", 2048, 8, "A100-80GB", 32, 2, false, 141737],

@@ -1,5 +1,7 @@
 /** The published runs as this project's runs, on the captured graphs. */
+
 import { strict as assert } from "node:assert";
+import { MPT } from "../../../bench/published/foundry";
 import type { Measured } from "../../../src/core/cost/step-time";
 import { estimate } from "../../../src/core/estimate";
 import { type Device, deviceSpec, findDevice } from "../../../src/core/hardware/devices";
@@ -11,7 +13,6 @@ import {
   A800_ABLATION,
   BERT_ABLATION,
   GPT2_A100_PCIE,
-  MPT,
   MPT_RUNS,
   PICTURES,
   QWEN_1_8B_FULL,
