@@ -293,10 +293,11 @@ export const MODEL_KEYS: readonly KeySpec[] = [
 /** What trainers of people's own call an adapter beside TrainingArguments; TRL's names are in its table. */
 export const OWN_ADAPTER_KEYS: readonly KeySpec[] = [
   memory("lora_rank", "lora_rank", "integer", "rank", { min: 1, aliases: ["lora_dim"] }),
-  // Firefly's `train_mode`: adapters on every linear layer, over nf4 (train.py, find_all_linear_names).
-  memory("train_mode", "adapter", "string", "adapter", {
-    means: { full: "none" },
+  // Firefly's `train_mode`: adapters on every linear layer, over nf4 (train.py, find_all_linear_names). It is read, and written into no
+  // other program's file.
+  memory("train_mode", null, "string", "adapter", {
     also: [
+      { name: "adapter", means: { full: "none", lora: "lora", qlora: "qlora" }, only: true },
       { name: "quantization", means: { qlora: "nf4" }, only: true },
       { name: "lora_target_modules", means: { lora: "all-linear", qlora: "all-linear" }, only: true },
     ],
