@@ -5,6 +5,7 @@
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { t } from "../src/analysis/messages";
 import { reservedPeak } from "../src/core/allocator/replay";
 import { receiptsOf, simulatedAs } from "../test/core/receipts/case";
 import { quantile } from "./quantile";
@@ -16,6 +17,7 @@ const KINDS = [
   ["fsdp2-offload", "FSDP2, shards on the host"],
   ["blocks-offload", "`fully_shard` by layers, shards on the host"],
   ["fsdp1-offload", "FSDP1, shards on the host"],
+  ["fsdp1-saved", "FSDP1, with a checkpoint put together"],
   ["tensor", "tensor parallelism by transformers' plan"],
   ["tensor-more", "the same, tied heads among them"],
   ["context", "torch's context parallelism, with FSDP2"],
@@ -29,10 +31,14 @@ interface Row {
   readonly reserved: number;
 }
 
-function rowsOf(kind: string, name: string): Row[] {
+/** @param refused takes the runs that have no estimate, each with the reason */
+function rowsOf(kind: string, name: string, refused: string[]): Row[] {
   return receiptsOf(`ranks/${kind}`).flatMap(({ case: c, result }) => {
     const simulated = simulatedAs(c);
-    if (!simulated.ok) return [];
+    if (!simulated.ok) {
+      refused.push(`- \`${c.id}\`: ${t("en", simulated.reason.id, simulated.reason.args)}`);
+      return [];
+    }
     const { ledger, loadedEvents } = simulated.simulation;
     return [
       {
@@ -55,7 +61,8 @@ function line(group: string, rows: readonly Row[]): string {
 }
 
 function main(): void {
-  const rows = KINDS.flatMap(([kind, name]) => rowsOf(kind, name));
+  const refused: string[] = [];
+  const rows = KINDS.flatMap(([kind, name]) => rowsOf(kind, name, refused));
   const groups = [...new Set(rows.map(({ group }) => group))];
   const page = [
     "# Sharded runs",
@@ -77,6 +84,9 @@ function main(): void {
         rows.filter((row) => row.group === group),
       ),
     ),
+    "",
+    refused.length === 0 ? "None of the receipts is without an estimate." : "Without an estimate:",
+    ...(refused.length === 0 ? [] : ["", ...refused]),
     "",
   ];
   writeFileSync(join(__dirname, "..", "docs", "sharded-runs.md"), page.join("\n"));

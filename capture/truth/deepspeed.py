@@ -204,7 +204,9 @@ def receipts(rows):
         if "error" in result:
             continue
         kept = {key: value for key, value in row["case"].items() if key not in ("model_name", "task", "amp")}
-        yield {"case": kept, "peak": result["peak_allocated"], "reserved": result["peak_reserved"], "phase": result["peak_phase"]}
+        row = {"case": kept, "peak": result["peak_allocated"], "reserved": result["peak_reserved"], "phase": result["peak_phase"]}
+        saving = result["phase_peaks"].get("saving")
+        yield row if saving is None else {**row, "saving": saving}
 
 
 def main():

@@ -56,6 +56,7 @@ KINDS = {
     "zenflow": lambda r, zero: {**zero, "stage": 2, "offload_optimizer": any_offload(r), "zenflow": {"topk_ratio": 0.1}},
     "super-offload": lambda r, zero: stage3(zero, offload_optimizer=any_offload(r, super_offload=True)),
     "own-adam": lambda r, zero: {**zero, "stage": r.choice([0, 1, 2, 3])},
+    "saved": lambda r, zero: stage3(zero, stage3_gather_16bit_weights_on_model_save=True),
 }
 OFTEN = ("qwz", "qwz-hpz", "qgz", "zeropp", "twin-flow", "plain-linear", "not-contiguous", "host12", "frozen", "all-reduced-gradients")
 
@@ -186,7 +187,23 @@ def asked(module, deepspeed, case):
                 parameter.requires_grad_(False)
         return config, model
 
-    deepspeed.initialize, module.o.build = with_document, frozen
+    def saving(**more):
+        """The Trainer's `save_model` after the last step (transformers/trainer.py)."""
+        engine, *rest = with_document(**more)
+        step, left = engine.step, [2 * case["grad_accum"]]
+
+        def stepped():
+            step()
+            left[0] -= 1
+            if left[0] == 0:
+                module.f.LED[0].phase = "saving"
+                engine._zero3_consolidated_16bit_state_dict(exclude_frozen_parameters="peft" in case)
+
+        engine.step = stepped
+        return engine, *rest
+
+    gathers = case["zero"]["config"].get("stage3_gather_16bit_weights_on_model_save")
+    deepspeed.initialize, module.o.build = saving if gathers else with_document, frozen
     module.signal.alarm(200)
     try:
         result = module.run(case)

@@ -29,7 +29,7 @@ import { groupsOf, type Optimizer } from "./training/optimizers";
 import { chooseStrategy, type HostUse, type Strategy } from "./training/parallel";
 import { type Waiting, whileWaiting, withBuffers } from "./training/parallel/pipeline";
 import { shareOf } from "./training/parallel/tensor";
-import type { EvaluationSpec, GenerationSpec, TrainingRun } from "./training/run";
+import type { EvaluationSpec, GenerationSpec, SavingSpec, TrainingRun } from "./training/run";
 import { NO_QUIRKS } from "./training/specs/quirks";
 import { type Before, runSteps, STEPS } from "./training/step";
 import {
@@ -145,6 +145,7 @@ function simulated(
   if (run.evaluation != null) simulation.evaluate(run.evaluation);
   if (run.generation != null) simulation.generateAtEnd(run.generation);
   batches?.release();
+  if (run.saving != null) simulation.save(run.saving);
   return { ok: true, simulation: simulation.result() };
 }
 
@@ -389,6 +390,13 @@ class TrainingSimulation {
   generateAtEnd(generation: GenerationSpec): void {
     this.torch.ledger.enter("generation", STEPS);
     this.generate(generation);
+  }
+
+  /** A checkpoint with what the steps left on the device. */
+  save(saving: SavingSpec): void {
+    const { torch, strategy } = this;
+    torch.ledger.enter("saving", STEPS);
+    strategy.save?.(torch, saving);
   }
 
   /** Generates; a later call with the same settings does what the first did, as long as nobody acts in its hooks. */

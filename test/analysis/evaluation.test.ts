@@ -127,3 +127,39 @@ describe("analysis: generation in evaluation", () => {
     );
   });
 });
+
+describe("analysis: saving a checkpoint", () => {
+  const FSDP1 = "fsdp: full_shard\nfsdp_config:\n  version: 1\n";
+  const PIN = "device: { name: 80GB, count: 4 }\n";
+  const savingPeak = async (text: string, more: Readonly<Record<string, string>> = {}): Promise<number | undefined> => {
+    const pins = `${FILES[".vramlens.yaml"]}    ${PIN}`;
+    const runtime = memoryRuntime({ ...FILES, ...more, ".vramlens.yaml": pins, "train.yaml": TRAIN + text });
+    const [run] = (await createAnalyzer(runtime).analyse(uri("train.yaml"), {})).runs;
+    assert.ok(run?.perDevice);
+    return run.perDevice.phases.find(({ phase }) => phase === "saving")?.peakBytes;
+  };
+  const zero = (save: boolean): Readonly<Record<string, string>> => ({
+    "ds.json": JSON.stringify({
+      bf16: { enabled: "auto" },
+      zero_optimization: { stage: 3, stage3_gather_16bit_weights_on_model_save: save },
+    }),
+  });
+
+  it("counts where the Trainer puts sharded weights together, and where it writes checkpoints at all", async () => {
+    assert.equal(await savingPeak(""), undefined);
+    assert.ok((await savingPeak(FSDP1)) !== undefined);
+    assert.equal(await savingPeak(`${FSDP1}save_strategy: "no"\n`), undefined);
+    assert.equal(await savingPeak(`${FSDP1}  state_dict_type: LOCAL_STATE_DICT\n`), undefined);
+  });
+
+  it("knows what each version of FSDP does when nothing says it", async () => {
+    const second = "fsdp: full_shard\nfsdp_config:\n  version: 2\n";
+    assert.equal(await savingPeak(second), undefined);
+    assert.ok((await savingPeak(`${second}  state_dict_type: FULL_STATE_DICT\n`)) !== undefined);
+  });
+
+  it("goes by DeepSpeed's own key under stage 3", async () => {
+    assert.equal(await savingPeak("deepspeed: ds.json\n", zero(false)), undefined);
+    assert.ok((await savingPeak("deepspeed: ds.json\n", zero(true))) !== undefined);
+  });
+});

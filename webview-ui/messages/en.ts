@@ -65,6 +65,7 @@ export const en = {
   "phase.zero": "zero grad",
   "phase.evaluation": "evaluation",
   "phase.generation": "generation",
+  "phase.saving": "saving",
 
   "timeline.title": "Timeline of the step",
   "timeline.reading": "Taken apart by",

@@ -15,7 +15,7 @@ import sys
 import time
 
 from ..receipts import FAMILIES, ROOT, alone, load
-from . import context, group, pipeline
+from . import context, group, pipeline, saving
 from .sharding import KINDS, mesh_of, split_layers
 
 KEPT = ("peak_allocated", "peak_reserved", "peak_phase", "phase_peaks")
@@ -106,6 +106,8 @@ STAGED = (
 DEPTHS = ("num_hidden_layers", "n_layer")
 SPLIT = ("context", "tensor-more", "pipeline", "pipeline-sharded")
 OFFLOADED = ("fsdp2-offload", "blocks-offload", "fsdp1-offload")
+SAVED = ("fsdp2-saved", "fsdp1-saved")
+EVERY = (*KINDS, *OFFLOADED, *SAVED, *SPLIT)
 OPTIMIZERS = ("adamw_torch_fused", "adamw_torch", "sgd", "sgd_momentum", "rmsprop", "adagrad")
 
 
@@ -131,7 +133,7 @@ def draw(kind, number):
         return staged(r, number, kind.endswith("sharded"))
     if kind == "tensor-more":
         return split(r, number, more=True)
-    kind, _, offload = kind.partition("-")
+    kind, _, how = kind.partition("-")
     if kind == "tensor":
         return split(r, number)
     if kind == "context":
@@ -146,7 +148,7 @@ def draw(kind, number):
         model[rate] = 0.0
     world = r.choice(WORLDS)
     case = {
-        "id": f"{kind}{offload and '-'}{offload}-{number}-{family}",
+        "id": f"{kind}{how and '-'}{how}-{number}-{family}",
         "model": model,
         "task": "causal-lm",
         **usual(r, OPTIMIZERS, (1, 1, 2, 3, 5)),
@@ -180,8 +182,12 @@ def draw(kind, number):
         ranks["prefetch"] = r.choice((None, "BACKWARD_PRE", "BACKWARD_POST"))
         if "peft" not in case:
             ranks["original"] = r.random() < 0.7
-    if offload:
+    if how == "offload":
         ranks["cpu_offload"] = True
+    if how == "saved":
+        ranks["saves"] = True
+        if r.random() < 0.25:
+            ranks["cpu_offload"] = True
     return case
 
 
@@ -468,6 +474,8 @@ def run(oracle, case):
             ledger.phase = f"step{step}"
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
+        if ranks.get("saves"):
+            saving.save(ranks, sharded.model, optimizer, ledger)
     events = list(ledger.events)
     result = oracle.summarize(events, ledger.size, {})
     return {**result, "peak_reserved": oracle.replay_allocator(events, loaded)}, events
@@ -489,13 +497,14 @@ def receipt(oracle, case, out):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--oracle", required=True)
-    parser.add_argument("--kind", nargs="+", default=[*KINDS, *OFFLOADED, *SPLIT], choices=[*KINDS, *OFFLOADED, *SPLIT])
+    parser.add_argument("--kind", nargs="+", default=EVERY, choices=EVERY)
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "test" / "core" / "receipts" / "ranks")
     args = parser.parse_args()
     oracle = load(args.oracle)
     group.prepare(oracle)
+    saving.prepare()
     import torch
 
     torch.set_num_threads(1)

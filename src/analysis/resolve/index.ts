@@ -26,6 +26,7 @@ import { supposePatterns } from "./patterns";
 import { loadDtypeOf, precisionOf, tf32Of } from "./precision";
 import { quirksOf } from "./quirks";
 import { outOfRange } from "./ranges";
+import { savingOf } from "./saving";
 import {
   attentionOf,
   checkpointingOf,
@@ -104,6 +105,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const evaluation = evaluationOf(c, { ...sizes, microBatchSize: microBatchSize ?? 1 }, parallel.worldSize);
   const padding = paddingOf(c, task);
   const generation = generationOf(c, task, evaluation);
+  const saving = savingOf(c, parallel);
   const spec = trainerSpecOf(c, trainer, sizes.sequenceLength, adapter !== null, {
     micro: microBatchSize ?? 1,
     accumulation: gradientAccumulationSteps,
@@ -166,6 +168,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           ...workspaceOf(c),
           ...(evaluation === null || spec?.kind === "ppo" ? {} : { evaluation }),
           ...(generation === null ? {} : { generation }),
+          ...(saving === null ? {} : { saving }),
           ...(ownCode ? { ownCode: true as const } : {}),
           ...(stoodFor === undefined ? {} : { standsFor: stoodFor }),
           ...keptBatchesOf(c),

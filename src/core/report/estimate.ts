@@ -32,6 +32,7 @@ export const PHASES = [
   "zero",
   "evaluation",
   "generation",
+  "saving",
 ] as const;
 export type Phase = (typeof PHASES)[number];
 

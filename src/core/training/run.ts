@@ -10,7 +10,7 @@ import type { Attention, Task } from "../../terms/names";
 import type { DType } from "../engine/dtype";
 import type { Part } from "./parts";
 import type { AdapterSpec } from "./specs/adapter";
-import type { EvaluationSpec, GenerationSpec } from "./specs/generation";
+import type { EvaluationSpec, GenerationSpec, SavingSpec } from "./specs/generation";
 import type { ModelSpec } from "./specs/model";
 import type { ParallelSpec } from "./specs/parallel";
 import type { Float8Spec, QuantizationSpec } from "./specs/quantization";
@@ -161,6 +161,8 @@ export interface TrainingRun {
   readonly evaluation?: EvaluationSpec | null;
   /** Text generated beside the optimizer's states (evaluation that generates); null or absent: none. */
   readonly generation?: GenerationSpec | null;
+  /** null or absent: checkpoints need nothing of the device, or none are written. */
+  readonly saving?: SavingSpec | null;
   /** Workspace of each cuBLAS handle where `CUBLAS_WORKSPACE_CONFIG` says it; the architecture's default when absent. */
   readonly blasWorkspaceBytes?: number;
   /** null: no device known; the estimate is still made, only the verdict is missing. */

@@ -46,7 +46,12 @@ const DEEPSPEED: readonly KeySpec[] = [
   }),
   memory("deepspeed_config.gradient_clipping", "max_grad_norm", "number", "clipping", { auto: true, min: 0 }),
   memory("deepspeed_config.zero3_init_flag", "zero3_init", "boolean", "zero3_init_flag"),
-  other("deepspeed_config.zero3_save_16bit_model", null, "boolean", "zero3_save_16bit_model"),
+  memory(
+    "deepspeed_config.zero3_save_16bit_model",
+    "stage3_gather_16bit_weights_on_model_save",
+    "boolean",
+    "zero3_save_16bit_model",
+  ),
   memory("deepspeed_config.deepspeed_config_file", "deepspeed", "string", "deepspeed", { link: "deepspeed" }),
   other("deepspeed_config.deepspeed_multinode_launcher", null, "string", "deepspeed_multinode_launcher"),
   other("deepspeed_config.deepspeed_hostfile", null, "string", "deepspeed_hostfile"),
@@ -110,7 +115,7 @@ const FSDP: readonly KeySpec[] = [
   fsdp("use_orig_params", "fsdp_use_orig_params", "boolean", "fsdp_use_orig_params"),
   fsdpOther("cpu_ram_efficient_loading", null, "boolean", "fsdp_cpu_ram_efficient_loading"),
   fsdpOther("sync_module_states", null, "boolean", "fsdp_sync_module_states"),
-  fsdpOther("state_dict_type", null, "string", "fsdp_state_dict_type"),
+  fsdp("state_dict_type", "fsdp_state_dict_type", "any", "fsdp_state_dict_type"),
   fsdp("limit_all_gathers", null, "boolean", "fsdp_limit_all_gathers"),
 ];
 

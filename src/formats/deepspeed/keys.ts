@@ -99,7 +99,7 @@ const ZERO: readonly KeySpec[] = [
     min: 0,
     aliases: [`${Z}max_reuse_distance`],
   }),
-  other(
+  memory(
     `${Z}stage3_gather_16bit_weights_on_model_save`,
     "stage3_gather_16bit_weights_on_model_save",
     "boolean",

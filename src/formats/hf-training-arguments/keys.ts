@@ -144,11 +144,14 @@ export const TRAINING_ARGUMENTS_KEYS: readonly KeySpec[] = [
   memory("fsdp_config.transformer_layer_cls_to_wrap", "fsdp_wrap_class", "any", "transformer_layer_cls_to_wrap", {
     aliases: ["fsdp_config.fsdp_transformer_layer_cls_to_wrap"],
   }),
-  memory("fsdp_config.backward_prefetch", "fsdp_backward_prefetch", "string", "fsdp_backward_prefetch", {
+  memory("fsdp_config.backward_prefetch", "fsdp_backward_prefetch", "any", "fsdp_backward_prefetch", {
     aliases: ["fsdp_config.fsdp_backward_prefetch"],
   }),
   memory("fsdp_config.use_orig_params", "fsdp_use_orig_params", "boolean", "fsdp_use_orig_params", {
     aliases: ["fsdp_config.fsdp_use_orig_params"],
+  }),
+  memory("fsdp_config.state_dict_type", "fsdp_state_dict_type", "any", "fsdp_state_dict_type", {
+    aliases: ["fsdp_config.fsdp_state_dict_type"],
   }),
   memory("fsdp_config.min_num_params", null, "integer", "min_num_params", {
     aliases: ["fsdp_config.fsdp_min_num_params"],
@@ -203,6 +206,8 @@ export const TRAINING_ARGUMENTS_KEYS: readonly KeySpec[] = [
   other("accelerator_config", null, "map", "accelerator_config", { nullable: true }),
   memory("accelerator_config.split_batches", "split_batches", "boolean", "split_batches", { default: false }),
   memory("prediction_loss_only", "prediction_loss_only", "boolean", "prediction_loss_only", { default: false }),
+  other("save_strategy", "save_strategy", "enum", "save_strategy", { default: "steps", values: INTERVAL }),
+  other("save_only_model", "save_only_model", "boolean", "save_only_model", { default: false }),
   other("eval_strategy", "eval_strategy", "enum", "eval_strategy", {
     default: "no",
     values: INTERVAL,
@@ -319,7 +324,7 @@ export const OTHER_TRAINING_ARGUMENTS: readonly string[] = (
   "include_num_input_tokens_seen include_tokens_per_second log_level log_level_replica disable_tqdm report_to " +
   "run_name project trackio_space_id trackio_bucket_id trackio_static_space_id eval_steps eval_delay " +
   "eval_use_gather_object include_for_metrics include_inputs_for_metrics " +
-  "save_only_model save_strategy save_steps save_on_each_node save_total_limit save_safetensors " +
+  "save_steps save_on_each_node save_total_limit save_safetensors " +
   "enable_jit_checkpoint push_to_hub push_to_hub_model_id push_to_hub_organization push_to_hub_token hub_token " +
   "hub_private_repo hub_model_id hub_strategy hub_always_push hub_revision load_best_model_at_end " +
   "greater_is_better ignore_data_skip restore_callback_states_from_checkpoint " +

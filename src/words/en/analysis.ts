@@ -125,6 +125,7 @@ export const ANALYSIS = {
   "phase.zero": "zero_grad",
   "phase.evaluation": "evaluation",
   "phase.generation": "generation",
+  "phase.saving": "saving a checkpoint",
 
   // Fixes
   "fix.remove": "Remove {key}",

@@ -121,6 +121,8 @@ export const EFFECTS = {
   split_batches: "Turns the per-device batch into the global batch.",
   prediction_loss_only: "Evaluation keeps only the loss, not the predictions.",
   eval_strategy: "When evaluation runs.",
+  save_strategy: "When checkpoints are written: sharded weights may be put together for it.",
+  save_only_model: "Checkpoints without the optimizer's states.",
   eval_on_start: "Evaluates once before the first step.",
   do_eval: "The script evaluates, after training if not during it.",
   eval_do_concat_batches:
@@ -371,7 +373,8 @@ export const EFFECTS = {
   fsdp_use_orig_params: "Keeps the original parameters visible (FSDP 1).",
   fsdp_cpu_ram_efficient_loading: "Only one process loads the weights: host memory.",
   fsdp_sync_module_states: "Broadcasts the weights from rank 0.",
-  fsdp_state_dict_type: "What is gathered when saving: `FULL_STATE_DICT` is a spike on rank 0's host.",
+  fsdp_state_dict_type:
+    "What is gathered when saving: `FULL_STATE_DICT` puts pieces together on every GPU and the whole on rank 0's host.",
   fsdp_limit_all_gathers: "Bounds how many units are gathered ahead.",
   megatron_lm_config: "Megatron-LM plugin.",
   megatron_lm_use_distributed_optimizer: "Shards optimizer states over the data-parallel GPUs.",

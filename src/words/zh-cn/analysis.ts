@@ -237,6 +237,7 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "phase.zero": "梯度清零",
   "phase.evaluation": "评估",
   "phase.generation": "生成",
+  "phase.saving": "保存检查点",
 
   "assume.pattern-invalid": "模式 `{pattern}` 不匹配任何名称：Python 的 `re` 会拒绝它",
   "assume.pattern-unsupported": "模式 `{pattern}` 不匹配任何名称：此处无法在有限时间内匹配这类模式",

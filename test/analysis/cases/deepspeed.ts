@@ -101,6 +101,14 @@ export const DEEPSPEED_CASES: Readonly<Record<string, Case>> = {
     files: plain({ zero_optimization: { stage: 1, legacy_stage1: true } }),
     fixed: true,
   },
+  "ds-removed-feature": {
+    story: "MiCS from a recipe of 2023, after DeepSpeed was brought up to date.",
+    files: {
+      ...plain({ zero_optimization: { stage: 3, mics_shard_size: 8 } }),
+      "requirements.txt": "deepspeed==0.19.8\n",
+    },
+    fixed: true,
+  },
   "ds-optimizer-max-grad-norm": {
     story: "The clipping norm among the optimizer's parameters, as NVIDIA's LAMB took it.",
     files: ds(

@@ -104,6 +104,8 @@ export interface Ranks {
   readonly prefetch?: "BACKWARD_PRE" | "BACKWARD_POST" | null;
   readonly original?: boolean;
   readonly cpu_offload?: boolean;
+  /** A checkpoint is written after the steps, put together on the first rank. */
+  readonly saves?: boolean;
   /** Ranks that share every sequence, how keys and values go around, and which of them is looked at. */
   readonly context?: number;
   readonly rotate?: "alltoall";
@@ -285,6 +287,11 @@ function spreadOf(ranks: Ranks): TrainingRun["parallel"] {
   return ranks.kind === "tensor" ? { ...spread, tensorParallel: ranks.world } : { ...spread, fsdp: fsdpOf(ranks) };
 }
 
+/** States of FSDP1's pieces are not asked for (`capture/truth/ranks/saving.py`). */
+function savingOf({ saves, kind, original = true }: Ranks): Pick<TrainingRun, "saving"> {
+  return saves === true ? { saving: { optimizer: kind !== "fsdp1" || !original } } : {};
+}
+
 /** What the rank that a case looks at holds: the fullest, or the stage that it names. */
 export function simulatedAs(c: Case): FullestResult {
   const [run, graphs] = [runOf(c), graphsOf(c.model.model_type)];
@@ -312,7 +319,7 @@ export function runOf(c: Case): TrainingRun {
     loadDtype: c.load_dtype ?? "bfloat16",
     autocast: c.bf16 ? "bfloat16" : c.amp ? AUTOCAST[c.amp] : null,
     attention: c.attn ?? "sdpa",
-    ...(c.ranks ? { parallel: spreadOf(c.ranks) } : {}),
+    ...(c.ranks ? { parallel: spreadOf(c.ranks), ...savingOf(c.ranks) } : {}),
     checkpointing:
       c.gradient_checkpointing || c.ranks?.activation_checkpointing
         ? {

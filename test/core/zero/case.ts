@@ -114,6 +114,7 @@ export function runOf(c: ZeroCase): TrainingRun {
     checkpointing: c.gradient_checkpointing ? { useReentrant: c.use_reentrant ?? false } : null,
     optimizer: optimizerOf(c),
     maxGradNorm: c.max_grad_norm,
+    ...(c.zero.config["stage3_gather_16bit_weights_on_model_save"] === true ? { saving: { optimizer: false } } : {}),
     ...(c.zero.frozen === undefined || c.peft !== undefined
       ? {}
       : { trained: { rules: [{ pattern: c.zero.frozen.replace(".", "\\."), trained: false }] } }),

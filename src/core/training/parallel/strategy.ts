@@ -10,6 +10,7 @@ import type { Watcher } from "../../engine/notes";
 import { hostTensor, type Tensor } from "../../engine/tensor";
 import type { Torch, UsageHooks } from "../../engine/torch";
 import type { Optimizer } from "../optimizers";
+import type { SavingSpec } from "../specs/generation";
 
 /** Host memory of one rank, in bytes. */
 export interface HostUse {
@@ -110,6 +111,8 @@ export interface Strategy {
   /** Before the optimizer's step: gradients of the partitions appear. */
   beforeStep?(torch: Torch): void;
   afterStep?(torch: Torch): void;
+  /** A checkpoint is written: what is spread is put together, piece by piece, and goes to the host. */
+  save?(torch: Torch, saving: SavingSpec): void;
   readonly host: HostUse;
   /**
    * Equal for layers that are treated alike: those whose parameters stay gathered between forward and

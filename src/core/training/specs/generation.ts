@@ -22,6 +22,12 @@ export interface EvaluationSpec {
   readonly concatenates: boolean;
 }
 
+/** A checkpoint that is written between steps, with what the ranks hold put together for the first of them. */
+export interface SavingSpec {
+  /** What the optimizer keeps of the weights, too; DeepSpeed's ranks write their own parts of that. */
+  readonly optimizer: boolean;
+}
+
 /** Blocks of a paged key-value cache (`ContinuousBatchingConfig`). */
 export interface PagedSpec {
   readonly blockTokens: number;

@@ -2,7 +2,8 @@
 
 import { renaming } from "../../../../formats/fix";
 import type { SettingName } from "../../../../terms/settings";
-import { hit, type Rule, removal, set } from "../../rule";
+import { holds } from "../../../versions";
+import { type Facts, hit, type Rule, removal, set } from "../../rule";
 
 /** Features that change memory in ways the estimate does not follow. */
 const SPECIAL: readonly SettingName[] = [
@@ -15,6 +16,21 @@ const SPECIAL: readonly SettingName[] = [
   "super_offload",
   "deepcompile",
 ];
+
+/** What 0.19.8 took out, with how it says so (deepspeed/runtime/config.py, `_reject_removed_config_keys`). */
+const REMOVED: readonly SettingName[] = [
+  "mics_shard_size",
+  "zeropp_loco_param",
+  "compression_training",
+  "curriculum_learning",
+  "elasticity",
+  "amp_block",
+];
+const REMOVED_FROM = "deepspeed>=0.19.8";
+
+function isRefused(facts: Facts, name: SettingName): boolean {
+  return REMOVED.includes(name) && holds(REMOVED_FROM, facts.resolution.libraries);
+}
 
 export const DEEPSPEED_KEYS_RULES: readonly Rule[] = [
   {
@@ -64,7 +80,25 @@ export const DEEPSPEED_KEYS_RULES: readonly Rule[] = [
       SPECIAL.flatMap((name) => {
         const at = facts.deepspeed(name);
         const off = at?.value === false || at?.value === -1;
-        return hit(at, !off, { args: { key: at?.key ?? name } });
+        return hit(at, !off && !isRefused(facts, name), { args: { key: at?.key ?? name } });
+      }),
+  },
+  {
+    code: "ds-removed-feature",
+    severity: "error",
+    title: "A DeepSpeed feature that is gone",
+    why: "DeepSpeed 0.19.8 has no MiCS, LoCo, compression library, legacy curriculum learning, elasticity or Apex any more and stops at their keys, whatever they say.",
+    mend: "Remove the key; for MiCS, `zero_hpz_partition_size` keeps a second copy of the weights within a machine.",
+    en: "DeepSpeed 0.19.8 and later stop at `{key}`: the feature was removed.",
+    zh: "DeepSpeed 0.19.8 及以后的版本遇到 `{key}` 会停止：该功能已被移除。",
+    example: {
+      deepspeed: '{"zero_optimization": {"stage": 3, "mics_shard_size": 8}}',
+      pins: "libraries: { deepspeed: 0.19.8 }",
+    },
+    check: (facts) =>
+      REMOVED.flatMap((name) => {
+        const at = facts.deepspeed(name);
+        return hit(at, isRefused(facts, name), { args: { key: at?.key ?? name }, fixes: removal(at) });
       }),
   },
   {

@@ -174,6 +174,19 @@ export class FlatParameter {
     releaseNode(split);
   }
 
+  /**
+   * The whole in the dtype it rests in, beside what of it had to be put together first.
+   *
+   * @param joined 1: this rank's part is made of pieces (`_allgather_orig_param_states`), 0: it is there already
+   */
+  gatherForSaving(torch: Torch, joined: 0 | 1): void {
+    const { own, ranks, shardElements, options } = this;
+    if (ranks === 1 && !options.onHost) return;
+    const sent = options.onHost || joined ? reserve(torch, "to", shardElements, own, "communication") : null;
+    if (ranks > 1) reserve(torch, "all_gather", shardElements * ranks, own, "communication").release();
+    sent?.release();
+  }
+
   free(torch: Torch): void {
     if (!this.isUnsharded) return;
     if (this.whole.storage.id !== this.shard.storage.id) torch.ledger.free(this.whole.storage.id);

@@ -6,7 +6,7 @@ import { type DType, ELEMENT_BYTES } from "../../../engine/dtype";
 import type { ModuleHooks } from "../../../engine/module-hooks";
 import type { Tensor } from "../../../engine/tensor";
 import type { Torch } from "../../../engine/torch";
-import type { FsdpSpec } from "../../run";
+import type { FsdpSpec, SavingSpec } from "../../run";
 import { elements, type ForwardUsage, type ModelEnds, reserve, type Strategy } from "../strategy";
 import { FlatModel, type FlatOptions } from "./flat-model";
 import { FlatParameter } from "./flat-parameter";
@@ -93,6 +93,17 @@ export class FlatSharding implements Strategy {
 
   endPass(torch: Torch): void {
     this.model?.rest(torch);
+  }
+
+  /**
+   * Units are gathered one after the other as they rest (torch/distributed/fsdp/_state_dict_utils.py, `_full_pre_state_dict_hook`), and
+   * so is each state of theirs (torch/distributed/fsdp/_optim_utils.py).
+   */
+  save(torch: Torch, { optimizer }: SavingSpec): void {
+    for (const flat of this.flats) flat.gatherForSaving(torch, 0);
+    if (!optimizer) return;
+    const pieces = this.spec.flatOptimizer === true ? 0 : 1;
+    for (const flat of this.flats) if (flat.trained) flat.gatherForSaving(torch, pieces);
   }
 
   /** Pieces as the parameters were grouped, or flat parameters in one group (`use_orig_params: false`). */

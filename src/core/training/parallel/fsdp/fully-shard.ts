@@ -3,7 +3,7 @@ import { type DType, ELEMENT_BYTES } from "../../../engine/dtype";
 import type { ModuleHooks } from "../../../engine/module-hooks";
 import type { Tensor } from "../../../engine/tensor";
 import type { Torch } from "../../../engine/torch";
-import type { FsdpSpec } from "../../run";
+import type { FsdpSpec, SavingSpec } from "../../run";
 import { elements, type ForwardUsage, type ModelEnds, reserve, type Strategy } from "../strategy";
 import { FrozenGathering } from "./frozen";
 import { FullyShardedModel } from "./model";
@@ -124,6 +124,16 @@ export class FullyShard implements Strategy {
       model.reduceAll(torch);
     }
     model.rest(torch);
+  }
+
+  /**
+   * Every parameter, and each state of it, is made whole by itself and goes to the host at once. Source:
+   * torch/distributed/_state_dict_utils.py (`_iterate_state_dict`: `full_tensor()` of one, then its copy on the host).
+   */
+  save(torch: Torch, { optimizer }: SavingSpec): void {
+    for (const shard of this.shards.values()) shard.gatherForSaving(torch);
+    if (!optimizer) return;
+    for (const shard of this.shards.values()) if (shard.whole.requiresGradFlag) shard.gatherForSaving(torch);
   }
 
   onReduced(reduced: (shard: Tensor) => void): void {

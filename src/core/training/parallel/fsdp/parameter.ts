@@ -88,6 +88,14 @@ export class ShardedParameter {
     this.free(torch);
   }
 
+  /** The whole of its shards as they rest (`DTensor.full_tensor`); those on the host are sent first. */
+  gatherForSaving(torch: Torch): void {
+    const { ranks, cpuOffload } = this.policy;
+    const sent = cpuOffload ? reserve(torch, "_to_copy", this.padded, this.own, "communication") : null;
+    if (ranks > 1) reserve(torch, "all_gather", this.gatheredElements, this.own, "communication").release();
+    sent?.release();
+  }
+
   /** Nothing of it is kept from one pass to the next. */
   rest(): void {
     this.postForward?.release();

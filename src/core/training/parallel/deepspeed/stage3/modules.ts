@@ -39,6 +39,11 @@ export class Modules {
       );
   }
 
+  /** Modules with parameters of their own. */
+  all(): Iterable<ZeroModule> {
+    return this.modules.values();
+  }
+
   /** The module at a path; those without parameters are steps of the trace, too. */
   at(path: string): ZeroModule {
     let module = this.modules.get(path);

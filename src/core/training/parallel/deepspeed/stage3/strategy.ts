@@ -191,15 +191,39 @@ export class Stage3 implements Strategy, Watcher, Gathered {
     this.coordinator.releaseLeftovers(torch);
   }
 
-  afterStep(torch: Torch): void {
+  /**
+   * Module by module, the first rank's copies going to the host (deepspeed/runtime/engine.py, `_zero3_consolidated_16bit_state_dict`). All
+   * is spread before that, and what stays gathered is gathered again after it (stage3.py, `checkpoint_event_prologue` and `_epilogue`).
+   */
+  save(torch: Torch): void {
+    const all = [...this.parameters.values()];
+    for (const parameter of all) parameter.drop();
+    for (const { parameters } of this.modules.all()) {
+      this.gatherEach(torch, parameters);
+      for (const parameter of parameters) parameter.drop();
+    }
+    this.gatherEach(
+      torch,
+      all.filter(({ persists }) => persists),
+    );
+  }
+
+  /** `_allgather_params_coalesced`: each into a block of its own. */
+  private gatherEach(torch: Torch, parameters: readonly ZeroParameter[]): void {
     const { ranks } = this.options;
-    for (const parameter of this.parameters.values()) {
-      if (parameter.isTrained) parameter.dropSecondary();
-      if (!parameter.persists || parameter.status !== "away") continue;
+    for (const parameter of parameters) {
       parameter.status = "here";
-      // `_allgather_params_coalesced`: each into a block of its own.
       if (ranks > 1)
         parameter.data = reserve(torch, "all_gather", parameter.share * ranks, parameter.dtype, "communication");
     }
+  }
+
+  afterStep(torch: Torch): void {
+    const all = [...this.parameters.values()];
+    for (const parameter of all) if (parameter.isTrained) parameter.dropSecondary();
+    this.gatherEach(
+      torch,
+      all.filter(({ persists, status }) => persists && status === "away"),
+    );
   }
 }
