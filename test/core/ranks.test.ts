@@ -15,7 +15,6 @@ const KINDS = [
   "fsdp2-offload",
   "blocks-offload",
   "fsdp1-offload",
-  "fsdp2-saved",
   "fsdp1-saved",
   "tensor",
   "tensor-more",

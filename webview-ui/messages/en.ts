@@ -65,7 +65,7 @@ export const en = {
   "phase.zero": "zero grad",
   "phase.evaluation": "evaluation",
   "phase.generation": "generation",
-  "phase.saving": "saving",
+  "phase.saving": "saving a checkpoint",
 
   "timeline.title": "Timeline of the step",
   "timeline.reading": "Taken apart by",

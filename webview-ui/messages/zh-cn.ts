@@ -67,7 +67,7 @@ export const zhCn: MessageTable = {
   "phase.zero": "梯度清零",
   "phase.evaluation": "评估",
   "phase.generation": "生成",
-  "phase.saving": "保存",
+  "phase.saving": "保存检查点",
 
   "timeline.title": "训练步时间线",
   "timeline.reading": "拆分方式",

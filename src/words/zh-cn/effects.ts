@@ -362,7 +362,7 @@ export const EFFECTS: Readonly<Record<keyof typeof EN, string>> = {
   fsdp_use_orig_params: "保留原始参数可见（FSDP 1）。",
   fsdp_cpu_ram_efficient_loading: "只有一个进程加载权重：节省主机内存。",
   fsdp_sync_module_states: "从 rank 0 广播权重。",
-  fsdp_state_dict_type: "保存时聚合的内容：`FULL_STATE_DICT` 会在每块 GPU 上逐块拼合，并在 rank 0 的主机上存放整体。",
+  fsdp_state_dict_type: "保存时聚合的内容：`FULL_STATE_DICT` 会在每张 GPU 上逐块拼合，并在 rank 0 的主机上存放整体。",
   fsdp_limit_all_gathers: "限制提前聚合的单元数。",
   megatron_lm_config: "Megatron-LM 插件。",
   megatron_lm_use_distributed_optimizer: "优化器状态分片到数据并行的 GPU。",
