@@ -116,7 +116,7 @@ describe("analysis: frameworks with code of their own", () => {
       `{\n  "pipe_parallel_size": 1,\n  "model_parallel_size": 2,\n  "num_layers": 2,\n  "hidden_size": 128,\n  "num_attention_heads": 4,\n  "seq_length": 64,\n  "max_position_embeddings": 64,\n  "train_micro_batch_size_per_gpu": 1,\n  "fp16": { "enabled": true },\n  "num_gpus": 2,\n${more}  "no_weight_tying": true\n}\n`;
     const plain = await runOf("a.yml", config(""));
     assert.equal(plain.model?.family, "gpt_neox");
-    assert.ok(plain.assumptions.some(({ what }) => what.includes("50432")));
+    assert.ok(plain.assumptions.some(({ what }) => what.includes("50,432")));
     const gated = await runOf(
       "b.yml",
       config('  "activation": "swiglu",\n  "norm": "rmsnorm",\n  "mlp_multiple_of": 64,\n'),

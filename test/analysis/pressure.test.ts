@@ -7,7 +7,7 @@ import { memoryRuntime, uri } from "./memory-runtime";
 const TRAIN = `model_name_or_path: Qwen/Qwen2.5-0.5B
 dtype: bfloat16
 bf16: true
-max_length: 1024
+max_length: 2048
 per_device_train_batch_size: 1
 gradient_checkpointing: true
 optim: adagrad
