@@ -7,57 +7,15 @@ import contextlib
 
 import torch
 import torch.distributed as dist
-
-
-class Stream:
-    """`torch.cuda.Stream` that orders nothing."""
-
-    def __init__(self, *_, **__):
-        self.device_index, self.device, self.device_type = 0, torch.device("cuda:0"), 1
-        self.cuda_stream = self.stream_id = 0
-
-    def record_event(self, event=None):
-        return event or Event()
-
-    def query(self):
-        return True
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        return False
-
-    def wait_stream(self, *_):
-        pass
-
-    wait_event = synchronize = wait_stream
-
-
-class Event:
-    def __init__(self, *_, **__):
-        pass
-
-    def query(self):
-        return True
-
-    def record(self, *_):
-        pass
-
-    wait = synchronize = record
+from vram_lens.running import streams
 
 
 def prepare(oracle):
     """Streams, the local tensors of distributed ones, and storages that are given and take back their memory (`resize_`)."""
-    torch.cuda.Stream = torch.Stream = Stream
-    torch.cuda.Event = torch.Event = Event
-    torch.cuda.current_stream = torch.cuda.default_stream = lambda *_, **__: Stream()
-    torch.accelerator.current_stream = lambda *_: Stream()
-    torch.cuda.stream = lambda _: contextlib.nullcontext()
+    streams.install()
     torch.cuda.current_device = lambda: 0
     torch.cuda.device_count = lambda: 8
     torch.cuda.set_device = lambda *_: None
-    torch.Tensor.record_stream = lambda *_, **__: None
     # Host memory is not followed, pinned or not.
     torch.Tensor.pin_memory = lambda tensor, *_: tensor
     # Waiting gives back what is waited for; the shapes alone would make another one.
