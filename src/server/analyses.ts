@@ -6,6 +6,7 @@
  */
 import type { ServedAnalysis, ServedAnalyzer } from "../analysis/analyzer";
 import type { AnalysisOptions } from "../analysis/options";
+import { parentOf } from "../analysis/uris";
 
 /** Asked while waiting; the shape of an LSP cancellation token. */
 export interface Cancellation {
@@ -72,14 +73,14 @@ export class Analyses {
    */
   invalidate(uris: Iterable<string>): ReadonlySet<string> {
     const changed = new Set(uris);
+    // A file that appears changes what its folder holds: a result may depend on a folder's receipts before there are any.
+    const touched = new Set([...changed].flatMap((uri) => [uri, parentOf(uri)]));
     const dropped = new Set<string>();
-    for (const uri of changed) {
-      this.analyzer.invalidate(uri);
-      for (const entry of this.pending) entry.changed.add(uri);
-    }
+    for (const uri of changed) this.analyzer.invalidate(uri);
+    for (const entry of this.pending) for (const uri of touched) entry.changed.add(uri);
     for (const entry of this.pending) if (changed.has(entry.uri)) entry.ends.abort();
     for (const [uri, entry] of this.entries) {
-      if (changed.has(uri) || entry.settled?.dependencies.some((dependency) => changed.has(dependency)) === true) {
+      if (changed.has(uri) || entry.settled?.dependencies.some((dependency) => touched.has(dependency)) === true) {
         this.entries.delete(uri);
         dropped.add(uri);
       }

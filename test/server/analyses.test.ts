@@ -3,8 +3,8 @@ import { strict as assert } from "node:assert";
 import type { Analyzer, DocumentAnalysis, ServedAnalysis } from "../../src/analysis/analyzer";
 import { Analyses, NEVER } from "../../src/server/analyses";
 
-/** An analyzer whose results the test releases one by one; each depends on `dep`. */
-function held() {
+/** An analyzer whose results the test releases one by one; each depends on one document or folder. */
+function held(dependency = "dep") {
   const calls: { readonly plans: boolean; readonly release: (name: string) => void }[] = [];
   const invalidated: string[] = [];
   const analyzer: Analyzer = {
@@ -14,7 +14,7 @@ function held() {
     analyse: (uri, options) =>
       new Promise((resolve) => {
         const release = (version: string) =>
-          resolve({ uri, dependencies: ["dep"], report: { version } } as unknown as DocumentAnalysis);
+          resolve({ uri, dependencies: [dependency], report: { version } } as unknown as DocumentAnalysis);
         calls.push({ plans: options.plans === true, release });
       }),
   };
@@ -61,6 +61,15 @@ describe("analyses", () => {
       assert.equal(nameOf(await asked), "fresh");
     });
   }
+
+  it("computes again when a file appears in a folder that it looked into", async () => {
+    const { analyses, calls } = held("file:///w/.vramlens/receipts");
+    const asked = analyses.get("a", false, NEVER);
+    await settle();
+    calls[0]?.release("without");
+    await asked;
+    assert.ok(analyses.invalidate(["file:///w/.vramlens/receipts/20260302-rank0.json"]).has("a"));
+  });
 
   it("keeps a result when something else changed meanwhile", async () => {
     const { analyses, calls } = held();
