@@ -153,11 +153,10 @@ export class DocumentStore {
     let found = this.folders.get(uri);
     if (found === undefined) {
       if (this.below !== undefined) return this.below.list(uri);
-      found = this.files.list(uri).then(
-        (entries) => entries,
-        () => [],
-      );
+      found = this.files.list(uri).catch(() => []);
       this.folders.set(uri, found);
+      // A folder that is not there is asked for again: nobody watches it, so that nobody would say that it has come.
+      void found.then((entries) => entries.length === 0 && this.folders.delete(uri));
     }
     return found;
   }

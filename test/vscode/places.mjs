@@ -1,8 +1,7 @@
 /** Places beside the config's own editor: runs side by side, the tree, a notebook, what ran out of memory. */
 import { strict as assert } from "node:assert";
 import { execFileSync } from "node:child_process";
-import { createHash } from "node:crypto";
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../../scripts/process.mjs";
 import { accessibilityProblems } from "./lib/axe.mjs";
@@ -41,32 +40,6 @@ export function committed(folder) {
   git("init", "--quiet");
   git("add", "--all");
   git("commit", "--quiet", "--message", "as it was");
-}
-
-const MEASURED = "gpt2-scratch/train.yaml";
-
-/** What a run of the sample took, as `vram-lens watch` writes it. */
-function receiptOf(config) {
-  const MIB = 2 ** 20;
-  return {
-    schema: "vram-lens/receipt/1",
-    when: "2026-03-02T09:14:07Z",
-    run: {
-      documents: [{ path: "train.yaml", sha256: createHash("sha256").update(config).digest("hex") }],
-      settings: { micro_batch_size: 4 },
-      model: "",
-      command: ["train.py"],
-    },
-    card: { name: "Tesla T4", totalBytes: 15 * 1024 * MIB, driver: "550.54.14" },
-    versions: { torch: "2.11.0" },
-    world: { size: 1, rank: 0 },
-    phases: [{ phase: "forward", allocatedBytes: 9216 * MIB, reservedBytes: 9216 * MIB }],
-    peak: { allocatedBytes: 7373 * MIB, reservedBytes: 7782 * MIB, usedBytes: 8192 * MIB },
-    overheadBytes: 401 * MIB,
-    othersBytes: 0,
-    steps: 3,
-    outcome: "finished",
-  };
 }
 
 /** Puts the focus into the editor's own column: what is opened next does not cover the panel. */
@@ -195,24 +168,6 @@ export const PLACES = [
       await eventually("the reason", async () => /3\.9/.test(await page.locator("body").innerText()));
       assert.deepEqual(await accessibilityProblems(page), []);
       await workbench.screenshot(join(pictures, "out-of-memory.png"));
-    },
-  },
-  {
-    name: "what was measured of a run stands beside its estimate",
-    run: async (workbench, pictures, { folder }) => {
-      const receipts = join(folder, "gpt2-scratch", ".vramlens", "receipts");
-      mkdirSync(receipts, { recursive: true });
-      const receipt = receiptOf(readFileSync(join(folder, MEASURED)));
-      writeFileSync(join(receipts, "20260302-rank0.json"), JSON.stringify(receipt));
-      await workbench.command("View: Close All Editors");
-      await workbench.openFile(MEASURED);
-      await workbench.command("VRAM Lens: Open Panel");
-      const panel = await workbench.webview("h1.verdict");
-      const measured = panel.getByRole("region", { name: "Measured" });
-      await measured.getByText(/On Tesla T4, 2026-03-02: 7\.2 GiB allocated/).waitFor();
-      await measured.scrollIntoViewIfNeeded();
-      assert.deepEqual(await accessibilityProblems(panel), []);
-      await workbench.screenshot(join(pictures, "measured.png"));
     },
   },
   {

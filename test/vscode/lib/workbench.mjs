@@ -45,25 +45,39 @@ export class Workbench {
     await this.page.locator(`.monaco-workbench.${className}[class*="vscode-theme-"]`).waitFor();
   }
 
-  /** Takes the row of the quick input that begins with a text. */
+  /** The row of the quick input that begins with a text. */
+  row(text) {
+    return this.page.locator(`.quick-input-list .monaco-list-row[aria-label^="${text}" i]`).first();
+  }
+
+  /** Takes that row. */
   async pickRow(text) {
-    const row = this.page.locator(`.quick-input-list .monaco-list-row[aria-label^="${text}" i]`).first();
+    const row = this.row(text);
     await row.waitFor();
     await row.click();
   }
 
-  /** Types into the quick input that a key opens, and takes what begins with `row`. */
+  /**
+   * Types into the quick input that a key opens, and takes what begins with `row`. An input that was opened before a file was
+   * written does not find it: it is opened again.
+   */
   async quick(key, text, row = text) {
     const input = this.page.locator(QUICK_INPUT);
-    await eventually("the quick input", async () => {
-      await this.page.keyboard.press(key);
-      return input.waitFor({ state: "visible", timeout: 2000 }).then(
+    const found = this.row(row);
+    const shows = (locator, timeout) =>
+      locator.waitFor({ timeout }).then(
         () => true,
         () => false,
       );
+    await eventually(`${row} in the quick input`, async () => {
+      if (!(await input.isVisible())) await this.page.keyboard.press(key);
+      if (!(await shows(input, 2000))) return false;
+      await input.fill(key === "F1" ? `>${text}` : text);
+      if (await shows(found, 10_000)) return true;
+      await this.page.keyboard.press("Escape");
+      return false;
     });
-    await input.fill(key === "F1" ? `>${text}` : text);
-    await this.pickRow(row);
+    await found.click();
   }
 
   /** Runs a command by its title. */
