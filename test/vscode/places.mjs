@@ -182,7 +182,7 @@ export const PLACES = [
       await eventually("the peak", async () => /Peak|At the peak/.test(await page.locator("body").innerText()));
       assert.deepEqual(await accessibilityProblems(page), []);
       await workbench.screenshot(join(pictures, "recording.png"));
-      await page.getByText("Allocator state").first().click();
+      await page.locator("select:has(option[value=segments])").first().selectOption("segments");
       assert.deepEqual(await accessibilityProblems(page), []);
       await workbench.screenshot(join(pictures, "recording-segments.png"));
     },
