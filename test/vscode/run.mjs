@@ -14,7 +14,7 @@ import { bundleHostSuite, hostResults } from "./lib/host.mjs";
 import { install, unsupported } from "./lib/install.mjs";
 import { startServer, temporaryCopy, temporaryFolder, windowUrl } from "./lib/server.mjs";
 import { serve } from "./lib/site.mjs";
-import { finish, record, skip } from "./lib/tally.mjs";
+import { finish, indented, record, skip } from "./lib/tally.mjs";
 import { fakeTools } from "./lib/tools.mjs";
 import { asWebExtension } from "./lib/web.mjs";
 
@@ -41,10 +41,40 @@ function argument(name) {
   return at < 0 ? undefined : process.argv[at + 1];
 }
 
-/** Runs tests in one window until one fails, as each goes on where the one before stopped. */
-async function inWindow(browser, server, label, tests, options = {}) {
+/**
+ * Runs a group of tests, and once more from its beginning, with nothing left of the first try, when one fails: a window drawn by a
+ * busy machine sometimes takes the focus from an input that is typed into. A fault of the extension fails twice.
+ * `attempt` gives the outcomes: name, error or null, seconds.
+ */
+async function twice(attempt) {
+  let outcomes = await attempt();
+  const failed = outcomes.filter(({ error }) => error !== null);
+  if (failed.length > 0) {
+    for (const { name, error } of failed) console.log(`again   ${name}\n${indented(error)}`);
+    outcomes = await attempt();
+  }
+  for (const { name, error, seconds } of outcomes) record(name, error, seconds);
+}
+
+/** What one test came to. */
+async function outcome(name, body) {
+  const started = performance.now();
+  const error = await body().then(
+    () => null,
+    (reason) => reason.stack ?? String(reason),
+  );
+  return { name, error, seconds: (performance.now() - started) / 1000 };
+}
+
+/** Runs tests in one window of a server of its own until one fails, as each goes on where the one before stopped. */
+async function inWindow(browser, serverOptions, label, tests, options = {}) {
   const chosen = tests.filter((test) => `${label}: ${test.name}`.includes(only));
   if (chosen.length === 0) return;
+  await twice(() => withServer(serverOptions, (server) => oneWindow(browser, server, label, chosen, options)));
+}
+
+/** One try of that. */
+async function oneWindow(browser, server, label, tests, options) {
   const { Workbench } = await import("./lib/workbench.mjs");
   const pictures = options.pictures ?? join(artifacts, label);
   mkdirSync(pictures, { recursive: true });
@@ -55,32 +85,36 @@ async function inWindow(browser, server, label, tests, options = {}) {
     extension: options.installed || options.web ? undefined : extension,
   });
   const prepare = options.web ? (context) => asWebExtension(context, server, extension) : undefined;
-  const workbench = await Workbench.open(browser, url, { ...options.view, prepare });
-  const opens = { name: "the window opens", run: () => workbench.wears(options.className ?? THEMES.light.className) };
+  const outcomes = [];
+  let workbench;
+  const opens = {
+    name: "the window opens",
+    run: async () => {
+      workbench = await Workbench.open(browser, url, { ...options.view, prepare });
+      await workbench.wears(options.className ?? THEMES.light.className);
+    },
+  };
   try {
-    for (const test of [opens, ...chosen]) {
-      const started = performance.now();
-      const error = await test.run(workbench, pictures, { ...options, folder }).then(
-        () => null,
-        (reason) => reason.stack ?? String(reason),
-      );
+    for (const test of [opens, ...tests]) {
+      const one = await outcome(`${label}: ${test.name}`, () => test.run(workbench, pictures, { ...options, folder }));
+      outcomes.push(one);
+      if (one.error === null) continue;
       // A window that hangs gives no picture; what failed is said all the same.
-      if (error !== null) await workbench.screenshot(join(artifacts, `${label}-failed.png`)).catch(() => {});
-      record(`${label}: ${test.name}`, error, (performance.now() - started) / 1000);
-      if (error !== null) break;
+      await workbench?.screenshot(join(artifacts, `${label}-failed.png`)).catch(() => {});
+      break;
     }
   } finally {
-    await workbench.close();
+    await workbench?.close();
     rmSync(dirname(folder), { recursive: true, force: true });
   }
+  return outcomes;
 }
 
-/** The same in a server of its own that has a colour theme. */
+/** The same with a colour theme. */
 function inTheme(browser, label, tests, options = {}) {
   const { setting, className } = THEMES[label];
-  return withServer({ settings: { "workbench.colorTheme": setting } }, (server) =>
-    inWindow(browser, server, label, tests, { ...options, className }),
-  );
+  const settings = { "workbench.colorTheme": setting };
+  return inWindow(browser, { settings }, label, tests, { ...options, className });
 }
 
 /** The host suite in a window of its own. */
@@ -95,11 +129,9 @@ async function hostSuite(browser) {
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
     const outcomes = hostResults(results);
-    for (const { name, error, seconds } of outcomes ?? []) record(`host: ${name}`, error, seconds);
-    if (outcomes === undefined) {
-      await page.screenshot({ path: join(artifacts, "host-failed.png") });
-      record("host suite", `no results\n${server.log().slice(-3000)}`, HOST_PATIENCE / 1000);
-    }
+    if (outcomes !== undefined) return outcomes.map((one) => ({ ...one, name: `host: ${one.name}` }));
+    await page.screenshot({ path: join(artifacts, "host-failed.png") });
+    return [{ name: "host suite", error: `no results\n${server.log().slice(-3000)}`, seconds: HOST_PATIENCE / 1000 }];
   } finally {
     await page.close();
     await server.stop();
@@ -115,24 +147,12 @@ async function installed(browser, tests) {
     quiet: true,
   });
   if (packaged.status !== 0) return record("installed: the package builds", packaged.output, packaged.seconds);
-  await withServer({ vsix }, async (server) => {
-    await inWindow(
-      browser,
-      server,
-      "installed",
-      tests.filter((test) => INSTALLED.includes(test)),
-      { installed: true },
-    );
-    await inWindow(
-      browser,
-      server,
-      "installed",
-      tests.filter((test) => FIRST_MINUTE.includes(test)),
-      {
-        ...{ installed: true, files: CONFIG, view: FIRST_VIEW },
-        ...(images === undefined ? {} : { pictures: join(root, images, "first-minute") }),
-      },
-    );
+  const journey = tests.filter((test) => INSTALLED.includes(test));
+  await inWindow(browser, { vsix }, "installed", journey, { installed: true });
+  const minute = tests.filter((test) => FIRST_MINUTE.includes(test));
+  await inWindow(browser, { vsix }, "installed", minute, {
+    ...{ installed: true, files: CONFIG, view: FIRST_VIEW },
+    ...(images === undefined ? {} : { pictures: join(root, images, "first-minute") }),
   });
 }
 
@@ -146,16 +166,14 @@ async function site(browser) {
   mkdirSync(pictures, { recursive: true });
   const served = await serve(join(root, "dist", "site"));
   for (const test of chosen) {
-    const started = performance.now();
-    const page = await browser.newPage(test.view);
-    const error = await test.run(page, served.url, pictures).then(
-      () => null,
-      (reason) => reason.stack ?? String(reason),
-    );
-    if (error !== null)
-      await page.screenshot({ path: join(artifacts, "site-failed.png"), fullPage: true }).catch(() => {});
-    record(`site: ${test.name}`, error, (performance.now() - started) / 1000);
-    await page.close();
+    await twice(async () => {
+      const page = await browser.newPage(test.view);
+      const one = await outcome(`site: ${test.name}`, () => test.run(page, served.url, pictures));
+      if (one.error !== null)
+        await page.screenshot({ path: join(artifacts, "site-failed.png"), fullPage: true }).catch(() => {});
+      await page.close();
+      return [one];
+    });
   }
   served.stop();
 }
@@ -164,7 +182,7 @@ async function site(browser) {
 async function withServer(options, body) {
   const server = await startServer(options);
   try {
-    await body(server);
+    return await body(server);
   } finally {
     await server.stop();
   }
@@ -194,22 +212,21 @@ try {
     }
     await installed(browser, FIRST_MINUTE);
   } else {
-    if (only === "" || only.startsWith("host")) await hostSuite(browser);
+    if (only === "" || only.startsWith("host")) await twice(() => hostSuite(browser));
     await inTheme(browser, "dark", JOURNEY);
     await inTheme(browser, "light", GALLERY);
     await inTheme(browser, "high-contrast", GALLERY);
     await inTheme(browser, "high-contrast-light", GALLERY);
     const tools = fakeTools();
     const env = { PATH: `${tools}${delimiter}${process.env.PATH}` };
-    await withServer({ env }, (server) => inWindow(browser, server, "panel", [...STATES, ...PANEL], { tools }));
+    await inWindow(browser, { env }, "panel", [...STATES, ...PANEL], { tools });
     rmSync(tools, { recursive: true, force: true });
-    await withServer({}, (server) => inWindow(browser, server, "keys", KEYS));
-    await withServer({ settings: { "git.enabled": true, "git.openRepositoryInParentFolders": "never" } }, (server) =>
-      inWindow(browser, server, "places", PLACES, { prepareFolder: committed }),
-    );
-    await withServer({ language: "zh-cn" }, (server) => inWindow(browser, server, "chinese", CHINESE));
-    await withServer({ restricted: true }, (server) => inWindow(browser, server, "restricted", RESTRICTED));
-    await withServer({}, (server) => inWindow(browser, server, "web", WEB, { web: true }));
+    await inWindow(browser, {}, "keys", KEYS);
+    const git = { "git.enabled": true, "git.openRepositoryInParentFolders": "never" };
+    await inWindow(browser, { settings: git }, "places", PLACES, { prepareFolder: committed });
+    await inWindow(browser, { language: "zh-cn" }, "chinese", CHINESE);
+    await inWindow(browser, { restricted: true }, "restricted", RESTRICTED);
+    await inWindow(browser, {}, "web", WEB, { web: true });
     await installed(browser, [...INSTALLED, ...FIRST_MINUTE]);
     await site(browser);
   }

@@ -1,11 +1,16 @@
 /** Counts tests as they end and closes with the line that `npm test` adds up. */
 const total = { passed: 0, failed: 0, skipped: 0 };
 
+/** A text below a line that announces it. */
+export function indented(text) {
+  return String(text).replace(/^/gm, "    ");
+}
+
 export function record(name, error, seconds) {
   if (error === null) total.passed++;
   else total.failed++;
   console.log(`${error === null ? "passed" : "FAILED"}  ${name} (${seconds.toFixed(1)} s)`);
-  if (error !== null) console.log(String(error).replace(/^/gm, "    "));
+  if (error !== null) console.log(indented(error));
 }
 
 export function skip(why) {

@@ -59,25 +59,24 @@ export class Workbench {
 
   /**
    * Types into the quick input that a key opens, and takes what begins with `row`. An input that was opened before a file was
-   * written does not find it: it is opened again.
+   * written does not find it, and one that loses the focus closes while it is typed into: it is opened again.
    */
   async quick(key, text, row = text) {
     const input = this.page.locator(QUICK_INPUT);
     const found = this.row(row);
-    const shows = (locator, timeout) =>
-      locator.waitFor({ timeout }).then(
+    const done = (step) =>
+      step.then(
         () => true,
         () => false,
       );
     await eventually(`${row} in the quick input`, async () => {
       if (!(await input.isVisible())) await this.page.keyboard.press(key);
-      if (!(await shows(input, 2000))) return false;
-      await input.fill(key === "F1" ? `>${text}` : text);
-      if (await shows(found, 10_000)) return true;
+      if (!(await done(input.waitFor({ timeout: 2000 })))) return false;
+      if (!(await done(input.fill(key === "F1" ? `>${text}` : text, { timeout: 2000 })))) return false;
+      if ((await done(found.waitFor({ timeout: 10_000 }))) && (await done(found.click({ timeout: 2000 })))) return true;
       await this.page.keyboard.press("Escape");
       return false;
     });
-    await found.click();
   }
 
   /** Runs a command by its title. */
