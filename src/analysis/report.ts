@@ -2,12 +2,12 @@
 
 import type { VariedReserve } from "../core/allocator/lengths";
 import { poolGrowth } from "../core/padded";
-import type { ComponentKind, Estimate, Phase } from "../core/report/estimate";
+import { COMPONENT_KINDS, type ComponentKind, type Estimate, type Phase } from "../core/report/estimate";
 import type { ReportFinding, ReportGuide, ReportPlan, ReportRun, ReportSetting } from "../core/report/schema";
 import type { TrainingRun } from "../core/training/run";
 import { DEEPSPEED_KEYS } from "../formats/deepspeed/keys";
 import type { Format } from "../formats/types";
-import { REPORTED, type SettingName } from "../terms/settings";
+import { inOrder, REPORTED, type SettingName } from "../terms/settings";
 import type { Message } from "../words/message";
 import { say } from "../words/message";
 import { frameworkOf } from "./frameworks";
@@ -29,18 +29,9 @@ import { writtenAs } from "./written";
 const DEEPSPEED_NAMES = new Set(DEEPSPEED_KEYS.map((spec) => spec.name));
 
 /** Settings that drive each component: the places its bytes come from. */
-const DRIVERS: Readonly<Record<ComponentKind, readonly SettingName[]>> = {
-  weights: ["model", "load_dtype", "quantization", "zero_stage", "fsdp", "offload_param"],
-  adapters: ["adapter", "lora_rank"],
-  gradients: ["model", "load_dtype", "zero_stage", "fsdp"],
-  optimizer: ["optimizer", "zero_stage", "fsdp", "offload_optimizer"],
-  activations: ["micro_batch_size", "sequence_length", "gradient_checkpointing", "compute_dtype", "attention"],
-  "logits-and-loss": ["micro_batch_size", "sequence_length"],
-  temporaries: ["optimizer", "max_grad_norm", "compute_dtype"],
-  communication: ["zero_stage", "fsdp", "world_size"],
-  buffers: ["model"],
-  inputs: ["micro_batch_size", "sequence_length"],
-};
+const DRIVERS = Object.fromEntries(
+  COMPONENT_KINDS.map((kind) => [kind, inOrder(({ drives }) => drives?.[kind])]),
+) as Readonly<Record<ComponentKind, readonly SettingName[]>>;
 
 function driversOf(kind: ComponentKind, peak: Phase): readonly SettingName[] {
   const names = DRIVERS[kind];

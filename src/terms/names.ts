@@ -28,3 +28,18 @@ export type Task = (typeof TASKS)[number];
 export const ATTENTIONS = ["sdpa", "eager", "flash_attention_2", "flash_attention_3", "flex_attention"] as const;
 
 export type Attention = (typeof ATTENTIONS)[number];
+
+/** Component kinds of the breakdown, in the order surfaces show them. */
+export const COMPONENT_KINDS = [
+  "weights",
+  "adapters",
+  "gradients",
+  "optimizer",
+  "activations",
+  "logits-and-loss",
+  "temporaries",
+  "communication",
+  "buffers",
+  "inputs",
+] as const;
+export type ComponentKind = (typeof COMPONENT_KINDS)[number];

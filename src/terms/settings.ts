@@ -3,18 +3,26 @@
  * here does not compile.
  */
 
-/** What a value is; `any` where formats spell it with words, numbers and switches alike. */
-export type SettingType = "integer" | "number" | "boolean" | "string" | "enum" | "list" | "map" | "any";
+import type { SettingRow } from "./setting-row";
 
-export interface SettingRow {
-  readonly type: SettingType;
-  /** Place in the report's list of settings; the others are not listed. */
-  readonly reported?: number;
-}
+const SWITCH = { kind: "word", values: ["false", "true"], otherwise: "false" } as const;
+/** Where DeepSpeed keeps what it offloads. */
+const PLACES = { kind: "word", values: ["none", "cpu", "nvme"], otherwise: "none", saves: true } as const;
 
 export const SETTINGS = {
   // The model and its dimensions
-  attention: { type: "string", reported: 18 },
+  attention: {
+    type: "string",
+    reported: 18,
+    drives: { activations: 5 },
+    tried: {
+      kind: "word",
+      values: ["eager", "sdpa", "flash_attention_2"],
+      otherwise: "sdpa",
+      control: { group: "savers", place: 3 },
+      saves: true,
+    },
+  },
   attention_config: { type: "any" },
   channels_last: { type: "boolean" },
   config_name: { type: "string" },
@@ -29,7 +37,12 @@ export const SETTINGS = {
   clip_qkv: { type: "number" },
   ffn_type: { type: "string" },
   learned_positions: { type: "boolean" },
-  model: { type: "string", reported: 1 },
+  model: {
+    type: "string",
+    reported: 1,
+    drives: { weights: 1, gradients: 1, buffers: 1 },
+    pointedAt: { step: 6, load: 3, related: 1 },
+  },
   model_class: { type: "string" },
   model_component: { type: "string" },
   model_code: { type: "string" },
@@ -68,12 +81,34 @@ export const SETTINGS = {
   choices: { type: "integer" },
   frames: { type: "integer" },
   global_batch_size: { type: "integer", reported: 4 },
-  gradient_accumulation_steps: { type: "integer", reported: 3 },
+  gradient_accumulation_steps: {
+    type: "integer",
+    reported: 3,
+    tried: {
+      kind: "number",
+      values: ["1", "2", "4", "8"],
+      otherwise: "1",
+      control: { group: "data", place: 3 },
+      around: { below: 2, above: 2 },
+    },
+  },
   group_by_length: { type: "boolean" },
   image_max_pixels: { type: "integer" },
-  image_size: { type: "any" },
-  micro_batch_size: { type: "integer", reported: 2 },
-  packing: { type: "boolean", reported: 19 },
+  image_size: { type: "any", tried: { kind: "number", values: ["224", "384"] } },
+  micro_batch_size: {
+    type: "integer",
+    reported: 2,
+    drives: { activations: 1, "logits-and-loss": 1, inputs: 1 },
+    pointedAt: { step: 1 },
+    tried: {
+      kind: "number",
+      values: ["1", "2", "4", "8", "16"],
+      control: { group: "data", place: 1 },
+      around: { below: 3, above: 1 },
+      per: 1,
+    },
+  },
+  packing: { type: "boolean", reported: 19, triedAs: "sequence_length" },
   pad_to_sequence_length: { type: "boolean" },
   padding: { type: "string" },
   padding_free: { type: "boolean" },
@@ -82,19 +117,48 @@ export const SETTINGS = {
   sample_length_median: { type: "number" },
   sample_length_p95: { type: "number" },
   sample_lengths: { type: "list" },
-  sequence_length: { type: "integer", reported: 5 },
+  sequence_length: {
+    type: "integer",
+    reported: 5,
+    drives: { activations: 2, "logits-and-loss": 2, inputs: 2 },
+    pointedAt: { step: 2, related: 2 },
+    tried: {
+      kind: "number",
+      values: ["1024", "2048", "4096", "8192"],
+      control: { group: "data", place: 2, when: [{ of: "sequence_length", not: null }] },
+      around: { below: 2, above: 2, least: 64 },
+      per: 1024,
+    },
+  },
   sequence_limit: { type: "integer" },
   strategy: { type: "string" },
-  target_length: { type: "integer" },
+  target_length: { type: "integer", tried: { kind: "number", values: ["128"], around: { below: 2, above: 2 } } },
   words_alone: { type: "boolean" },
   // Precision
-  bf16: { type: "boolean" },
+  bf16: { type: "boolean", triedAs: "compute_dtype" },
   blas_workspace: { type: "string" },
-  compute_dtype: { type: "any", reported: 7 },
+  compute_dtype: {
+    type: "any",
+    reported: 7,
+    drives: { activations: 4, temporaries: 3 },
+    pointedAt: { related: 4 },
+    tried: {
+      kind: "word",
+      values: ["fp32", "bf16", "fp16"],
+      otherwise: "fp32",
+      control: { group: "precision", place: 1 },
+    },
+  },
   empty_cache_steps: { type: "integer" },
   expandable_segments: { type: "boolean" },
-  fp16: { type: "boolean" },
-  load_dtype: { type: "string", reported: 8 },
+  fp16: { type: "boolean", triedAs: "compute_dtype" },
+  load_dtype: {
+    type: "string",
+    reported: 8,
+    drives: { weights: 2, gradients: 2 },
+    pointedAt: { load: 2, related: 3 },
+    tried: { kind: "word", values: ["float32", "bfloat16"], otherwise: "float32", saves: true },
+  },
   max_split_size_mb: { type: "integer" },
   mixed_precision: { type: "string" },
   pure_bf16: { type: "boolean" },
@@ -110,8 +174,8 @@ export const SETTINGS = {
   cut_cross_entropy: { type: "boolean" },
   fused_head: { type: "boolean" },
   fused_layers: { type: "any" },
-  fused_loss: { type: "boolean" },
-  label_smoothing: { type: "number" },
+  fused_loss: { type: "boolean", tried: { ...SWITCH, control: { group: "savers", place: 2 }, saves: true } },
+  label_smoothing: { type: "number", tried: { kind: "word", values: ["0", "0.1"], otherwise: "0" } },
   liger_fused_loss: { type: "boolean" },
   liger_gates: { type: "boolean" },
   liger_norms: { type: "boolean" },
@@ -130,11 +194,36 @@ export const SETTINGS = {
   galore_proj_type: { type: "string" },
   galore_rank: { type: "integer" },
   galore_target: { type: "any" },
-  max_grad_norm: { type: "number", reported: 24 },
+  max_grad_norm: {
+    type: "number",
+    reported: 24,
+    drives: { temporaries: 2 },
+    tried: { kind: "word", values: ["0", "1"], otherwise: "1" },
+  },
   optim_args: { type: "string" },
   optim_target_modules: { type: "any" },
   optim_wrapper: { type: "string" },
-  optimizer: { type: "string", reported: 10 },
+  optimizer: {
+    type: "string",
+    reported: 10,
+    drives: { optimizer: 1, temporaries: 1 },
+    pointedAt: { step: 4, related: 5 },
+    tried: {
+      // As the Hugging Face Trainer spells them, the most used first.
+      kind: "word",
+      values: [
+        "adamw_torch",
+        "adamw_torch_fused",
+        "adamw_bnb_8bit",
+        "paged_adamw_8bit",
+        "adafactor",
+        "lion_8bit",
+        "sgd",
+      ],
+      control: { group: "optimizer", place: 1 },
+      saves: true,
+    },
+  },
   optimizer_fused: { type: "boolean" },
   optimizer_in_backward: { type: "boolean" },
   use_8bit_adam: { type: "boolean" },
@@ -171,7 +260,19 @@ export const SETTINGS = {
   use_badam: { type: "boolean" },
   use_llama_pro: { type: "boolean" },
   // Adapters
-  adapter: { type: "boolean", reported: 15 },
+  adapter: {
+    type: "boolean",
+    reported: 15,
+    drives: { adapters: 1 },
+    tried: {
+      kind: "word",
+      values: ["none", "lora", "dora"],
+      otherwise: "none",
+      control: { group: "adapters", place: 1 },
+      panelOnly: true,
+    },
+    triedAs: "lora_rank",
+  },
   adapter_block_count: { type: "integer" },
   adapter_block_share: { type: "boolean" },
   adapter_block_size: { type: "integer" },
@@ -203,14 +304,27 @@ export const SETTINGS = {
   lora_on_projection: { type: "boolean" },
   lora_on_query: { type: "boolean" },
   lora_on_value: { type: "boolean" },
-  lora_rank: { type: "integer", reported: 16 },
+  lora_rank: {
+    type: "integer",
+    reported: 16,
+    drives: { adapters: 2 },
+    tried: {
+      // peft's own rank (peft/tuners/lora/config.py)
+      kind: "number",
+      values: ["8", "16", "32", "64"],
+      otherwise: "8",
+      control: { group: "adapters", place: 2, when: [{ of: "adapter", not: "none" }] },
+      around: { below: 2, above: 2 },
+      per: 8,
+    },
+  },
   lora_merged_parts: { type: "string" },
-  lora_target_modules: { type: "any" },
+  lora_target_modules: { type: "any", tried: { kind: "word", values: ["all-linear"], saves: true } },
   pissa_init: { type: "boolean" },
   pissa_iterations: { type: "integer" },
   prepare_for_kbit: { type: "boolean" },
   use_dora: { type: "boolean" },
-  use_peft: { type: "boolean" },
+  use_peft: { type: "boolean", triedAs: "lora_rank" },
   use_rslora: { type: "boolean" },
   // Quantization and products in 8 bits
   bnb_4bit_quant_storage: { type: "string" },
@@ -224,9 +338,21 @@ export const SETTINGS = {
   fp8_format: { type: "string" },
   fp8_recipe: { type: "string" },
   fp8_skip_modules: { type: "any" },
-  load_in_4bit: { type: "boolean" },
-  load_in_8bit: { type: "boolean" },
-  quantization: { type: "any", reported: 17 },
+  load_in_4bit: { type: "boolean", triedAs: "quantization" },
+  load_in_8bit: { type: "boolean", triedAs: "quantization" },
+  quantization: {
+    type: "any",
+    reported: 17,
+    drives: { weights: 3 },
+    pointedAt: { load: 1 },
+    tried: {
+      kind: "word",
+      values: ["none", "int8", "nf4"],
+      otherwise: "none",
+      control: { group: "adapters", place: 3 },
+      saves: true,
+    },
+  },
   quantization_bit: { type: "any" },
   quantization_compute_dtype: { type: "string" },
   quantization_skip_modules: { type: "any" },
@@ -237,23 +363,41 @@ export const SETTINGS = {
   checkpoint_num_layers: { type: "integer" },
   deepspeed_activation_checkpointing: { type: "map" },
   fsdp_activation_checkpointing: { type: "boolean" },
-  gradient_checkpointing: { type: "boolean", reported: 9 },
-  gradient_checkpointing_kwargs: { type: "map" },
+  gradient_checkpointing: {
+    type: "boolean",
+    reported: 9,
+    drives: { activations: 3 },
+    pointedAt: { step: 3 },
+    tried: { ...SWITCH, control: { group: "savers", place: 1 }, saves: true },
+  },
+  gradient_checkpointing_kwargs: { type: "map", triedAs: "gradient_checkpointing" },
   hf_gradient_checkpointing: { type: "boolean" },
   offload_activations: { type: "boolean" },
   recompute_granularity: { type: "string" },
   recompute_method: { type: "string" },
   recompute_modules: { type: "any" },
   recompute_num_layers: { type: "integer" },
-  use_reentrant: { type: "boolean" },
+  use_reentrant: { type: "boolean", tried: SWITCH },
   // FSDP
   dp_replicate_size: { type: "integer" },
   dp_shard_size: { type: "integer" },
-  fsdp: { type: "string", reported: 12 },
+  fsdp: {
+    type: "string",
+    reported: 12,
+    drives: { weights: 5, gradients: 4, optimizer: 3, communication: 2 },
+    pointedAt: { several: 2 },
+    tried: {
+      kind: "word",
+      values: ["none", "shard_grad_op", "full_shard"],
+      otherwise: "none",
+      control: { group: "parallel", place: 3, when: [{ of: "fsdp", not: "none" }] },
+      panelOnly: true,
+    },
+  },
   fsdp_backward_prefetch: { type: "string" },
   fsdp_config: { type: "any" },
   fsdp_cpu_offload: { type: "boolean" },
-  fsdp_options: { type: "any" },
+  fsdp_options: { type: "any", pointedAt: { several: 3 } },
   fsdp_reduce_dtype: { type: "string" },
   fsdp_reshard_after_forward: { type: "boolean" },
   fsdp_state_dict_type: { type: "any" },
@@ -268,7 +412,7 @@ export const SETTINGS = {
   allgather_sequential: { type: "boolean" },
   amp_block: { type: "map" },
   autotuning: { type: "map" },
-  bf16_block: { type: "map" },
+  bf16_block: { type: "map", triedAs: "compute_dtype" },
   bf16_master_weights_and_grads: { type: "boolean" },
   bf16_optimizer_states: { type: "boolean" },
   communication_data_type: { type: "enum" },
@@ -276,15 +420,15 @@ export const SETTINGS = {
   contiguous_gradients: { type: "boolean" },
   curriculum_learning: { type: "map" },
   deepcompile: { type: "boolean" },
-  deepspeed: { type: "any" },
-  deepspeed_optimizer: { type: "string" },
+  deepspeed: { type: "any", pointedAt: { several: 4 }, triedAs: "zero_stage" },
+  deepspeed_optimizer: { type: "string", triedAs: "optimizer" },
   deepspeed_optimizer_max_grad_norm: { type: "number" },
   deepspeed_torch_adam: { type: "boolean" },
   deprecated_cpu_offload: { type: "boolean" },
   deprecated_cpu_offload_param: { type: "boolean" },
   elasticity: { type: "map" },
   elasticity_enabled: { type: "boolean" },
-  fp16_block: { type: "map" },
+  fp16_block: { type: "map", triedAs: "compute_dtype" },
   fp16_master_weights_and_grads: { type: "boolean" },
   grad_accum_dtype: { type: "enum" },
   hpz_partition_size: { type: "integer" },
@@ -293,21 +437,54 @@ export const SETTINGS = {
   legacy_stage1: { type: "boolean" },
   memory_efficient_linear: { type: "boolean" },
   mics_shard_size: { type: "integer" },
-  offload_optimizer: { type: "boolean", reported: 13 },
-  offload_optimizer_block: { type: "map" },
+  offload_optimizer: {
+    type: "boolean",
+    reported: 13,
+    drives: { optimizer: 4 },
+    tried: {
+      ...PLACES,
+      control: {
+        group: "offload",
+        place: 1,
+        when: [
+          { of: "zero_stage", not: "0" },
+          { of: "offload_optimizer", not: "none" },
+        ],
+      },
+    },
+  },
+  offload_optimizer_block: { type: "map", triedAs: "offload_optimizer" },
   offload_optimizer_nvme_path: { type: "string" },
   offload_optimizer_pin_memory: { type: "boolean" },
   offload_optimizer_ratio: { type: "number" },
-  offload_param: { type: "boolean", reported: 14 },
-  offload_param_block: { type: "map" },
+  offload_param: {
+    type: "boolean",
+    reported: 14,
+    drives: { weights: 6 },
+    tried: {
+      ...PLACES,
+      control: {
+        group: "offload",
+        place: 2,
+        when: [
+          { of: "zero_stage", is: "3" },
+          { of: "offload_param", not: "none" },
+        ],
+      },
+    },
+  },
+  offload_param_block: { type: "map", triedAs: "offload_param" },
   offload_param_nvme_path: { type: "string" },
   offload_param_pin_memory: { type: "boolean" },
-  overlap_comm: { type: "boolean" },
+  overlap_comm: { type: "boolean", tried: SWITCH },
   pipeline_block: { type: "any" },
   quantized_frozen_weights: { type: "boolean" },
   quantized_gradients: { type: "boolean" },
   quantized_weights: { type: "boolean" },
-  reduce_bucket_size: { type: "integer" },
+  reduce_bucket_size: {
+    type: "integer",
+    tried: { kind: "number", values: ["50000000", "200000000", "500000000"], otherwise: "500000000" },
+  },
   stage3_gather_16bit_weights_on_model_save: { type: "boolean" },
   reduce_scatter: { type: "boolean" },
   round_robin_gradients: { type: "boolean" },
@@ -322,7 +499,19 @@ export const SETTINGS = {
   zenflow: { type: "map" },
   zero3_init: { type: "boolean" },
   zero_allow_untested_optimizer: { type: "boolean" },
-  zero_stage: { type: "integer", reported: 11 },
+  zero_stage: {
+    type: "integer",
+    reported: 11,
+    drives: { weights: 4, gradients: 3, optimizer: 2, communication: 1 },
+    pointedAt: { step: 5, related: 6, several: 1 },
+    tried: {
+      kind: "word",
+      values: ["0", "1", "2", "3"],
+      otherwise: "0",
+      control: { group: "parallel", place: 2, when: [{ of: "fsdp", is: "none" }] },
+      saves: true,
+    },
+  },
   zeropp_loco_param: { type: "map" },
   // Parallelism, devices and hosts
   context_parallel: { type: "integer", reported: 22 },
@@ -344,23 +533,33 @@ export const SETTINGS = {
   parallelism_config: { type: "map" },
   pipeline_micro_batch: { type: "integer" },
   pipeline_schedule: { type: "string" },
-  pipeline_parallel: { type: "integer", reported: 21 },
+  pipeline_parallel: { type: "integer", reported: 21, pointedAt: { several: 6 } },
   sequence_parallel: { type: "integer" },
   sequence_parallelism: { type: "boolean" },
   split_batches: { type: "boolean" },
-  tensor_parallel: { type: "integer", reported: 20 },
+  tensor_parallel: { type: "integer", reported: 20, pointedAt: { several: 5 } },
   tp_mode: { type: "string" },
-  world_size: { type: "integer", reported: 6 },
+  world_size: {
+    type: "integer",
+    reported: 6,
+    drives: { communication: 3 },
+    tried: {
+      kind: "number",
+      values: ["1", "2", "4", "8"],
+      control: { group: "parallel", place: 1 },
+      around: { below: 2, above: 2 },
+    },
+  },
   // Evaluation and generation
   batch_eval_metrics: { type: "boolean" },
   compute_accuracy: { type: "boolean" },
-  do_eval: { type: "boolean" },
+  do_eval: { type: "boolean", pointedAt: { evaluation: 4 } },
   eval_accumulation_steps: { type: "integer" },
-  eval_batch_size: { type: "integer" },
+  eval_batch_size: { type: "integer", pointedAt: { evaluation: 1 } },
   eval_do_concat_batches: { type: "boolean" },
   eval_on_start: { type: "boolean" },
   eval_sequence_length: { type: "integer" },
-  eval_strategy: { type: "enum" },
+  eval_strategy: { type: "enum", pointedAt: { evaluation: 3 } },
   save_only_model: { type: "boolean" },
   save_strategy: { type: "enum" },
   generation_max_length: { type: "integer" },
@@ -370,7 +569,7 @@ export const SETTINGS = {
   max_eval_samples: { type: "integer" },
   metric_for_best_model: { type: "string" },
   predict_with_generate: { type: "boolean" },
-  prediction_loss_only: { type: "boolean" },
+  prediction_loss_only: { type: "boolean", pointedAt: { evaluation: 2 } },
   use_cache: { type: "boolean" },
   validation_share: { type: "number" },
   // Trainers of preferences and rewards, and the models beside the trained one
@@ -470,11 +669,24 @@ export const SETTINGS = {
 /** Name of a declared setting; versions of libraries are named by their package. */
 export type SettingName = keyof typeof SETTINGS | `library.${string}`;
 
+/** A setting's row. */
+export const ROWS: readonly (readonly [keyof typeof SETTINGS, SettingRow])[] = Object.entries(SETTINGS) as [
+  keyof typeof SETTINGS,
+  SettingRow,
+][];
+
+/** The settings whose rows give a place, in that order. */
+export function inOrder(placeOf: (row: SettingRow) => number | undefined): readonly SettingName[] {
+  return ROWS.flatMap(([name, row]) => {
+    const place = placeOf(row);
+    return place === undefined ? [] : [{ name, place }];
+  })
+    .sort((one, other) => one.place - other.place)
+    .map(({ name }) => name);
+}
+
 /** Settings of the report contract, in the order they are listed. */
-export const REPORTED: readonly SettingName[] = (Object.entries(SETTINGS) as [keyof typeof SETTINGS, SettingRow][])
-  .flatMap(([name, { reported }]) => (reported === undefined ? [] : [{ name, reported }]))
-  .sort((one, other) => one.reported - other.reported)
-  .map(({ name }) => name);
+export const REPORTED: readonly SettingName[] = inOrder(({ reported }) => reported);
 
 /** The name, if it is a setting's: for names that come from a person or from data. */
 export function settingName(name: string): SettingName | undefined {

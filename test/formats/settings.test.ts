@@ -3,8 +3,8 @@ import { strict as assert } from "node:assert";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { FORMATS } from "../../src/formats";
-import { SETTINGS } from "../../src/terms/settings";
-import { TRIED_ROWS } from "../../src/terms/tried";
+import { ROWS, SETTINGS, settingName } from "../../src/terms/settings";
+import { drawnFor, TRIED } from "../../src/terms/tried";
 
 const ROOT = join(__dirname, "../../src");
 const TABLES = /^formats\/(?:[^/]+\/keys|[^/]+\/accepted|peft|effects)\.ts$/;
@@ -30,10 +30,23 @@ describe("formats: settings", () => {
 
   it("are read by something", () => {
     // A block that hovers speak of as one of its keys.
-    const shown = new Set<string>(TRIED_ROWS.flatMap(([, { of = [] }]) => of));
+    const shown = new Set<string>(ROWS.flatMap(([name, { triedAs }]) => (triedAs === undefined ? [] : name)));
     const read = mentions(readers);
     assert.deepEqual(
       Object.keys(SETTINGS).filter((name) => !name.startsWith("nnunet.") && !shown.has(name) && !read(name)),
+      [],
+    );
+  });
+
+  it("name settings of which other values are tried, and settings alone", () => {
+    const tried = ROWS.flatMap(([name, row]) => drawnFor(name, row) ?? []);
+    assert.deepEqual(
+      tried.filter((name) => TRIED.get(name)?.panelOnly !== undefined || !TRIED.has(name)),
+      [],
+    );
+    const needs = [...TRIED.values()].flatMap(({ control }) => (control?.when ?? []).map(({ of }) => of));
+    assert.deepEqual(
+      needs.filter((name) => settingName(name) === undefined),
       [],
     );
   });

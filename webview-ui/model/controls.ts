@@ -1,22 +1,24 @@
 /** The what-if controls: which settings can be tried, grouped as a person thinks of them, with the values on offer. */
 import type { ReportRun } from "../../src/core/report/schema";
-import { type ControlGroup, TRIED, TRIED_ROWS, type TriedName, type TriedRow } from "../../src/terms/tried";
+import { CONTROL_GROUPS, type ControlGroup, type ControlRow, type TriedRow } from "../../src/terms/setting-row";
+import { TRIED, type TriedName } from "../../src/terms/tried";
 
 /** What is not said of itself by the files: the number of GPUs stands in the report. */
-const otherwise = (name: TriedName, row: TriedRow, run: ReportRun): string | null =>
-  name === "world_size" ? String(run.devices.count) : (row.otherwise ?? null);
+const otherwise = (name: string, row: TriedRow | undefined, run: ReportRun): string | null =>
+  name === "world_size" ? String(run.devices.count) : (row?.otherwise ?? null);
 
-type Value = (name: TriedName) => string | null;
+/** Settings with a control, in the panel's order. */
+const CONTROLS = [...TRIED]
+  .flatMap(([name, row]) => (row.control === undefined ? [] : [{ name, row, control: row.control }]))
+  .sort(
+    ({ control: one }, { control: other }) =>
+      CONTROL_GROUPS.indexOf(one.group) - CONTROL_GROUPS.indexOf(other.group) || one.place - other.place,
+  );
 
-/** Controls that only some runs have. */
-const SHOWN: { readonly [Name in TriedName]?: (value: Value) => boolean } = {
-  sequence_length: (value) => value("sequence_length") !== null,
-  lora_rank: (value) => value("adapter") !== "none",
-  zero_stage: (value) => value("fsdp") === "none",
-  fsdp: (value) => value("fsdp") !== "none",
-  offload_optimizer: (value) => value("zero_stage") !== "0" || value("offload_optimizer") !== "none",
-  offload_param: (value) => value("zero_stage") === "3" || value("offload_param") !== "none",
-};
+/** Whether a run has the control. */
+function isShown({ when }: ControlRow, value: (name: string) => string | null): boolean {
+  return when?.some((need) => ("is" in need ? value(need.of) === need.is : value(need.of) !== need.not)) ?? true;
+}
 
 /** Values to try, by canonical name; what is not in it stays as the files say. */
 export type WhatIfSet = Readonly<Record<string, string>>;
@@ -36,9 +38,9 @@ export interface ControlGroupModel {
   readonly controls: readonly Control[];
 }
 
-function baseOf(run: ReportRun, name: TriedName, row: TriedRow): string | null {
+function baseOf(run: ReportRun, name: string): string | null {
   const setting = run.settings.find((entry) => entry.name === name);
-  if (setting === undefined) return otherwise(name, row, run);
+  if (setting === undefined) return otherwise(name, TRIED.get(name as TriedName), run);
   return setting.value === null ? null : String(setting.value);
 }
 
@@ -50,14 +52,14 @@ function optionsOf({ values, kind }: TriedRow, base: string | null): readonly st
 
 /** Controls for `run` with the values of `set` chosen. */
 export function controlsOf(run: ReportRun, set: WhatIfSet): readonly ControlGroupModel[] {
-  const value: Value = (name) => set[name] ?? baseOf(run, name, TRIED[name]);
+  const value = (name: string) => set[name] ?? baseOf(run, name);
   const groups = new Map<ControlGroup, Control[]>();
-  for (const [name, row] of TRIED_ROWS) {
-    if (row.group === undefined || SHOWN[name]?.(value) === false) continue;
-    const base = baseOf(run, name, row);
-    const controls = groups.get(row.group) ?? [];
+  for (const { name, row, control } of CONTROLS) {
+    if (!isShown(control, value)) continue;
+    const base = baseOf(run, name);
+    const controls = groups.get(control.group) ?? [];
     controls.push({ name, kind: row.kind, base, value: set[name] ?? base, options: optionsOf(row, base) });
-    groups.set(row.group, controls);
+    groups.set(control.group, controls);
   }
   return [...groups].map(([group, controls]) => ({ group, controls }));
 }
@@ -70,7 +72,7 @@ export function change(set: WhatIfSet, control: Control, value: string): WhatIfS
 
 /** What of `set` the files do not say yet: an applied what-if is no what-if any more. */
 export function stillTried(run: ReportRun, set: WhatIfSet): WhatIfSet {
-  const said = new Map<string, string | null>(TRIED_ROWS.map(([name, row]) => [name, baseOf(run, name, row)]));
+  const said = new Map<string, string | null>([...TRIED.keys()].map((name) => [name, baseOf(run, name)]));
   return Object.fromEntries(Object.entries(set).filter(([name, value]) => said.get(name) !== value));
 }
 

@@ -1,6 +1,6 @@
 /** Controls that try other values: every option says what it would do before it is chosen. */
 import type { ReportRun } from "../../src/core/report/schema";
-import type { ControlGroup } from "../../src/terms/tried";
+import type { ControlGroup } from "../../src/terms/setting-row";
 import { h, type PageNode } from "../dom/node";
 import { type Control, change, controlsOf, parseCount, setKey, type WhatIfSet } from "../model/controls";
 import { deltaGib, gib, integer } from "../model/format";

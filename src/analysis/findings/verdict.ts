@@ -1,6 +1,7 @@
 /** The one finding that answers the question: does it fit. Placed at the cheapest lever the documents hold. */
 
-import type { SettingName } from "../../terms/settings";
+import type { SettingRow } from "../../terms/setting-row";
+import { inOrder, type SettingName } from "../../terms/settings";
 import { type Message, say } from "../../words/message";
 import { largestBatchAlone, largestEvaluationBatch } from "../levers/batch";
 import { fewestOf } from "../levers/fewest-devices";
@@ -12,33 +13,9 @@ import { statementOf } from "../statement";
 import { needsMore } from "../verdict";
 import { set } from "./rule";
 
-/** Where to underline, cheapest lever first. */
-const LEVER_ORDER: readonly SettingName[] = [
-  "micro_batch_size",
-  "sequence_length",
-  "gradient_checkpointing",
-  "optimizer",
-  "zero_stage",
-  "model",
-];
-/** Where to underline when the peak is in evaluation. */
-const EVALUATION_ORDER: readonly SettingName[] = [
-  "eval_batch_size",
-  "prediction_loss_only",
-  "eval_strategy",
-  "do_eval",
-];
-/** Where to underline when the peak is in loading. */
-const LOADING_ORDER: readonly SettingName[] = ["quantization", "load_dtype", "model"];
-/** Settings the number comes from. */
-const RELATED: readonly SettingName[] = [
-  "model",
-  "sequence_length",
-  "load_dtype",
-  "compute_dtype",
-  "optimizer",
-  "zero_stage",
-];
+/** Settings that the verdict points at, first one first: to underline the cheapest lever (by the phase of the peak), or beside that. */
+const pointedAt = (where: keyof NonNullable<SettingRow["pointedAt"]>): readonly SettingName[] =>
+  inOrder((row) => row.pointedAt?.[where]);
 
 export function verdictProblems(analysis: RunAnalysis, variant: Variant): Problem[] {
   const { estimate, usable, verdict, resolution } = variant;
@@ -48,10 +25,8 @@ export function verdictProblems(analysis: RunAnalysis, variant: Variant): Proble
   const { locale, inputs } = analysis;
   const evaluates = estimate.peakPhase === "evaluation" || estimate.peakPhase === "generation";
   const stated = evaluates
-    ? EVALUATION_ORDER.flatMap((name) => resolution.settings.find(name) ?? [])
-    : (estimate.peakPhase === "load" ? LOADING_ORDER : LEVER_ORDER).flatMap(
-        (name) => resolution.resolved.get(name) ?? [],
-      );
+    ? pointedAt("evaluation").flatMap((name) => resolution.settings.find(name) ?? [])
+    : pointedAt(estimate.peakPhase === "load" ? "load" : "step").flatMap((name) => resolution.resolved.get(name) ?? []);
   const place = stated.find((setting) => setting.place?.uri === inputs.main.uri)?.place;
   const span = place?.keySpan ?? { start: 0, end: Math.min(inputs.main.text.length, firstLine(inputs.main.text)) };
   const device = deviceLabel(resolution.device.spec?.name ?? "", locale);
@@ -98,21 +73,12 @@ function tightness(variant: Variant, device: string, locale: Locale): Message {
     : say("tight.pool", { device, need });
 }
 
-/** Settings that mean several GPUs. */
-const SEVERAL: readonly SettingName[] = [
-  "zero_stage",
-  "fsdp",
-  "fsdp_options",
-  "deepspeed",
-  "tensor_parallel",
-  "pipeline_parallel",
-];
-
 /** What is said of a run for several GPUs when nothing says how many. */
 function openCount(analysis: RunAnalysis, { resolution }: Variant, used: number, usable: number): Problem[] {
   const { locale, inputs } = analysis;
   const { main } = inputs;
-  const place = SEVERAL.map((name) => resolution.settings.find(name)?.place).find((found) => found?.uri === main.uri);
+  const stated = pointedAt("several").map((name) => resolution.settings.find(name)?.place);
+  const place = stated.find((found) => found?.uri === main.uri);
   const span = place?.keySpan ?? { start: 0, end: Math.min(main.text.length, firstLine(main.text)) };
   const device = deviceLabel(resolution.device.spec?.name ?? "", locale);
   const count = fewestOf(analysis);
@@ -162,7 +128,7 @@ function firstLine(text: string): number {
 
 /** The device and the settings the number comes from. */
 function relatedTo({ resolved, device }: Resolution): Related[] {
-  const settings = [device.asked, ...RELATED.map((name) => resolved.get(name))];
+  const settings = [device.asked, ...pointedAt("related").map((name) => resolved.get(name))];
   return settings.flatMap((setting) => {
     if (setting?.place == null) return [];
     const message = say("related.setting", { name: setting.name, value: String(setting.value) });

@@ -2,19 +2,18 @@
 
 import { PEFT_TARGETS } from "../../core/training/adapters/peft-targets";
 import type { TrainingRun } from "../../core/training/run";
+import type { TriedRow } from "../../terms/setting-row";
+import { ROWS } from "../../terms/settings";
 import { table } from "../../terms/table";
-import { TRIED_ROWS, type TriedName, type TriedRow } from "../../terms/tried";
+import { type DrawnName, drawnFor, TRIED } from "../../terms/tried";
 import type { MessageId } from "../../words/message";
 import type { Variant } from "../run-analysis";
-
-/** Settings that have a curve; their row's label is `curve.<name>`. */
-type Drawn = Exclude<TriedName, "adapter" | "fsdp">;
 
 export interface Curve {
   /** Message id of the row's label. */
   readonly label: MessageId;
   /** The setting that the values override. */
-  readonly override: Drawn;
+  readonly override: DrawnName;
   readonly row: TriedRow;
   /** Values to try, the present one among them; empty when there is nothing to compare. */
   readonly values: (variant: Variant) => readonly string[];
@@ -41,7 +40,7 @@ export function around(
 }
 
 /** What the run itself has, where a document's words are not what is in force. */
-const IN_FORCE: { readonly [Name in Drawn]?: (run: TrainingRun) => unknown } = table({
+const IN_FORCE: { readonly [Name in DrawnName]?: (run: TrainingRun) => unknown } = table({
   use_reentrant: (run) => run.checkpointing?.useReentrant,
   fused_loss: (run) => run.fusedLoss,
   lora_target_modules: ({ adapter }) => [adapter?.targetModules ?? []].flat().join(","),
@@ -52,26 +51,26 @@ const IN_FORCE: { readonly [Name in Drawn]?: (run: TrainingRun) => unknown } = t
   label_smoothing: (run) => run.labelSmoothing,
 });
 
-function nowOf(name: Drawn, row: TriedRow, { resolution }: Variant): string {
+function nowOf(name: DrawnName, row: TriedRow, { resolution }: Variant): string {
   const read = IN_FORCE[name];
   const found = read === undefined ? resolution.resolved.get(name)?.value : resolution.run && read(resolution.run);
   return String(found ?? row.otherwise ?? row.values[0]);
 }
 
 /** Numbers that a setting may not go beyond. */
-function limitOf(name: Drawn, { resolution }: Variant): number {
+function limitOf(name: DrawnName, { resolution }: Variant): number {
   const config = name === "sequence_length" ? resolution.run?.model.config : undefined;
   const limit = Number(config?.["max_position_embeddings"] ?? config?.["n_positions"]);
   return Number.isFinite(limit) && limit > 0 ? limit : Number.POSITIVE_INFINITY;
 }
 
 /** What peft takes for this architecture when nothing is named. */
-function peftChoice(name: Drawn, { resolution }: Variant): readonly string[] {
+function peftChoice(name: DrawnName, { resolution }: Variant): readonly string[] {
   const names = name === "lora_target_modules" ? PEFT_TARGETS[resolution.run?.model.family ?? ""] : undefined;
   return names === undefined ? [] : [typeof names === "string" ? names : names.join(",")];
 }
 
-function valuesOf(name: Drawn, row: TriedRow, variant: Variant): readonly string[] {
+function valuesOf(name: DrawnName, row: TriedRow, variant: Variant): readonly string[] {
   const now = nowOf(name, row, variant);
   if (row.around !== undefined) {
     const { below, above, least } = row.around;
@@ -82,19 +81,23 @@ function valuesOf(name: Drawn, row: TriedRow, variant: Variant): readonly string
   return [...new Set([...peftChoice(name, variant), ...offered])];
 }
 
+function curveOf(name: DrawnName): Curve {
+  const row = TRIED.get(name)!;
+  return {
+    label: `curve.${name}`,
+    override: name,
+    row,
+    values: (variant) => valuesOf(name, row, variant),
+    now: (variant) => nowOf(name, row, variant),
+  };
+}
+
 /** Curves by the settings whose keys show them. */
 export const CURVES: Readonly<Record<string, Curve>> = table(
   Object.fromEntries(
-    TRIED_ROWS.filter(([, { panelOnly }]) => panelOnly !== true).flatMap(([name, row]) => {
-      const override = name as Drawn;
-      const curve: Curve = {
-        label: `curve.${override}`,
-        override,
-        row,
-        values: (variant) => valuesOf(override, row, variant),
-        now: (variant) => nowOf(override, row, variant),
-      };
-      return [name, ...(row.of ?? [])].map((key) => [key, curve]);
+    ROWS.flatMap(([name, row]) => {
+      const drawn = drawnFor(name, row);
+      return drawn === undefined ? [] : [[name, curveOf(drawn)]];
     }),
   ),
 );

@@ -2,23 +2,11 @@
  * What the engine says of a run. All sizes are integer bytes on the busiest device unless said otherwise.
  */
 
+import type { ComponentKind } from "../../terms/names";
 import type { Message } from "../../words/message";
 import type { Operators } from "./operators";
 
-/** Component kinds of the breakdown, in the order surfaces show them. */
-export const COMPONENT_KINDS = [
-  "weights",
-  "adapters",
-  "gradients",
-  "optimizer",
-  "activations",
-  "logits-and-loss",
-  "temporaries",
-  "communication",
-  "buffers",
-  "inputs",
-] as const;
-export type ComponentKind = (typeof COMPONENT_KINDS)[number];
+export { COMPONENT_KINDS, type ComponentKind } from "../../terms/names";
 
 /** Phases of the simulated steps, in the order they run. */
 export const PHASES = [
