@@ -1,15 +1,18 @@
 """Writes how transformers splits the modules of each family over GPUs (`base_model_tp_plan`, `_tp_plan`).
 
-usage: python -m capture.facts.tensor_plans > src/core/training/parallel/tensor-plan/plans.ts
+usage: python -m capture.facts.tensor_plans        (writes src/core/training/parallel/tensor-plan/plans.json)
 
 Families with graphs whose plan splits linear layers alone; experts and latent attention have styles of their own.
 """
 
 import collections
 import pathlib
-import re
 
-GRAPHS = pathlib.Path(__file__).resolve().parents[2] / "models" / "graphs"
+from .data import save
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+GRAPHS = ROOT / "models" / "graphs"
+OUT = ROOT / "src" / "core" / "training" / "parallel" / "tensor-plan" / "plans.json"
 STYLES = {
     "colwise": "columns",
     "rowwise": "rows",
@@ -45,20 +48,14 @@ def main():
         plan = plan_of(family)
         if plan:
             families[plan].append(family)
-    print("/**")
-    print(" * How transformers splits the linear layers of each family over GPUs, by paths with `*` for a layer's number. Source:")
-    print(" * transformers/models/<family>/{configuration,modeling}_<family>.py (5.17); written by `capture/facts/tensor_plans.py`.")
-    print(" */")
-    print('import type { Style } from "./style";')
-    print()
-    print("type Rows = Readonly<Record<string, Style>>;")
-    print()
-    print("export const PLANS: readonly { readonly families: readonly string[]; readonly modules: Rows }[] = [")
-    for plan, names in sorted(families.items(), key=lambda item: (-len(item[1]), item[1])):
-        listed = ", ".join(f'"{name}"' for name in names)
-        rows = ", ".join(f'{path if re.fullmatch("[a-z_]+", path) else chr(34) + path + chr(34)}: "{style}"' for path, style in plan)
-        print(f"  {{ families: [{listed}], modules: {{ {rows} }} }},")
-    print("];")
+    ordered = sorted(families.items(), key=lambda item: (-len(item[1]), item[1]))
+    save(
+        OUT,
+        "How transformers splits the linear layers of each family over GPUs, by paths with `*` for a layer's number.",
+        "`base_model_tp_plan` and `_tp_plan` of transformers 5.17, models/<family>/{configuration,modeling}_<family>.py",
+        "tensor_plans",
+        plans=[{"families": names, "modules": dict(plan)} for plan, names in ordered],
+    )
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
  * split by rows of its vocabulary (transformers/configuration_utils.py).
  */
 import { table } from "../../../../terms/table";
-import { PLANS } from "./plans";
+import captured from "./plans.json";
 import type { Style } from "./style";
 
 export interface TensorPlan {
@@ -25,7 +25,9 @@ const FACTORS: Readonly<Record<string, Style>> = table({ lora_A: "rows", lora_B:
 const LAYER = /\.(?:\d+|\{i\})(?=\.|$)/g;
 
 const BY_FAMILY = new Map(
-  PLANS.flatMap(({ families, modules }) => families.map((family) => [family, modules] as const)),
+  captured.plans.flatMap(({ families, modules }) =>
+    families.map((family) => [family, modules as Readonly<Record<string, Style>>] as const),
+  ),
 );
 
 /** The embedding of every family whose head may be the same matrix. */
