@@ -20,12 +20,12 @@ export function memory(
 
 /** Keys that touch memory in one way and stand for no setting the estimate takes. */
 export function touching(effect: EffectId, keys: string): KeySpec[] {
-  return keys.split(" ").map((key) => memory(key, null, "any", effect, { nullable: true }));
+  return keys.split(" ").map((key) => memory(key, null, "any", effect));
 }
 
 /** Keys that change nothing on the GPU in a training step. */
 export function harmless(keys: string): KeySpec[] {
-  return keys.split(" ").map((key) => other(key, null, "any", "harmless", { nullable: true }));
+  return keys.split(" ").map((key) => other(key, null, "any", "harmless"));
 }
 
 /** A key that costs no GPU memory but decides something about the run. */

@@ -121,7 +121,7 @@ function writtenFields({ fields, renamed = {} }: PeftClass): readonly (readonly 
 }
 
 function key(prefix: string, written: string, { name, type, effect, min }: Field): KeySpec {
-  return memory(`${prefix}.${written}`, name, type, effect, { nullable: true, ...(min === undefined ? {} : { min }) });
+  return memory(`${prefix}.${written}`, name, type, effect, min === undefined ? {} : { min });
 }
 
 /** Calls of the classes as Python formats find them, with the prefix of their keywords. */

@@ -123,7 +123,7 @@ export interface KeySpec {
   /** Smallest and largest number the library accepts. */
   readonly min?: number;
   readonly max?: number;
-  /** `null` is a value of its own (the library's "off" or "unset"). */
+  /** A count that may be `null`, where the library checks types: elsewhere a count without a value is half typed. */
   readonly nullable?: true;
   /** Default of the newest library, when stated nowhere. */
   readonly default?: string | number | boolean | null;

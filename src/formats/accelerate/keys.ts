@@ -28,7 +28,7 @@ export const SHARDING: Readonly<Record<string, string>> = table({
 });
 
 const DEEPSPEED: readonly KeySpec[] = [
-  memory("deepspeed_config", null, "map", "deepspeed", { nullable: true }),
+  memory("deepspeed_config", null, "map", "deepspeed"),
   memory("deepspeed_config.zero_stage", "zero_stage", "integer", "zero", { default: 2, min: 0, max: 3 }),
   memory("deepspeed_config.offload_optimizer_device", "offload_optimizer", "enum", "offload-optimizer", {
     default: "none",
@@ -78,7 +78,7 @@ function fsdp(
 const fsdpOther: typeof fsdp = (...row) => ({ ...fsdp(...row), memory: false });
 
 const FSDP: readonly KeySpec[] = [
-  memory("fsdp_config", null, "map", "fsdp", { nullable: true }),
+  memory("fsdp_config", null, "map", "fsdp"),
   fsdp("version", "fsdp_version", "integer", "version", {
     default: 1,
     min: 1,
@@ -120,7 +120,7 @@ const FSDP: readonly KeySpec[] = [
 ];
 
 const MEGATRON: readonly KeySpec[] = [
-  memory("megatron_lm_config", null, "map", "megatron_lm_config", { nullable: true }),
+  memory("megatron_lm_config", null, "map", "megatron_lm_config"),
   memory("megatron_lm_config.megatron_lm_tp_degree", "tensor_parallel", "integer", "tensor", { min: 1 }),
   memory("megatron_lm_config.megatron_lm_pp_degree", "pipeline_parallel", "integer", "pipeline", { min: 1 }),
   memory("megatron_lm_config.megatron_lm_num_micro_batches", "gradient_accumulation_steps", "integer", "accumulation", {
@@ -144,7 +144,7 @@ const MEGATRON: readonly KeySpec[] = [
 ];
 
 const PARALLELISM: readonly KeySpec[] = [
-  memory("parallelism_config", null, "map", "accelerate.parallelism_config", { nullable: true }),
+  memory("parallelism_config", null, "map", "accelerate.parallelism_config"),
   ...(
     [
       ["dp_replicate_size", "dp_replicate_size", "dp_replicate_size"],
@@ -173,12 +173,9 @@ export const ACCELERATE_KEYS: readonly KeySpec[] = [
     means: PRECISION,
   }),
   memory("num_processes", "world_size", "integer", "num_processes"),
-  other("num_machines", "num_machines", "integer", "num_machines", {
-    default: 1,
-    min: 1,
-  }),
+  other("num_machines", "num_machines", "integer", "num_machines", { default: 1, min: 1 }),
   other("machine_rank", null, "integer", "machine_rank"),
-  other("gpu_ids", null, "any", "gpu_ids", { nullable: true }),
+  other("gpu_ids", null, "any", "gpu_ids"),
   other("compute_environment", null, "string", "compute_environment"),
   memory("use_cpu", "use_cpu", "boolean", "use_cpu", { default: false }),
   memory("fp16", "compute_dtype", "any", "compute", {
@@ -186,19 +183,14 @@ export const ACCELERATE_KEYS: readonly KeySpec[] = [
     replacedBy: "mixed_precision",
     means: { true: "fp16", false: "fp32" },
   }),
-  other("downcast_bf16", null, "any", "downcast_bf16", { nullable: true }),
-  memory("dynamo_config", null, "map", "compile", { nullable: true }),
-  memory("dynamo_config.dynamo_backend", "torch_compile_backend", "string", "compile", {
-    nullable: true,
-    aliases: ["dynamo_backend"],
-  }),
+  other("downcast_bf16", null, "any", "downcast_bf16"),
+  memory("dynamo_config", null, "map", "compile"),
+  memory("dynamo_config.dynamo_backend", "torch_compile_backend", "string", "compile", { aliases: ["dynamo_backend"] }),
   memory("dynamo_config.dynamo_use_regional_compilation", "regional_compilation", "boolean", "compile", {
     default: false,
   }),
-  memory("fp8_config", null, "map", "fp8_config", { nullable: true }),
-  memory("fp8_config.backend", "fp8_backend", "string", "backend", {
-    nullable: true,
-  }),
+  memory("fp8_config", null, "map", "fp8_config"),
+  memory("fp8_config.backend", "fp8_backend", "string", "backend"),
   ...harmless(
     "fp8_config.amax_compute_algo fp8_config.amax_history_len fp8_config.fp8_format fp8_config.override_linear_precision " +
       "parallelism_config.parallelism_config_sp_backend parallelism_config.parallelism_config_sp_seq_length_is_variable",

@@ -13,10 +13,7 @@ const OFFLOAD = ["none", "cpu", "nvme"];
 const HALF_TYPES = ["fp32", "fp16", "bf16", "float32", "float16", "bfloat16", "int8"];
 
 const BATCH: readonly KeySpec[] = [
-  memory("train_batch_size", "global_batch_size", "integer", "train_batch_size", {
-    ...AUTO,
-    min: 1,
-  }),
+  memory("train_batch_size", "global_batch_size", "integer", "train_batch_size", { ...AUTO, min: 1 }),
   memory("train_micro_batch_size_per_gpu", "micro_batch_size", "integer", "train_micro_batch_size_per_gpu", {
     ...AUTO,
     min: 1,
@@ -26,11 +23,7 @@ const BATCH: readonly KeySpec[] = [
     "gradient_accumulation_steps",
     "integer",
     "deepspeed.gradient_accumulation_steps",
-    {
-      ...AUTO,
-      min: 1,
-      default: 1,
-    },
+    { ...AUTO, min: 1, default: 1 },
   ),
   memory("gradient_clipping", "max_grad_norm", "number", "gradient_clipping", {
     ...AUTO,
@@ -52,7 +45,7 @@ const ZERO: readonly KeySpec[] = [
     default: 500_000_000,
     min: 0,
   }),
-  memory(`${Z}overlap_comm`, "overlap_comm", "boolean", "overlap_comm", { ...AUTO, default: null, nullable: true }),
+  memory(`${Z}overlap_comm`, "overlap_comm", "boolean", "overlap_comm", { ...AUTO, default: null }),
   memory(`${Z}allgather_bucket_size`, "allgather_bucket_size", "integer", "allgather_bucket_size", {
     ...AUTO,
     default: 500_000_000,
@@ -140,34 +133,20 @@ const ZERO: readonly KeySpec[] = [
     min: -1,
   }),
   other(`${Z}mics_hierarchical_params_gather`, null, "boolean", "mics_hierarchical_params_gather", AUTO),
-  memory(`${Z}offload_optimizer`, "offload_optimizer_block", "map", "offload_optimizer", {
-    nullable: true,
-    ...AUTO,
-  }),
-  memory(`${Z}offload_param`, "offload_param_block", "map", "offload_param", {
-    nullable: true,
-    ...AUTO,
-  }),
+  memory(`${Z}offload_optimizer`, "offload_optimizer_block", "map", "offload_optimizer", { ...AUTO }),
+  memory(`${Z}offload_param`, "offload_param_block", "map", "offload_param", { ...AUTO }),
   memory(`${Z}offload_optimizer.device`, "offload_optimizer", "enum", "device", {
     ...AUTO,
     default: "none",
     values: OFFLOAD,
-    nullable: true,
   }),
   memory(`${Z}offload_param.device`, "offload_param", "enum", "offload_param.device", {
     ...AUTO,
     default: "none",
     values: OFFLOAD,
-    nullable: true,
   }),
-  other(`${Z}offload_optimizer.nvme_path`, "offload_optimizer_nvme_path", "string", "nvme_path", {
-    nullable: true,
-    ...AUTO,
-  }),
-  other(`${Z}offload_param.nvme_path`, "offload_param_nvme_path", "string", "nvme_path", {
-    nullable: true,
-    ...AUTO,
-  }),
+  other(`${Z}offload_optimizer.nvme_path`, "offload_optimizer_nvme_path", "string", "nvme_path", { ...AUTO }),
+  other(`${Z}offload_param.nvme_path`, "offload_param_nvme_path", "string", "nvme_path", { ...AUTO }),
   memory(`${Z}offload_optimizer.pin_memory`, "offload_optimizer_pin_memory", "boolean", "pin_memory", {
     ...AUTO,
     default: true,
@@ -214,22 +193,18 @@ const ZERO: readonly KeySpec[] = [
   }),
   other(`${Z}offload_optimizer.cpuadam_cores_perc`, null, "number", "cpuadam_cores_perc", AUTO),
   memory(`${Z}cpu_offload`, "deprecated_cpu_offload", "boolean", "zero_optimization.cpu_offload", {
-    nullable: true,
     replacedBy: "offload_optimizer",
     ...AUTO,
   }),
   memory(`${Z}cpu_offload_param`, "deprecated_cpu_offload_param", "boolean", "cpu_offload_param", {
-    nullable: true,
     replacedBy: "offload_param",
     ...AUTO,
   }),
   memory(`${Z}cpu_offload_params`, "deprecated_cpu_offload_param", "boolean", "cpu_offload_param", {
-    nullable: true,
     replacedBy: "offload_param",
     ...AUTO,
   }),
   other(`${Z}cpu_offload_use_pin_memory`, null, "boolean", "cpu_offload_use_pin_memory", {
-    nullable: true,
     replacedBy: "offload_optimizer.pin_memory",
     ...AUTO,
   }),
@@ -267,11 +242,9 @@ const ZERO: readonly KeySpec[] = [
     min: 0,
     aliases: [`${Z}module_granularity_threshold`],
   }),
-  memory(`${Z}zeropp_loco_param`, "zeropp_loco_param", "map", "zeropp_loco_param", {
-    nullable: true,
-  }),
-  memory(`${Z}zenflow`, "zenflow", "map", "zenflow", { nullable: true }),
-  memory(`${Z}leaf_module`, "leaf_module", "map", "leaf_module", { nullable: true }),
+  memory(`${Z}zeropp_loco_param`, "zeropp_loco_param", "map", "zeropp_loco_param"),
+  memory(`${Z}zenflow`, "zenflow", "map", "zenflow"),
+  memory(`${Z}leaf_module`, "leaf_module", "map", "leaf_module"),
   memory(`${Z}save_muon_momentum_buffer_in_memory`, null, "boolean", "save_muon_momentum_buffer_in_memory", AUTO),
 ];
 
@@ -290,14 +263,8 @@ const PRECISION: readonly KeySpec[] = [
     other(`fp16.${key}`, null, "number", "loss_scale", AUTO),
   ),
   other("fp16.consecutive_hysteresis", null, "boolean", "loss_scale", AUTO),
-  memory("bf16", "bf16_block", "map", "deepspeed.bf16", {
-    aliases: ["bfloat16"],
-  }),
-  memory("bf16.enabled", "bf16", "boolean", "bf16.enabled", {
-    ...AUTO,
-    default: false,
-    aliases: ["bfloat16.enabled"],
-  }),
+  memory("bf16", "bf16_block", "map", "deepspeed.bf16", { aliases: ["bfloat16"] }),
+  memory("bf16.enabled", "bf16", "boolean", "bf16.enabled", { ...AUTO, default: false, aliases: ["bfloat16.enabled"] }),
   memory("bf16.immediate_grad_update", null, "boolean", "immediate_grad_update", {
     ...AUTO,
     default: false,
@@ -322,22 +289,17 @@ const PRECISION: readonly KeySpec[] = [
   memory("amp.enabled", "amp", "boolean", "amp.enabled", { ...AUTO, default: false }),
   other("amp.opt_level", null, "string", "opt_level", AUTO),
   memory("torch_autocast", null, "map", "torch_autocast"),
-  memory("torch_autocast.enabled", null, "boolean", "torch_autocast.enabled", {
-    ...AUTO,
-    default: false,
-  }),
+  memory("torch_autocast.enabled", null, "boolean", "torch_autocast.enabled", { ...AUTO, default: false }),
   memory("torch_autocast.dtype", null, "string", "dtype", AUTO),
   other("torch_autocast.lower_precision_safe_modules", null, "list", "lower_precision_safe_modules"),
   memory("data_types", null, "map", "data_types"),
   memory("data_types.grad_accum_dtype", "grad_accum_dtype", "enum", "grad_accum_dtype", {
     ...AUTO,
     values: HALF_TYPES,
-    nullable: true,
   }),
   memory("communication_data_type", "communication_data_type", "enum", "communication_data_type", {
     ...AUTO,
     values: HALF_TYPES,
-    nullable: true,
   }),
 ];
 
@@ -362,11 +324,7 @@ const OTHER: readonly KeySpec[] = [
     nullable: true,
   }),
   memory("tensor_parallel", null, "map", "tensor_parallel"),
-  memory("tensor_parallel.autotp_size", "tensor_parallel", "integer", "autotp_size", {
-    ...AUTO,
-    default: 1,
-    min: 0,
-  }),
+  memory("tensor_parallel.autotp_size", "tensor_parallel", "integer", "autotp_size", { ...AUTO, default: 1, min: 0 }),
   memory("sequence_parallel_size", "sequence_parallel", "integer", "sequence_parallel_size", {
     ...AUTO,
     default: 1,
@@ -376,10 +334,7 @@ const OTHER: readonly KeySpec[] = [
   memory("hybrid_engine", null, "map", "hybrid_engine"),
   memory("hybrid_engine.enabled", "hybrid_engine_enabled", "boolean", "hybrid_engine.enabled", { default: false }),
   memory("compile", null, "map", "deepspeed.compile"),
-  memory("compile.deepcompile", "deepcompile", "boolean", "deepcompile", {
-    ...AUTO,
-    default: false,
-  }),
+  memory("compile.deepcompile", "deepcompile", "boolean", "deepcompile", { ...AUTO, default: false }),
   memory("autotuning", "autotuning", "map", "autotuning"),
   other("autotuning.enabled", null, "boolean", "hybrid_engine.enabled", { default: false }),
   ...touching("random-tokens", "data_efficiency"),

@@ -13,11 +13,7 @@ export const DIFFUSERS_KEYS: readonly KeySpec[] = [
     min: 1,
   }),
   memory("gradient_checkpointing", "gradient_checkpointing", "boolean", "checkpointing", { default: false }),
-  memory("mixed_precision", "compute_dtype", "string", "mixed_precision", {
-    nullable: true,
-    writes: { fp32: "no" },
-    means: PRECISION,
-  }),
+  memory("mixed_precision", "compute_dtype", "string", "mixed_precision", { writes: { fp32: "no" }, means: PRECISION }),
   memory("resolution", "image_size", "any", "image", { default: 512 }),
   memory("height", null, "integer", "image", { min: 1 }),
   memory("width", null, "integer", "image", { min: 1 }),

@@ -9,13 +9,11 @@ import type { KeySpec } from "../types";
 const OWN: readonly KeySpec[] = [
   memory("num_layers", "num_layers", "integer", "layers", { min: 1 }),
   memory("hidden_size", "hidden_size", "integer", "width", { min: 1 }),
-  memory("intermediate_size", "ffn_hidden_size", "integer", "width", { nullable: true }),
+  memory("intermediate_size", "ffn_hidden_size", "integer", "width"),
   memory("num_attention_heads", "num_attention_heads", "integer", "heads", { min: 1 }),
-  memory("num_kv_heads", "num_query_groups", "integer", "heads", { nullable: true }),
+  memory("num_kv_heads", "num_query_groups", "integer", "heads"),
   memory("seq_length", "sequence_length", "integer", "sequence", { min: 1 }),
-  other("max_position_embeddings", "max_position_embeddings", "integer", "max_position_embeddings", {
-    min: 1,
-  }),
+  other("max_position_embeddings", "max_position_embeddings", "integer", "max_position_embeddings", { min: 1 }),
   memory("make_vocab_size_divisible_by", "vocab_divisor", "integer", "make_vocab_size_divisible_by", {
     default: 128,
     min: 1,
@@ -29,17 +27,14 @@ const OWN: readonly KeySpec[] = [
   memory("gas", "gradient_accumulation_steps", "integer", "accumulation", { default: 1, min: 1 }),
   memory("precision", "compute_dtype", "string", "compute", { writes: { bf16: "bfloat16" }, means: PRECISION }),
   memory("checkpoint_activations", "gradient_checkpointing", "boolean", "checkpointing", { default: false }),
-  memory("checkpoint_num_layers", "checkpoint_num_layers", "integer", "checkpoint_num_layers", {
-    default: 1,
-    min: 1,
-  }),
+  memory("checkpoint_num_layers", "checkpoint_num_layers", "integer", "checkpoint_num_layers", { default: 1, min: 1 }),
   memory("partition_activations", null, "boolean", "gpt-neox.partition_activations"),
   memory("sequence_parallel", "sequence_parallelism", "boolean", "sequence-parallel"),
-  memory("attention_config", "attention_config", "any", "attention_config", { nullable: true }),
+  memory("attention_config", "attention_config", "any", "attention_config"),
   memory("te_fp8_format", "fp8_format", "string", "fp8_config", {
     also: [{ name: "compute_dtype", means: { hybrid: "fp8", e4m3: "fp8" }, only: true }],
   }),
-  other("num_gpus", "world_size", "integer", "devices", { nullable: true }),
+  other("num_gpus", "world_size", "integer", "devices"),
   other("train_iters", null, "integer", "train_iters"),
   ...touching(
     "fused-kernel",

@@ -41,7 +41,6 @@ export const TRAINING_ARGUMENTS_KEYS: readonly KeySpec[] = [
   memory("gradient_checkpointing", "gradient_checkpointing", "boolean", "checkpointing", { default: false }),
   memory("gradient_checkpointing_kwargs", "gradient_checkpointing_kwargs", "map", "gradient_checkpointing_kwargs", {
     default: null,
-    nullable: true,
   }),
   memory("gradient_checkpointing_kwargs.use_reentrant", "use_reentrant", "boolean", "use_reentrant", {
     default: false,
@@ -52,18 +51,11 @@ export const TRAINING_ARGUMENTS_KEYS: readonly KeySpec[] = [
     min: 1,
   }),
   memory("gradient_checkpointing_kwargs.offload", "offload_activations", "boolean", "offload", { default: false }),
-  memory("bf16", "bf16", "boolean", "bf16", { default: false, nullable: true }),
+  memory("bf16", "bf16", "boolean", "bf16", { default: false }),
   memory("fp16", "fp16", "boolean", "fp16", { default: false }),
-  other("bf16_full_eval", null, "boolean", "bf16_full_eval", {
-    default: false,
-  }),
-  other("fp16_full_eval", null, "boolean", "fp16_full_eval", {
-    default: false,
-  }),
-  other("tf32", "tf32", "boolean", "tf32", {
-    default: null,
-    nullable: true,
-  }),
+  other("bf16_full_eval", null, "boolean", "bf16_full_eval", { default: false }),
+  other("fp16_full_eval", null, "boolean", "fp16_full_eval", { default: false }),
+  other("tf32", "tf32", "boolean", "tf32", { default: null }),
   memory("optim", "optimizer", "enum", "optim", {
     default: "adamw_torch_fused",
     defaultsBy: { "torch<2.8": "adamw_torch", "transformers<4.54": "adamw_torch" },
@@ -74,51 +66,30 @@ export const TRAINING_ARGUMENTS_KEYS: readonly KeySpec[] = [
     removedIn: "transformers 5",
     replacedBy: "optim: adafactor",
   }),
-  memory("optim_args", "optim_args", "string", "optim_args", {
-    default: null,
-    nullable: true,
-  }),
+  memory("optim_args", "optim_args", "string", "optim_args", { default: null }),
   memory("weight_decay", "weight_decay", "number", "weight_decay", { default: 0 }),
-  memory("optim_target_modules", "optim_target_modules", "any", "optim_target_modules", {
-    default: null,
-    nullable: true,
-  }),
+  memory("optim_target_modules", "optim_target_modules", "any", "optim_target_modules", { default: null }),
   memory("max_grad_norm", "max_grad_norm", "number", "max_grad_norm", { default: 1.0, min: 0 }),
   memory("use_liger_kernel", "fused_loss", "boolean", "fused-loss", { default: false }),
-  other("liger_kernel_config", null, "map", "liger_kernel_config", { nullable: true }),
+  other("liger_kernel_config", null, "map", "liger_kernel_config"),
   memory("label_smoothing_factor", "label_smoothing", "number", "label_smoothing_factor", {
     default: 0,
     min: 0,
     max: 1,
   }),
-  memory("torch_compile", "torch_compile", "boolean", "compile", {
-    default: false,
-  }),
-  other("torch_compile_backend", "torch_compile_backend", "string", "torch_compile_backend", {
-    nullable: true,
-  }),
-  other("torch_compile_mode", "torch_compile_mode", "string", "torch_compile_backend", {
-    nullable: true,
-  }),
-  other("neftune_noise_alpha", null, "number", "neftune_noise_alpha", { nullable: true }),
+  memory("torch_compile", "torch_compile", "boolean", "compile", { default: false }),
+  other("torch_compile_backend", "torch_compile_backend", "string", "torch_compile_backend"),
+  other("torch_compile_mode", "torch_compile_mode", "string", "torch_compile_backend"),
+  other("neftune_noise_alpha", null, "number", "neftune_noise_alpha"),
   memory("torch_empty_cache_steps", "empty_cache_steps", "integer", "torch_empty_cache_steps", {
     default: null,
     min: 1,
     nullable: true,
   }),
   memory("auto_find_batch_size", "auto_find_batch_size", "boolean", "auto_find_batch_size", { default: false }),
-  memory("deepspeed", "deepspeed", "map", "hf-training-arguments.deepspeed", {
-    default: null,
-    nullable: true,
-  }),
-  memory("fsdp", "fsdp_options", "any", "hf-training-arguments.fsdp", {
-    default: "",
-    nullable: true,
-  }),
-  memory("fsdp_config", "fsdp_config", "map", "fsdp_config", {
-    default: null,
-    nullable: true,
-  }),
+  memory("deepspeed", "deepspeed", "map", "hf-training-arguments.deepspeed", { default: null }),
+  memory("fsdp", "fsdp_options", "any", "hf-training-arguments.fsdp", { default: "" }),
+  memory("fsdp_config", "fsdp_config", "map", "fsdp_config", { default: null }),
   memory("fsdp_config.version", "fsdp_version", "integer", "version", {
     default: 2,
     defaultsBy: { "transformers<5": 1 },
@@ -166,44 +137,22 @@ export const TRAINING_ARGUMENTS_KEYS: readonly KeySpec[] = [
   other("fsdp_transformer_layer_cls_to_wrap", "fsdp_wrap_class", "string", "fsdp_min_num_params", {
     removedIn: "transformers 5",
     replacedBy: "fsdp_config.transformer_layer_cls_to_wrap",
-    nullable: true,
   }),
-  other("ddp_bucket_cap_mb", null, "integer", "ddp_bucket_cap_mb", {
-    default: null,
-    min: 1,
-    nullable: true,
-  }),
-  other("ddp_find_unused_parameters", null, "boolean", "ddp_find_unused_parameters", {
-    nullable: true,
-  }),
-  memory("parallelism_config", "parallelism_config", "map", "parallelism_config", {
-    default: null,
-    nullable: true,
-  }),
-  memory("parallelism_config.tp_size", "tensor_parallel", "integer", "tp_size", {
-    default: 1,
-    min: 1,
-  }),
-  memory("parallelism_config.cp_size", "context_parallel", "integer", "cp_size", {
-    default: 1,
-    min: 1,
-  }),
+  other("ddp_bucket_cap_mb", null, "integer", "ddp_bucket_cap_mb", { default: null, min: 1, nullable: true }),
+  other("ddp_find_unused_parameters", null, "boolean", "ddp_find_unused_parameters"),
+  memory("parallelism_config", "parallelism_config", "map", "parallelism_config", { default: null }),
+  memory("parallelism_config.tp_size", "tensor_parallel", "integer", "tp_size", { default: 1, min: 1 }),
+  memory("parallelism_config.cp_size", "context_parallel", "integer", "cp_size", { default: 1, min: 1 }),
   memory("parallelism_config.cp_handler.cp_comm_strategy", "context_rotation", "string", "cp_size", {
     default: "allgather",
   }),
-  memory("parallelism_config.sp_size", "sequence_parallel", "integer", "sp_size", {
-    default: 1,
-    min: 1,
-  }),
-  memory("parallelism_config.dp_shard_size", "dp_shard_size", "integer", "dp_shard_size", {
-    default: 1,
-    min: 1,
-  }),
+  memory("parallelism_config.sp_size", "sequence_parallel", "integer", "sp_size", { default: 1, min: 1 }),
+  memory("parallelism_config.dp_shard_size", "dp_shard_size", "integer", "dp_shard_size", { default: 1, min: 1 }),
   memory("parallelism_config.dp_replicate_size", "dp_replicate_size", "integer", "dp_replicate_size", {
     default: 1,
     min: 1,
   }),
-  other("accelerator_config", null, "map", "accelerator_config", { nullable: true }),
+  other("accelerator_config", null, "map", "accelerator_config"),
   memory("accelerator_config.split_batches", "split_batches", "boolean", "split_batches", { default: false }),
   memory("prediction_loss_only", "prediction_loss_only", "boolean", "prediction_loss_only", { default: false }),
   other("save_strategy", "save_strategy", "enum", "save_strategy", { default: "steps", values: INTERVAL }),
@@ -214,80 +163,46 @@ export const TRAINING_ARGUMENTS_KEYS: readonly KeySpec[] = [
     aliases: ["evaluation_strategy"],
   }),
   memory("eval_on_start", "eval_on_start", "boolean", "eval_on_start", { default: false }),
-  other("do_eval", "do_eval", "boolean", "do_eval", {
-    nullable: true,
-  }),
+  other("do_eval", "do_eval", "boolean", "do_eval"),
   memory("eval_do_concat_batches", "eval_do_concat_batches", "boolean", "eval_do_concat_batches", { default: true }),
-  memory("batch_eval_metrics", "batch_eval_metrics", "boolean", "batch_eval_metrics", {
-    default: false,
-  }),
-  other("metric_for_best_model", "metric_for_best_model", "string", "metric_for_best_model", { nullable: true }),
-  memory("predict_with_generate", "predict_with_generate", "boolean", "predict_with_generate", {
-    default: false,
-  }),
-  memory("generation_num_beams", "generation_num_beams", "integer", "generation_num_beams", {
-    nullable: true,
-    min: 1,
-  }),
-  other("use_cache", "use_cache", "boolean", "use_cache", {
-    default: false,
-  }),
+  memory("batch_eval_metrics", "batch_eval_metrics", "boolean", "batch_eval_metrics", { default: false }),
+  other("metric_for_best_model", "metric_for_best_model", "string", "metric_for_best_model"),
+  memory("predict_with_generate", "predict_with_generate", "boolean", "predict_with_generate", { default: false }),
+  memory("generation_num_beams", "generation_num_beams", "integer", "generation_num_beams", { nullable: true, min: 1 }),
+  other("use_cache", "use_cache", "boolean", "use_cache", { default: false }),
   other("group_by_length", "group_by_length", "boolean", "group_by_length", {
     removedIn: "transformers 5",
     replacedBy: "train_sampling_strategy",
   }),
-  other("resume_from_checkpoint", null, "any", "resume_from_checkpoint", {
-    nullable: true,
-  }),
+  other("resume_from_checkpoint", null, "any", "resume_from_checkpoint"),
   other("use_cpu", "use_cpu", "boolean", "use_cpu", { default: false }),
-  other("no_cuda", "use_cpu", "boolean", "use_cpu", {
-    removedIn: "transformers 5",
-    replacedBy: "use_cpu",
-  }),
+  other("no_cuda", "use_cpu", "boolean", "use_cpu", { removedIn: "transformers 5", replacedBy: "use_cpu" }),
   other("torchdynamo", "torch_compile_backend", "string", "torchdynamo", {
     removedIn: "transformers 5",
     replacedBy: "torch_compile_backend",
-    nullable: true,
   }),
   memory("generation_max_length", "generation_max_length", "integer", "generation_max_length", {
     nullable: true,
     min: 1,
   }),
-  other("dataloader_num_workers", null, "integer", "dataloader_num_workers", {
-    default: 0,
-    min: 0,
-  }),
+  other("dataloader_num_workers", null, "integer", "dataloader_num_workers", { default: 0, min: 0 }),
 ];
 
 /** Model and data arguments that scripts put beside TrainingArguments (run_clm.py, TRL's ModelConfig). */
 export const MODEL_KEYS: readonly KeySpec[] = [
   memory("model_name_or_path", "model", "string", "model_name_or_path", {
     aliases: ["model_id", "base_model_name_or_path"],
-    nullable: true,
   }),
-  other("config_name", "config_name", "string", "config_name", {
-    nullable: true,
-  }),
-  other("tokenizer_name", null, "string", "tokenizer_name", { nullable: true }),
-  memory("torch_dtype", "load_dtype", "string", "torch_dtype", {
-    aliases: ["dtype"],
-    nullable: true,
-  }),
-  memory("attn_implementation", "attention", "string", "attn_implementation", {
-    default: "sdpa",
-    nullable: true,
-  }),
+  other("config_name", "config_name", "string", "config_name"),
+  other("tokenizer_name", null, "string", "tokenizer_name"),
+  memory("torch_dtype", "load_dtype", "string", "torch_dtype", { aliases: ["dtype"] }),
+  memory("attn_implementation", "attention", "string", "attn_implementation", { default: "sdpa" }),
   other("trust_remote_code", "trust_remote_code", "boolean", "trust_remote_code"),
   memory("block_size", "sequence_length", "integer", "block_size", { min: 1, nullable: true }),
   memory("max_seq_length", "sequence_length", "integer", "max_seq_length", { min: 1, nullable: true }),
   memory("max_source_length", "sequence_length", "integer", "max_source_length", { min: 1, nullable: true }),
-  memory("pad_to_max_length", "pad_to_sequence_length", "boolean", "pad_to_max_length", {
-    nullable: true,
-  }),
-  other("max_eval_samples", "max_eval_samples", "integer", "max_eval_samples", {
-    nullable: true,
-    min: 1,
-  }),
+  memory("pad_to_max_length", "pad_to_sequence_length", "boolean", "pad_to_max_length"),
+  other("max_eval_samples", "max_eval_samples", "integer", "max_eval_samples", { nullable: true, min: 1 }),
   memory("val_max_target_length", "generation_target_length", "integer", "val_max_target_length", {
     min: 1,
     nullable: true,
@@ -308,7 +223,6 @@ export const OWN_ADAPTER_KEYS: readonly KeySpec[] = [
     ],
   }),
   memory("target_modules", "lora_target_modules", "any", "targets", {
-    nullable: true,
     aliases: ["lora_modules"],
     means: { all: "all-linear" },
   }),

@@ -47,23 +47,14 @@ const OPTIMIZERS: Readonly<Record<string, string>> = table({
 export const LIGHTNING_KEYS: readonly KeySpec[] = [
   memory("trainer", null, "map", "trainer"),
   memory("trainer.precision", "compute_dtype", "any", "precision", {
-    nullable: true,
     writes: { bf16: "bf16-mixed", fp16: "16-mixed", fp32: "32-true" },
     means: COMPUTE,
     also: [{ name: "load_dtype", means: KEPT, only: true }],
   }),
   memory("trainer.devices", "devices", "any", "devices", { auto: true }),
-  memory("trainer.gpus", "devices", "any", "devices", {
-    nullable: true,
-    removedIn: "lightning 2.0",
-    replacedBy: "trainer.devices",
-  }),
+  memory("trainer.gpus", "devices", "any", "devices", { removedIn: "lightning 2.0", replacedBy: "trainer.devices" }),
   memory("trainer.num_nodes", "nodes", "integer", "devices", { default: 1, min: 1 }),
-  memory("trainer.strategy", "strategy", "any", "strategy", {
-    default: "auto",
-    auto: true,
-    nullable: true,
-  }),
+  memory("trainer.strategy", "strategy", "any", "strategy", { default: "auto", auto: true }),
   memory("trainer.strategy.class_path", "strategy", "string", "strategy"),
   memory("trainer.strategy.init_args.stage", "zero_stage", "integer", "zero", { min: 0, max: 3 }),
   memory("trainer.strategy.init_args.offload_optimizer", "offload_optimizer", "boolean", "offload-optimizer", {
@@ -78,7 +69,7 @@ export const LIGHTNING_KEYS: readonly KeySpec[] = [
   memory("trainer.strategy.init_args.cpu_offload", "fsdp_cpu_offload", "any", "offload-param"),
   memory("trainer.strategy.init_args.config", "deepspeed", "any", "deepspeed", { link: "deepspeed" }),
   memory("trainer.accumulate_grad_batches", "gradient_accumulation_steps", "any", "accumulation", { default: 1 }),
-  memory("trainer.gradient_clip_val", "max_grad_norm", "number", "clipping", { nullable: true, min: 0 }),
+  memory("trainer.gradient_clip_val", "max_grad_norm", "number", "clipping", { min: 0 }),
   other("trainer.accelerator", null, "string", "accelerator"),
   memory("model", null, "any", "model"),
   memory("model.class_path", "model_class", "string", "model", { aliases: ["model._target_"] }),
@@ -119,13 +110,11 @@ export const LIGHTNING_KEYS: readonly KeySpec[] = [
 export const LITGPT_KEYS: readonly KeySpec[] = [
   memory("checkpoint_dir", "model", "string", "model", { aliases: ["model_name"], link: "model" }),
   memory("precision", "compute_dtype", "any", "precision", {
-    nullable: true,
     writes: { bf16: "bf16-mixed", fp16: "16-mixed", fp32: "32-true" },
     means: COMPUTE,
     also: [{ name: "load_dtype", means: KEPT, only: true }],
   }),
   memory("quantize", "quantization", "any", "quantization", {
-    nullable: true,
     means: {
       "bnb.nf4": "nf4",
       "bnb.nf4-dq": "nf4",
@@ -148,7 +137,7 @@ export const LITGPT_KEYS: readonly KeySpec[] = [
   memory("train.micro_batch_size", "micro_batch_size", "integer", "micro-batch", { min: 1 }),
   memory("train.global_batch_size", "global_batch_size", "integer", "global-batch", { min: 1 }),
   memory("train.max_seq_length", "sequence_length", "integer", "sequence", { nullable: true, min: 1 }),
-  memory("train.max_norm", "max_grad_norm", "number", "clipping", { nullable: true, min: 0 }),
+  memory("train.max_norm", "max_grad_norm", "number", "clipping", { min: 0 }),
   memory("optimizer", "optimizer", "any", "optimizer", { means: OPTIMIZERS }),
   memory("optimizer.class_path", "optimizer", "string", "optimizer", { means: OPTIMIZERS }),
   other("out_dir", null, "string", "out_dir"),

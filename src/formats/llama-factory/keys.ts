@@ -8,10 +8,7 @@ import type { KeySpec } from "../types";
 
 const OWN: readonly KeySpec[] = [
   memory("model_name_or_path", "model", "string", "model", { link: "model" }),
-  other("adapter_name_or_path", null, "any", "lora_model_dir", {
-    nullable: true,
-    link: "adapter",
-  }),
+  other("adapter_name_or_path", null, "any", "lora_model_dir", { link: "adapter" }),
   memory("stage", "lf_stage", "enum", "llama-factory.stage", {
     default: "sft",
     values: ["pt", "sft", "rm", "ppo", "dpo", "kto"],
@@ -22,27 +19,19 @@ const OWN: readonly KeySpec[] = [
     means: { lora: "lora", full: "none", freeze: "none", oft: "oft" },
   }),
   memory("lora_rank", "lora_rank", "integer", "rank", { default: 8, min: 1 }),
-  memory("lora_alpha", "lora_alpha", "number", "alpha", { nullable: true }),
+  memory("lora_alpha", "lora_alpha", "number", "alpha"),
   memory("lora_dropout", "lora_dropout", "number", "dropout", { default: 0, min: 0, max: 1 }),
   memory("lora_target", "lora_target_modules", "any", "targets", { default: "all", means: { all: "all-linear" } }),
-  memory("additional_target", "lora_modules_to_save", "any", "to-save", { nullable: true }),
-  memory("use_dora", "use_dora", "boolean", "use_dora", {
-    default: false,
-  }),
+  memory("additional_target", "lora_modules_to_save", "any", "to-save"),
+  memory("use_dora", "use_dora", "boolean", "use_dora", { default: false }),
   memory("use_rslora", "use_rslora", "boolean", "use_rslora", { default: false }),
   memory("oft_rank", "lora_rank", "integer", "oft_rank", { min: 0 }),
   memory("oft_block_size", "adapter_block_size", "integer", "llama-factory.oft_block_size", { min: 0 }),
   memory("oft_target", "lora_target_modules", "any", "targets", { means: { all: "all-linear" } }),
-  memory("pissa_init", "pissa_init", "boolean", "pissa_init", {
-    default: false,
-  }),
-  memory("pissa_iter", "pissa_iterations", "integer", "pissa_iter", {
-    default: 16,
-    min: -1,
-  }),
+  memory("pissa_init", "pissa_init", "boolean", "pissa_init", { default: false }),
+  memory("pissa_iter", "pissa_iterations", "integer", "pissa_iter", { default: 16, min: -1 }),
   memory("freeze_trainable_layers", "freeze_trainable_layers", "integer", "freeze_trainable_layers", { default: 2 }),
   memory("quantization_bit", "quantization_bit", "any", "quantization", {
-    nullable: true,
     also: [{ name: "quantization", means: { "4": "nf4", "8": "int8", null: "none" }, only: true }],
   }),
   memory("quantization_method", null, "string", "quantization_method", {
@@ -55,7 +44,7 @@ const OWN: readonly KeySpec[] = [
     defaultsBy: { "llamafactory<0.9.1": 1024 },
     min: 1,
   }),
-  memory("packing", "packing", "boolean", "packing", { nullable: true }),
+  memory("packing", "packing", "boolean", "packing"),
   memory("neat_packing", "packing", "boolean", "packing", { default: false }),
   memory("disable_gradient_checkpointing", "gradient_checkpointing", "boolean", "disable_gradient_checkpointing", {
     default: false,
@@ -89,36 +78,30 @@ const OWN: readonly KeySpec[] = [
   memory("use_unsloth", "use_unsloth", "boolean", "use_unsloth", { default: false }),
   memory("upcast_layernorm", null, "boolean", "upcast_layernorm", { default: false }),
   memory("upcast_lmhead_output", null, "boolean", "upcast_lmhead_output", { default: false }),
-  memory("badam_mode", "badam_mode", "string", "block", { nullable: true }),
-  memory("badam_switch_mode", "badam_switch_mode", "string", "block", { nullable: true }),
-  memory("badam_start_block", "badam_start_block", "integer", "block", { nullable: true }),
-  memory("use_llama_pro", "use_llama_pro", "boolean", "block", { nullable: true }),
-  memory("freeze_trainable_modules", "freeze_trainable_modules", "any", "frozen", { nullable: true }),
-  memory("freeze_extra_modules", "freeze_extra_modules", "any", "frozen", { nullable: true }),
-  memory("resize_vocab", null, "boolean", "vocabulary", { nullable: true }),
-  memory("shift_attn", null, "boolean", "attention", { nullable: true }),
-  memory("ref_model_quantization_bit", null, "integer", "quantization", { nullable: true }),
-  memory("reward_model_quantization_bit", null, "integer", "quantization", { nullable: true }),
-  memory("fp8_backend", "fp8_backend", "string", "lossy", { nullable: true }),
+  memory("badam_mode", "badam_mode", "string", "block"),
+  memory("badam_switch_mode", "badam_switch_mode", "string", "block"),
+  memory("badam_start_block", "badam_start_block", "integer", "block"),
+  memory("use_llama_pro", "use_llama_pro", "boolean", "block"),
+  memory("freeze_trainable_modules", "freeze_trainable_modules", "any", "frozen"),
+  memory("freeze_extra_modules", "freeze_extra_modules", "any", "frozen"),
+  memory("resize_vocab", null, "boolean", "vocabulary"),
+  memory("shift_attn", null, "boolean", "attention"),
+  memory("ref_model_quantization_bit", null, "integer", "quantization"),
+  memory("reward_model_quantization_bit", null, "integer", "quantization"),
+  memory("fp8_backend", "fp8_backend", "string", "lossy"),
   memory("fp8_enable_fsdp_float8_all_gather", "float8_all_gather", "boolean", "fp8_enable_fsdp_float8_all_gather", {
     default: false,
   }),
-  memory("mixture_of_depths", null, "string", "layers", { nullable: true }),
+  memory("mixture_of_depths", null, "string", "layers"),
   memory("use_galore", "use_galore", "boolean", "use_galore", { default: false }),
-  memory("use_apollo", "use_apollo", "boolean", "use_apollo", {
-    default: false,
-  }),
+  memory("use_apollo", "use_apollo", "boolean", "use_apollo", { default: false }),
   memory("galore_rank", "galore_rank", "integer", "galore_rank", { default: 16, min: 1 }),
   memory("galore_target", "galore_target", "any", "optim_target_modules", { default: "all" }),
   memory("galore_proj_type", "galore_proj_type", "string", "galore_proj_type", { default: "std" }),
-  memory("galore_layerwise", "galore_layerwise", "boolean", "galore_layerwise", {
-    default: false,
-  }),
+  memory("galore_layerwise", "galore_layerwise", "boolean", "galore_layerwise", { default: false }),
   memory("apollo_rank", "apollo_rank", "integer", "apollo_rank", { default: 16, min: 1 }),
   memory("apollo_target", "apollo_target", "any", "optim_target_modules", { default: "all" }),
-  memory("apollo_layerwise", "apollo_layerwise", "boolean", "galore_layerwise", {
-    default: false,
-  }),
+  memory("apollo_layerwise", "apollo_layerwise", "boolean", "galore_layerwise", { default: false }),
   memory("use_badam", "use_badam", "boolean", "use_badam", { default: false }),
   memory("use_adam_mini", null, "boolean", "use_adam_mini", {
     default: false,
@@ -133,11 +116,9 @@ const OWN: readonly KeySpec[] = [
   memory("freeze_vision_tower", "freeze_vision_tower", "boolean", "frozen", { default: true }),
   memory("freeze_multi_modal_projector", "freeze_projector", "boolean", "frozen", { default: true }),
   memory("freeze_language_model", "freeze_language_model", "boolean", "frozen", { default: false }),
-  memory("ref_model", "ref_model", "string", "reference", { nullable: true }),
-  memory("reward_model", "reward_model", "string", "reward_model_path", { nullable: true }),
-  memory("pref_loss", "pref_loss", "string", "pref_loss", {
-    default: "sigmoid",
-  }),
+  memory("ref_model", "ref_model", "string", "reference"),
+  memory("reward_model", "reward_model", "string", "reward_model_path"),
+  memory("pref_loss", "pref_loss", "string", "pref_loss", { default: "sigmoid" }),
   memory("fp8", "fp8", "boolean", "fp8_config", {
     default: false,
     also: [{ name: "compute_dtype", means: onlyWhenOn("fp8"), only: true }],
@@ -147,10 +128,8 @@ const OWN: readonly KeySpec[] = [
   memory("context_parallel_size", "context_parallel", "integer", "context", { min: 1, aliases: ["cp_size"] }),
   memory("expert_model_parallel_size", "expert_parallel", "integer", "expert", { min: 1 }),
   memory("sequence_parallel", "sequence_parallelism", "boolean", "sequence-parallel"),
-  memory("recompute_granularity", "recompute_granularity", "string", "checkpointing", { nullable: true }),
-  memory("compute_accuracy", "compute_accuracy", "boolean", "compute_accuracy", {
-    default: false,
-  }),
+  memory("recompute_granularity", "recompute_granularity", "string", "checkpointing"),
+  memory("compute_accuracy", "compute_accuracy", "boolean", "compute_accuracy", { default: false }),
   // llamafactory/hparams/generating_args.py
   memory("max_new_tokens", "generation_new_tokens", "integer", "llama-factory.max_new_tokens", {
     default: 1024,
@@ -162,7 +141,7 @@ const OWN: readonly KeySpec[] = [
   }),
   // ktransformers keeps the experts in host memory (llamafactory/hparams/model_args.py, KTransformersArguments).
   ...touching("offload-param", "use_kt kt_mode"),
-  other("kt_config", null, "map", "harmless", { nullable: true }),
+  other("kt_config", null, "map", "harmless"),
   ...touching("image", "image_min_pixels video_min_pixels video_fps video_maxlen"),
   ...touching("reference", "ref_model_adapters reward_model_adapters use_asft_loss"),
   ...touching("vocabulary", "new_special_tokens_config add_tokens add_special_tokens"),
@@ -175,33 +154,29 @@ const OWN: readonly KeySpec[] = [
   ...harmless(
     "kt_cpu_activation kt_weight_path kt_non_expert_weight_path badam_update_ratio vllm_maxlen vllm_gpu_util use_kv_cache create_new_adapter use_swanlab lora_rank_pattern quantization_device_map",
   ),
-  other("template", null, "string", "template", { nullable: true }),
-  other("dataset", null, "any", "data", { nullable: true }),
+  other("template", null, "string", "template"),
+  other("dataset", null, "any", "data"),
 ];
 
 /** The v1 schema: one block per concern. */
 const V1: readonly KeySpec[] = [
   memory("model", "model", "string", "model", { link: "model" }),
   memory("micro_batch_size", "micro_batch_size", "integer", "micro-batch", { default: 1, min: 1 }),
-  memory("global_batch_size", "global_batch_size", "integer", "global-batch", { min: 1, nullable: true }),
-  memory("enable_activation_checkpointing", "gradient_checkpointing", "boolean", "checkpointing", {
-    default: true,
-  }),
-  memory("batching_strategy", null, "string", "batching_strategy", {
-    default: "normal",
-  }),
-  memory("peft_config", null, "map", "adapter", { nullable: true }),
+  memory("global_batch_size", "global_batch_size", "integer", "global-batch", { min: 1 }),
+  memory("enable_activation_checkpointing", "gradient_checkpointing", "boolean", "checkpointing", { default: true }),
+  memory("batching_strategy", null, "string", "batching_strategy", { default: "normal" }),
+  memory("peft_config", null, "map", "adapter"),
   memory("peft_config.name", "adapter", "string", "adapter", { means: { freeze: "none" } }),
   memory("peft_config.r", "lora_rank", "integer", "rank", { min: 1 }),
   memory("peft_config.lora_alpha", "lora_alpha", "number", "alpha"),
   memory("peft_config.lora_dropout", "lora_dropout", "number", "dropout", { min: 0, max: 1 }),
   memory("peft_config.target_modules", "lora_target_modules", "any", "targets", { means: { all: "all-linear" } }),
-  memory("quant_config", null, "map", "quantization", { nullable: true }),
+  memory("quant_config", null, "map", "quantization"),
   memory("quant_config.name", null, "string", "quantization_method", { default: "bnb" }),
   memory("quant_config.quantization_bit", "quantization_bit", "any", "quantization", {
     also: [{ name: "quantization", means: { "4": "nf4", "8": "int8" }, only: true }],
   }),
-  memory("dist_config", null, "map", "dist_config", { nullable: true }),
+  memory("dist_config", null, "map", "dist_config"),
   memory("dist_config.name", "distributed_type", "string", "name", {
     also: [{ name: "fsdp", means: { fsdp2: "full_shard" }, only: true }],
   }),
@@ -212,11 +187,11 @@ const V1: readonly KeySpec[] = [
   memory("dp_size", null, "integer", "dp_size", { min: 1 }),
   memory("mp_shard_size", "dp_shard_size", "integer", "parallelism_config_dp_shard_size", { min: 1 }),
   memory("mp_replicate_size", "dp_replicate_size", "integer", "dp_replicate_size", { min: 1 }),
-  other("init_config", null, "map", "init_config", { nullable: true }),
+  other("init_config", null, "map", "init_config"),
   memory("cp_size", "context_parallel", "integer", "context", { min: 1, aliases: ["dist_config.cp_size"] }),
   ...harmless("cp_mode dist_config.cp_mode dist_config.ep_dispatcher"),
-  memory("kernel_config", null, "map", "kernel_config", { nullable: true }),
-  memory("optim_config", null, "map", "optimizer", { nullable: true }),
+  memory("kernel_config", null, "map", "kernel_config"),
+  memory("optim_config", null, "map", "optimizer"),
   memory("optim_config.name", "optimizer", "string", "optimizer"),
 ];
 

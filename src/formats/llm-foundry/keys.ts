@@ -13,9 +13,7 @@ export const LLM_FOUNDRY_KEYS: readonly KeySpec[] = [
     auto: true,
     min: 0,
   }),
-  memory("device_train_batch_size", null, "number", "device_train_batch_size", {
-    min: 0,
-  }),
+  memory("device_train_batch_size", null, "number", "device_train_batch_size", { min: 0 }),
   memory("device_eval_batch_size", "eval_batch_size", "number", "eval-batch", { min: 0 }),
   memory("precision", "compute_dtype", "string", "compute", {
     writes: { bf16: "amp_bf16", fp16: "amp_fp16", fp8: "amp_fp8" },
@@ -37,7 +35,7 @@ export const LLM_FOUNDRY_KEYS: readonly KeySpec[] = [
     means: { flash: "flash_attention_2", torch: "eager", triton: "flash_attention_2", flex: "flex_attention" },
   }),
   memory("model.attn_config.kv_n_heads", "num_query_groups", "integer", "heads", { min: 1 }),
-  memory("model.attn_config.clip_qkv", "clip_qkv", "number", "clip_qkv", { nullable: true, min: 0 }),
+  memory("model.attn_config.clip_qkv", "clip_qkv", "number", "clip_qkv", { min: 0 }),
   memory("model.attn_config.alibi", "alibi", "boolean", "alibi", { default: false }),
   memory("model.attn_config.rope", "rope", "boolean", "rope", { default: false }),
   memory("model.learned_pos_emb", "learned_positions", "boolean", "learned_positions", { default: true }),
@@ -50,7 +48,7 @@ export const LLM_FOUNDRY_KEYS: readonly KeySpec[] = [
   memory("model.use_flash_attention_2", null, "boolean", "attention", {
     also: [{ name: "attention", means: { true: "flash_attention_2" }, only: true }],
   }),
-  memory("model.peft_config", null, "map", "adapter", { nullable: true }),
+  memory("model.peft_config", null, "map", "adapter"),
   memory("model.peft_config.peft_type", "adapter", "string", "adapter", { means: { LORA: "lora" } }),
   memory("model.peft_config.r", "lora_rank", "integer", "rank", { min: 1 }),
   memory("model.peft_config.lora_alpha", "lora_alpha", "number", "alpha"),
@@ -64,7 +62,7 @@ export const LLM_FOUNDRY_KEYS: readonly KeySpec[] = [
     // Composer's own steps go over the parameters one by one (composer/optim/decoupled_weight_decay.py)
     means: { decoupled_adamw: "adamw_torch", decoupled_lionw: "lion_32bit", adam: "adamw_torch", adamw: "adamw_torch" },
   }),
-  memory("fsdp_config", null, "map", "fsdp", { nullable: true }),
+  memory("fsdp_config", null, "map", "fsdp"),
   memory("fsdp_config.sharding_strategy", "fsdp", "string", "fsdp", { means: SHARDING }),
   // composer/distributed/mosaic_parallelism.py (get_mixed_precision): the weights' half precision either way
   memory("fsdp_config.mixed_precision", "fsdp_reduce_dtype", "any", "fsdp_config.mixed_precision", {
@@ -91,11 +89,11 @@ export const LLM_FOUNDRY_KEYS: readonly KeySpec[] = [
   }),
   other("fsdp_config.limit_all_gathers", null, "boolean", "fsdp_limit_all_gathers"),
   memory("fsdp_config.use_orig_params", null, "boolean", "use_orig_params"),
-  memory("algorithms", null, "any", "algorithms", { nullable: true }),
+  memory("algorithms", null, "any", "algorithms"),
   memory("algorithms.gradient_clipping", null, "map", "clipping"),
   memory("algorithms.gradient_clipping.clipping_threshold", "max_grad_norm", "number", "clipping", { min: 0 }),
   other("train_loader", null, "map", "data"),
-  memory("train_loader.dataset.packing_ratio", "packing", "any", "packing", { auto: true, nullable: true }),
+  memory("train_loader.dataset.packing_ratio", "packing", "any", "packing", { auto: true }),
   memory("parallelism_config.fsdp.sharding_strategy", "fsdp", "string", "fsdp", { means: SHARDING }),
   memory("parallelism_config.fsdp.activation_checkpointing", "gradient_checkpointing", "boolean", "checkpointing"),
   ...harmless(

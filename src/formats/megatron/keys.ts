@@ -8,33 +8,26 @@ import type { KeySpec } from "../types";
 const RECOMPUTE = { full: true, selective: true, null: false } as const;
 
 export const MEGATRON_KEYS: readonly KeySpec[] = [
-  memory("micro_batch_size", "micro_batch_size", "integer", "micro-batch", {
-    min: 1,
-    aliases: ["batch_size", "mbs"],
-  }),
-  memory("global_batch_size", "global_batch_size", "integer", "global-batch", { min: 1, nullable: true }),
-  memory("rampup_batch_size", null, "any", "rampup_batch_size", { nullable: true }),
-  memory("seq_length", "sequence_length", "integer", "sequence", {
-    aliases: ["encoder_seq_length", "max_length"],
-  }),
+  memory("micro_batch_size", "micro_batch_size", "integer", "micro-batch", { min: 1, aliases: ["batch_size", "mbs"] }),
+  memory("global_batch_size", "global_batch_size", "integer", "global-batch", { min: 1 }),
+  memory("rampup_batch_size", null, "any", "rampup_batch_size"),
+  memory("seq_length", "sequence_length", "integer", "sequence", { aliases: ["encoder_seq_length", "max_length"] }),
   memory("decoder_seq_length", "target_length", "integer", "sequence", { min: 1 }),
-  other("max_position_embeddings", "max_position_embeddings", "integer", "max_position_embeddings", {
-    min: 1,
-  }),
+  other("max_position_embeddings", "max_position_embeddings", "integer", "max_position_embeddings", { min: 1 }),
   memory("num_layers", "num_layers", "integer", "layers", { min: 1, aliases: ["encoder_num_layers"] }),
   memory("hidden_size", "hidden_size", "integer", "width", { min: 1 }),
-  memory("ffn_hidden_size", "ffn_hidden_size", "integer", "width", { min: 1, nullable: true }),
+  memory("ffn_hidden_size", "ffn_hidden_size", "integer", "width", { min: 1 }),
   memory("num_attention_heads", "num_attention_heads", "integer", "heads", { min: 1 }),
   other("group_query_attention", null, "boolean", "group_query_attention"),
   memory("num_query_groups", "num_query_groups", "integer", "num_query_groups", { min: 1 }),
-  memory("kv_channels", "kv_channels", "integer", "kv_channels", { nullable: true }),
-  memory("vocab_size", "vocab_size", "integer", "vocabulary", { nullable: true }),
+  memory("kv_channels", "kv_channels", "integer", "kv_channels"),
+  memory("vocab_size", "vocab_size", "integer", "vocabulary"),
   memory("make_vocab_size_divisible_by", "vocab_divisor", "integer", "make_vocab_size_divisible_by", {
     default: 128,
     min: 1,
   }),
   memory("untie_embeddings_and_output_weights", "untied_embeddings", "boolean", "no_weight_tying"),
-  memory("num_experts", "num_experts", "integer", "experts", { nullable: true }),
+  memory("num_experts", "num_experts", "integer", "experts"),
   memory("moe_router_topk", "experts_per_token", "integer", "moe_router_topk", { min: 1 }),
   memory("swiglu", "swiglu", "boolean", "swiglu"),
   memory("tensor_model_parallel_size", "tensor_parallel", "integer", "tensor", {
@@ -47,10 +40,8 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
     min: 1,
     aliases: ["pipeline_parallel_size", "pp_size"],
   }),
-  memory("num_layers_per_virtual_pipeline_stage", null, "integer", "schedule", {
-    nullable: true,
-  }),
-  memory("num_virtual_stages_per_pipeline_rank", null, "integer", "schedule", { nullable: true }),
+  memory("num_layers_per_virtual_pipeline_stage", null, "integer", "schedule"),
+  memory("num_virtual_stages_per_pipeline_rank", null, "integer", "schedule"),
   memory("context_parallel_size", "context_parallel", "integer", "context", {
     default: 1,
     min: 1,
@@ -61,12 +52,11 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
     min: 1,
     aliases: ["expert_parallel_size", "moe_expert_model_parallel_size"],
   }),
-  memory("expert_tensor_parallel_size", null, "integer", "expert", { nullable: true }),
+  memory("expert_tensor_parallel_size", null, "integer", "expert"),
   memory("sequence_parallel", "sequence_parallelism", "boolean", "sequence-parallel"),
   memory("recompute_granularity", "gradient_checkpointing", "string", "recompute_granularity", {
     default: false,
     means: RECOMPUTE,
-    nullable: true,
     also: [{ name: "recompute_granularity" }],
   }),
   memory("recompute_activations", "gradient_checkpointing", "boolean", "recompute_activations", {
@@ -74,19 +64,15 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
   }),
   memory("checkpoint_activations", "gradient_checkpointing", "boolean", "checkpointing"),
   memory("recompute_method", "recompute_method", "string", "recompute_method", {
-    nullable: true,
     aliases: ["activations_checkpoint_method"],
   }),
-  memory("recompute_num_layers", "recompute_num_layers", "integer", "recompute_num_layers", {
-    nullable: true,
-  }),
+  memory("recompute_num_layers", "recompute_num_layers", "integer", "recompute_num_layers"),
   memory("recompute_modules", "recompute_modules", "any", "recompute_modules"),
   memory("distribute_saved_activations", null, "boolean", "distribute_saved_activations"),
   memory("use_distributed_optimizer", "distributed_optimizer", "boolean", "use_distributed_optimizer"),
   memory("bf16", "bf16", "boolean", "compute"),
   memory("fp16", "fp16", "boolean", "compute"),
   memory("fp8_format", "fp8_format", "string", "fp8_config", {
-    nullable: true,
     aliases: ["fp8_hybrid", "fp8"],
     also: [{ name: "compute_dtype", means: { e4m3: "fp8", hybrid: "fp8", true: "fp8" }, only: true }],
   }),

@@ -20,12 +20,8 @@ export const MMENGINE_KEYS: readonly KeySpec[] = [
   memory("optim_wrapper.type", "optim_wrapper", "string", "compute", {
     also: [{ name: "compute_dtype", means: { AmpOptimWrapper: "fp16", OptimWrapper: "fp32" }, only: true }],
   }),
-  memory("optim_wrapper.dtype", "compute_dtype", "string", "compute", {
-    means: { float16: "fp16", bfloat16: "bf16" },
-  }),
-  memory("optim_wrapper.accumulative_counts", "gradient_accumulation_steps", "integer", "accumulation", {
-    min: 1,
-  }),
+  memory("optim_wrapper.dtype", "compute_dtype", "string", "compute", { means: { float16: "fp16", bfloat16: "bf16" } }),
+  memory("optim_wrapper.accumulative_counts", "gradient_accumulation_steps", "integer", "accumulation", { min: 1 }),
   memory("optim_wrapper.optimizer.type", "optimizer", "string", "optimizer"),
   memory("optim_wrapper.clip_grad.max_norm", "max_grad_norm", "number", "clipping", { min: 0 }),
   memory("optimizer.type", "optimizer", "string", "optimizer"),

@@ -21,9 +21,7 @@ const ARCHITECTURE: readonly (readonly [string, SettingName, EffectId])[] = [
 export const NANOTRON_KEYS: readonly KeySpec[] = [
   memory("tokens.micro_batch_size", "micro_batch_size", "integer", "micro-batch", { min: 1 }),
   memory("tokens.sequence_length", "sequence_length", "integer", "sequence", { min: 1 }),
-  memory("tokens.batch_accumulation_per_replica", "gradient_accumulation_steps", "integer", "accumulation", {
-    min: 1,
-  }),
+  memory("tokens.batch_accumulation_per_replica", "gradient_accumulation_steps", "integer", "accumulation", { min: 1 }),
   memory("parallelism.dp", "data_parallel", "integer", "dp_size", { min: 1 }),
   memory("parallelism.tp", "tensor_parallel", "integer", "tensor", { min: 1 }),
   memory("parallelism.pp", "pipeline_parallel", "integer", "pipeline", { min: 1 }),
@@ -36,13 +34,12 @@ export const NANOTRON_KEYS: readonly KeySpec[] = [
   memory("parallelism.tp_mode", "tp_mode", "string", "tp_mode"),
   memory("parallelism.recompute_layer", "gradient_checkpointing", "boolean", "checkpointing", { default: false }),
   memory("parallelism.recompute_granularity", "recompute_granularity", "string", "checkpointing", {
-    nullable: true,
     also: [{ name: "gradient_checkpointing", means: { full: true, selective: true }, only: true }],
   }),
   memory("model", null, "map", "model"),
-  memory("parallelism.tp_recompute_allgather", null, "boolean", "recomputed", { nullable: true }),
-  memory("parallelism.moe_layer_recompute", null, "boolean", "recomputed", { nullable: true }),
-  memory("model.model_config.residual_in_fp32", null, "boolean", "states-dtype", { nullable: true }),
+  memory("parallelism.tp_recompute_allgather", null, "boolean", "recomputed"),
+  memory("parallelism.moe_layer_recompute", null, "boolean", "recomputed"),
+  memory("model.model_config.residual_in_fp32", null, "boolean", "states-dtype"),
   memory("model.dtype", "load_dtype", "string", "load", {
     writes: { bfloat16: "bfloat16", float16: "float16", float32: "float32" },
     means: STORAGE,
@@ -67,7 +64,7 @@ export const NANOTRON_KEYS: readonly KeySpec[] = [
   memory("optimizer.accumulate_grad_in_fp32", null, "boolean", "accumulate_grad_in_fp32", {
     also: [{ name: "grad_accum_dtype", means: { true: "float32", false: "none" }, only: true }],
   }),
-  memory("optimizer.clip_grad", "max_grad_norm", "number", "clipping", { nullable: true, min: 0 }),
+  memory("optimizer.clip_grad", "max_grad_norm", "number", "clipping", { min: 0 }),
   memory("optimizer.optimizer_factory", null, "map", "optimizer"),
   memory("optimizer.optimizer_factory.name", "optimizer", "string", "optimizer", {
     means: { adamW: "adamw_torch", sgd: "sgd" },

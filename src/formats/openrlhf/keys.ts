@@ -22,10 +22,7 @@ const KEYS: readonly KeySpec[] = [
   memory("rollout_batch_size", "rollout_batch_size", "integer", "rollout_batch_size", { min: 1 }),
   memory("max_len", "sequence_length", "integer", "sequence", { min: 1 }),
   memory("prompt_max_len", "max_prompt_length", "integer", "max_prompt_length", { default: 1024, min: 1 }),
-  memory("generate_max_len", "max_completion_length", "integer", "max_completion_length", {
-    default: 1024,
-    min: 1,
-  }),
+  memory("generate_max_len", "max_completion_length", "integer", "max_completion_length", { default: 1024, min: 1 }),
   memory("n_samples_per_prompt", "num_generations", "integer", "generations", { default: 1, min: 1 }),
   memory("zero_stage", "zero_stage", "integer", "zero", { default: 2, min: 0, max: 3 }),
   memory("adam_offload", "offload_optimizer", "boolean", "offload-optimizer", {
@@ -33,7 +30,7 @@ const KEYS: readonly KeySpec[] = [
   }),
   memory("zpg", "hpz_partition_size", "integer", "ms-swift.zero_hpz_partition_size", { min: 1 }),
   memory("overlap_comm", "overlap_comm", "boolean", "openrlhf.overlap_comm"),
-  memory("grad_accum_dtype", "grad_accum_dtype", "string", "grad_accum_dtype", { nullable: true }),
+  memory("grad_accum_dtype", "grad_accum_dtype", "string", "grad_accum_dtype"),
   memory("bf16", "compute_dtype", "boolean", "compute", {
     means: onlyWhenOn("bf16"),
     also: [{ name: "load_dtype", means: onlyWhenOn("bfloat16"), only: true }],
@@ -67,7 +64,7 @@ const KEYS: readonly KeySpec[] = [
   memory("reward_num_gpus_per_node", null, "integer", "devices", { min: 1 }),
   memory("colocate_all_models", null, "boolean", "colocate_all_models"),
   memory("colocate_actor_ref", null, "boolean", "colocate_actor_ref"),
-  memory("vllm_num_engines", null, "integer", "vllm_num_engines", { nullable: true }),
+  memory("vllm_num_engines", null, "integer", "vllm_num_engines"),
   memory("vllm_tensor_parallel_size", null, "integer", "engine-tensor", { min: 1 }),
   memory("vllm_gpu_memory_utilization", "vllm_gpu_memory_utilization", "number", "vllm", { min: 0, max: 1 }),
   memory("vllm_enable_sleep", "vllm_enable_sleep_mode", "boolean", "vllm_enable_sleep_mode"),

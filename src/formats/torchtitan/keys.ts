@@ -96,10 +96,7 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
     "pipeline_micro_batch",
     "integer",
     "pipeline_parallel_microbatch_size",
-    {
-      default: 1,
-      min: 1,
-    },
+    { default: 1, min: 1 },
   ),
   memory("activation_checkpoint.mode", "gradient_checkpointing", "string", "mode", {
     default: "selective",
@@ -112,9 +109,7 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
     // `implementation` is fused by default (torchtitan/components/optimizer.py)
     means: { AdamW: "adamw_torch_fused", Adam: "adamw_torch_fused" },
   }),
-  memory("optimizer.implementation", null, "string", "implementation", {
-    default: "fused",
-  }),
+  memory("optimizer.implementation", null, "string", "implementation", { default: "fused" }),
   memory("optimizer.early_step_in_backward", "optimizer_in_backward", "boolean", "early_step_in_backward", {
     default: false,
   }),
@@ -127,7 +122,6 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
     { aliases: ["float8.enable_fsdp_float8_all_gather"] },
   ),
   memory("quantize.linear.float8.recipe_name", "fp8_recipe", "string", "fp8_recipe", {
-    nullable: true,
     aliases: ["float8.recipe_name"],
   }),
   memory("quantize.linear.float8.filter_fqns", "fp8_skip_modules", "any", "filter_fqns", {

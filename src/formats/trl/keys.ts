@@ -3,45 +3,24 @@ import { memory, onlyWhenOn, other } from "../effects";
 import type { KeySpec } from "../types";
 
 export const TRL_KEYS: readonly KeySpec[] = [
-  memory("max_length", "sequence_length", "integer", "max_length", {
-    default: 1024,
-    min: 1,
-    nullable: true,
-  }),
-  memory("max_prompt_length", "max_prompt_length", "integer", "max_prompt_length", {
-    min: 1,
-    nullable: true,
-  }),
+  memory("max_length", "sequence_length", "integer", "max_length", { default: 1024, min: 1, nullable: true }),
+  memory("max_prompt_length", "max_prompt_length", "integer", "max_prompt_length", { min: 1, nullable: true }),
   memory("max_completion_length", "max_completion_length", "integer", "max_completion_length", {
     min: 1,
     nullable: true,
   }),
-  memory("packing", "packing", "boolean", "trl.packing", {
-    default: false,
-  }),
-  memory("padding_free", "padding_free", "boolean", "padding_free", {
-    default: false,
-  }),
-  other("packing_strategy", null, "string", "packing_strategy", { nullable: true }),
-  memory("pad_to_multiple_of", "pad_to_multiple_of", "integer", "pad_to_multiple_of", {
-    nullable: true,
-    min: 1,
-  }),
-  other("eval_packing", null, "boolean", "eval_packing", { nullable: true }),
-  memory("activation_offloading", "offload_activations", "boolean", "offload-activations", {
-    default: false,
-  }),
-  memory("loss_type", "loss_type", "any", "loss_type", {
-    nullable: true,
-  }),
-  memory("model_init_kwargs", "model_init_kwargs", "map", "model_init_kwargs", { nullable: true }),
+  memory("packing", "packing", "boolean", "trl.packing", { default: false }),
+  memory("padding_free", "padding_free", "boolean", "padding_free", { default: false }),
+  other("packing_strategy", null, "string", "packing_strategy"),
+  memory("pad_to_multiple_of", "pad_to_multiple_of", "integer", "pad_to_multiple_of", { nullable: true, min: 1 }),
+  other("eval_packing", null, "boolean", "eval_packing"),
+  memory("activation_offloading", "offload_activations", "boolean", "offload-activations", { default: false }),
+  memory("loss_type", "loss_type", "any", "loss_type"),
+  memory("model_init_kwargs", "model_init_kwargs", "map", "model_init_kwargs"),
   memory("model_init_kwargs.torch_dtype", "load_dtype", "string", "torch_dtype", {
     aliases: ["model_init_kwargs.dtype"],
-    nullable: true,
   }),
-  memory("model_init_kwargs.attn_implementation", "attention", "string", "model_init_kwargs.attn_implementation", {
-    nullable: true,
-  }),
+  memory("model_init_kwargs.attn_implementation", "attention", "string", "model_init_kwargs.attn_implementation"),
   // open-instruct's names (open_instruct/finetune.py, `FlatArguments`).
   memory("use_peft", "use_peft", "boolean", "use_peft", { default: false, aliases: ["use_lora"] }),
   memory("use_qlora", "load_in_4bit", "boolean", "quantization", {
@@ -49,63 +28,40 @@ export const TRL_KEYS: readonly KeySpec[] = [
   }),
   memory("lora_r", "lora_rank", "integer", "lora_r", { default: 16, min: 1, aliases: ["lora_rank"] }),
   memory("lora_alpha", "lora_alpha", "number", "lora_alpha", { default: 32 }),
-  memory("lora_dropout", "lora_dropout", "number", "lora_dropout", {
-    default: 0.05,
-    min: 0,
-    max: 1,
-  }),
-  memory("lora_target_modules", "lora_target_modules", "list", "targets", { nullable: true }),
-  memory("lora_target_parameters", "adapter_target_parameters", "any", "lora_target_parameters", { nullable: true }),
-  memory("lora_modules_to_save", "lora_modules_to_save", "list", "to-save", { nullable: true }),
-  other("lora_task_type", null, "string", "lora_task_type", { nullable: true }),
+  memory("lora_dropout", "lora_dropout", "number", "lora_dropout", { default: 0.05, min: 0, max: 1 }),
+  memory("lora_target_modules", "lora_target_modules", "list", "targets"),
+  memory("lora_target_parameters", "adapter_target_parameters", "any", "lora_target_parameters"),
+  memory("lora_modules_to_save", "lora_modules_to_save", "list", "to-save"),
+  other("lora_task_type", null, "string", "lora_task_type"),
   memory("use_rslora", "use_rslora", "boolean", "use_rslora", { default: false }),
-  memory("use_dora", "use_dora", "boolean", "use_dora", {
-    default: false,
-  }),
+  memory("use_dora", "use_dora", "boolean", "use_dora", { default: false }),
   memory("load_in_4bit", "load_in_4bit", "boolean", "load_in_4bit", { default: false }),
   memory("load_in_8bit", "load_in_8bit", "boolean", "load_in_8bit", { default: false }),
   memory("bnb_4bit_quant_type", "bnb_4bit_quant_type", "enum", "bnb_4bit_quant_type", {
     default: "nf4",
     values: ["nf4", "fp4"],
   }),
-  memory("use_bnb_nested_quant", "double_quantization", "boolean", "use_bnb_nested_quant", {
-    default: false,
-  }),
-  memory("bnb_4bit_quant_storage", "bnb_4bit_quant_storage", "string", "bnb_4bit_quant_storage", {
-    nullable: true,
-  }),
+  memory("use_bnb_nested_quant", "double_quantization", "boolean", "use_bnb_nested_quant", { default: false }),
+  memory("bnb_4bit_quant_storage", "bnb_4bit_quant_storage", "string", "bnb_4bit_quant_storage"),
   memory("beta", "beta", "number", "beta", {}),
   memory("precompute_ref_log_probs", "precompute_ref_log_probs", "boolean", "precompute_ref_log_probs", {
     default: false,
   }),
   memory("disable_dropout", "disable_dropout", "boolean", "disable_dropout", {}),
   memory("cast_lm_head_to_fp32", "head_in_float32", "boolean", "cast_lm_head_to_fp32", { default: false }),
-  memory("center_rewards_coefficient", "center_rewards_coefficient", "number", "center_rewards_coefficient", {
-    nullable: true,
-  }),
-  memory("rpo_alpha", "rpo_alpha", "number", "rpo_alpha", {
-    nullable: true,
-  }),
-  memory("use_weighting", "use_weighting", "boolean", "use_weighting", {
-    default: false,
-  }),
+  memory("center_rewards_coefficient", "center_rewards_coefficient", "number", "center_rewards_coefficient"),
+  memory("rpo_alpha", "rpo_alpha", "number", "rpo_alpha"),
+  memory("use_weighting", "use_weighting", "boolean", "use_weighting", { default: false }),
   other("cpo_alpha", "cpo_alpha", "number", "cpo_alpha", { default: 1 }),
   other("precompute_ref_batch_size", null, "integer", "precompute_ref_batch_size", { nullable: true, min: 1 }),
-  memory("ref_model", "ref_model", "string", "ref_model", { nullable: true }),
-  other("sync_ref_model", null, "boolean", "sync_ref_model", {
-    default: false,
-  }),
-  memory("num_generations", "num_generations", "integer", "num_generations", {
-    min: 1,
-  }),
+  memory("ref_model", "ref_model", "string", "ref_model"),
+  other("sync_ref_model", null, "boolean", "sync_ref_model", { default: false }),
+  memory("num_generations", "num_generations", "integer", "num_generations", { min: 1 }),
   memory("generation_batch_size", "generation_batch_size", "integer", "generation_batch_size", {
     nullable: true,
     min: 1,
   }),
-  memory("steps_per_generation", "steps_per_generation", "integer", "steps_per_generation", {
-    nullable: true,
-    min: 1,
-  }),
+  memory("steps_per_generation", "steps_per_generation", "integer", "steps_per_generation", { nullable: true, min: 1 }),
   other("num_iterations", "num_iterations", "integer", "num_iterations", { default: 1, min: 1 }),
   other("importance_sampling_level", "importance_sampling_level", "string", "importance_sampling_level", {
     default: "token",
@@ -120,7 +76,7 @@ export const TRL_KEYS: readonly KeySpec[] = [
   memory("ds3_gather_for_generation", "ds3_gather_for_generation", "boolean", "ds3_gather_for_generation", {
     default: true,
   }),
-  memory("cache_implementation", "cache_implementation", "string", "cache_implementation", { nullable: true }),
+  memory("cache_implementation", "cache_implementation", "string", "cache_implementation"),
   memory(
     "use_transformers_continuous_batching",
     "use_transformers_continuous_batching",
@@ -129,9 +85,7 @@ export const TRL_KEYS: readonly KeySpec[] = [
     { default: false },
   ),
   memory("use_transformers_paged", "use_transformers_paged", "boolean", "use_transformers_paged", { default: false }),
-  memory("transformers_continuous_batching_config", null, "map", "transformers_continuous_batching_config", {
-    nullable: true,
-  }),
+  memory("transformers_continuous_batching_config", null, "map", "transformers_continuous_batching_config"),
   ...(["block_size", "num_blocks", "max_batch_tokens", "max_memory_percent"] as const).map((name) =>
     memory(
       `transformers_continuous_batching_config.${name}`,
@@ -142,22 +96,15 @@ export const TRL_KEYS: readonly KeySpec[] = [
     ),
   ),
   memory("use_vllm", "use_vllm", "boolean", "use_vllm", { default: false }),
-  memory("vllm_mode", "vllm_mode", "enum", "vllm_mode", {
-    default: "colocate",
-    values: ["colocate", "server"],
-  }),
+  memory("vllm_mode", "vllm_mode", "enum", "vllm_mode", { default: "colocate", values: ["colocate", "server"] }),
   memory("vllm_gpu_memory_utilization", "vllm_gpu_memory_utilization", "number", "vllm_gpu_memory_utilization", {
     default: 0.3,
     min: 0,
     max: 1,
   }),
-  memory("vllm_enable_sleep_mode", "vllm_enable_sleep_mode", "boolean", "vllm_enable_sleep_mode", {
-    default: false,
-  }),
-  memory("reward_model_path", "reward_model", "string", "reward_model_path", {
-    nullable: true,
-  }),
-  memory("sft_model_path", "model", "string", "sft_model_path", { nullable: true }),
+  memory("vllm_enable_sleep_mode", "vllm_enable_sleep_mode", "boolean", "vllm_enable_sleep_mode", { default: false }),
+  memory("reward_model_path", "reward_model", "string", "reward_model_path"),
+  memory("sft_model_path", "model", "string", "sft_model_path"),
   memory(
     "local_rollout_forward_batch_size",
     "local_rollout_forward_batch_size",
@@ -165,17 +112,11 @@ export const TRL_KEYS: readonly KeySpec[] = [
     "local_rollout_forward_batch_size",
     { min: 1 },
   ),
-  memory("num_mini_batches", "num_mini_batches", "integer", "num_mini_batches", {
-    min: 1,
-  }),
+  memory("num_mini_batches", "num_mini_batches", "integer", "num_mini_batches", { min: 1 }),
   memory("num_ppo_epochs", "num_ppo_epochs", "integer", "num_ppo_epochs", { min: 1 }),
   memory("response_length", "response_length", "integer", "response_length", { min: 1 }),
-  memory("teacher_model_name_or_path", "teacher_model", "string", "teacher_model_name_or_path", {
-    nullable: true,
-  }),
-  memory("max_new_tokens", "max_new_tokens", "integer", "max_new_tokens", {
-    min: 1,
-  }),
+  memory("teacher_model_name_or_path", "teacher_model", "string", "teacher_model_name_or_path"),
+  memory("max_new_tokens", "max_new_tokens", "integer", "max_new_tokens", { min: 1 }),
   memory("lmbda", "lmbda", "number", "lmbda", { min: 0, max: 1 }),
 ];
 
