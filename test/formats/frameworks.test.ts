@@ -398,6 +398,18 @@ const OTHERS: readonly (readonly [string, string])[] = [
   ["workflow.yml", "on: push\njobs:\n  test:\n    runs-on: ubuntu-latest\n    steps:\n      - run: npm test\n"],
   ["values.yaml", "image:\n  repository: x\nreplicaCount: 2\nresources: {}\n"],
   ["empty.yaml", ""],
+  // Of Hydra, which puts a config together from several files; of a program's own; a model's card; a service's request.
+  [
+    "conf/config.yaml",
+    "defaults:\n  - data: chat\n  - _self_\nbase_model: a/b\nnum_epochs: 3\nmicro_batch_size: 4\nsequence_len: 512\nlora_r: 8\n",
+  ],
+  ["conf/experiment/a.yaml", "# @package _global_\nbase_model: a/b\nmicro_batch_size: 4\nsequence_len: 512\n"],
+  [
+    "train.yaml",
+    "base_model: a/b\nmethod: QLoRA\ndatasets:\n  - name: sums\n    weight: 0.5\nstages:\n  first:\n    steps: 100\n",
+  ],
+  ["card.yaml", "license: mit\nlanguage: [en]\nlibrary_name: peft\nbase_model: a/b\ndatasets:\n  - c/d\n"],
+  ["job.yaml", "base_model: a/b\nlora_r: 8\nnum_epochs: 3\ndataset_name: chat\nadapter_name: mine\n"],
 ];
 
 describe("formats: frameworks", () => {

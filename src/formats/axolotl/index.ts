@@ -1,29 +1,42 @@
 /** Axolotl's YAML; inherits much of TrainingArguments and names a DeepSpeed file. */
 
+import type { MapNode } from "../../syntax/tree";
 import { optimizerRow } from "../../terms/optimizers";
 import { dataView } from "../carriers";
 import { deepspeedReader } from "../deepspeed/read";
 import { removing, setting } from "../fix";
+import { hasDefaults, packageHeader } from "../hydra";
 import { hasKeys, hasWith, NOT_RECOGNISED } from "../recognition";
-import { count, derived, schemaFormat } from "../schema";
+import { count, derived, namesOf, schemaFormat } from "../schema";
 import { problem } from "../table";
-import type { LocatedSetting } from "../types";
+import type { ConfigDocument, LocatedSetting } from "../types";
 import { isTemplate } from "../value";
 import accepted from "./accepted.json";
 import { AXOLOTL_KEYS } from "./keys";
 
-const COMPANIONS = [
-  "micro_batch_size",
+/** Keys that no other program has under these names, or that few have. */
+const OWN = [
   "datasets",
   "pretraining_dataset",
   "sequence_len",
-  "adapter",
   "sample_packing",
-  "num_epochs",
-  "val_set_size",
-  "lora_r",
   "dataset_prepared_path",
+  "micro_batch_size",
 ];
+
+/** Keys that people call so in configs of their own programs, too: beside them one of its own has to stand. */
+const SHARED = ["adapter", "num_epochs", "val_set_size", "lora_r"];
+
+const TAKEN: ReadonlySet<string> = new Set(accepted.names);
+
+/**
+ * Whether axolotl would read it: it is one file, put together from no others (`load_cfg` in axolotl/cli/config.py), and most of what it
+ * says is something that axolotl takes.
+ */
+function readable(map: MapNode, companions: number, document: ConfigDocument): boolean {
+  const foreign = [...namesOf(map)].filter((name) => !TAKEN.has(name)).length;
+  return foreign <= companions && !hasDefaults(document) && packageHeader(document.text) === undefined;
+}
 
 function on(settings: readonly LocatedSetting[], name: string): LocatedSetting | undefined {
   return settings.findLast((setting) => setting.name === name && setting.value === true);
@@ -64,9 +77,11 @@ export const axolotl = schemaFormat({
   keys: AXOLOTL_KEYS,
   unknownKeys: { parents: [""], known: new Set(accepted.names) },
   views: (document) => dataView(document, ["yaml", "json"]),
-  recognise({ map }) {
-    const companions = count(map, COMPANIONS);
-    if (count(map, ["base_model"]) > 0 && companions > 0)
+  recognise({ map }, document) {
+    const own = count(map, OWN);
+    const companions = own + count(map, SHARED);
+    if (!readable(map, companions, document)) return NOT_RECOGNISED;
+    if (count(map, ["base_model"]) > 0 && (own > 0 || companions > 2))
       return {
         confidence: Math.min(0.98, 0.85 + 0.05 * companions),
         because: hasWith("base_model", companions, "axolotl"),
