@@ -79,6 +79,7 @@ export const SETTINGS = {
   auto_find_batch_size: { type: "boolean" },
   batch_size_per_gpu: { type: "integer" },
   choices: { type: "integer" },
+  queries_apart: { type: "boolean" },
   frames: { type: "integer" },
   global_batch_size: { type: "integer", reported: 4 },
   gradient_accumulation_steps: {

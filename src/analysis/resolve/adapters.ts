@@ -255,7 +255,8 @@ function adapterFrom(
   if (type === "prefix-tuning") c.suppose(say("assume.prefix-tuning"), origin.key);
   if (rank !== undefined) c.keep("lora_rank", rank);
   else c.put("lora_rank", rankValue, "default", "lora_r", null);
-  const target = c.settings.find("lora_target_modules")?.value ?? c.formatDefault("lora_target_modules") ?? null;
+  const said = c.settings.find("lora_target_modules")?.value ?? c.formatDefault("lora_target_modules") ?? null;
+  const target = c.inputs.format.carrier === "shell" ? takenApart(said) : said;
   if (target === null && !WITHOUT_TARGETS.has(type))
     c.suppose(say("assume.target-modules"), "adapter.target_modules", { lora_target_modules: "all-linear" });
   const whole = WHOLE_TABLES.has(String(config["model_type"])) ? (c.settings.list("adapter_whole") ?? []) : [];
@@ -367,6 +368,14 @@ function mergedParts(named: readonly string[] | undefined, config: ModelConfig):
 }
 
 /** Named modules, or peft's own choice; architectures it has no choice for must name them. */
+/**
+ * Names that an option gives in one word: the program takes them apart, as peft finds no module by that text and stops
+ * (peft/tuners/tuners_utils.py, inject_adapter).
+ */
+function takenApart(value: SettingValue): SettingValue {
+  return typeof value === "string" && /^\w+(?:,\s?\w+)+$/.test(value) ? value.split(/,\s?/) : value;
+}
+
 function targetModules(target: SettingValue, config: ModelConfig, type: AdapterType): readonly string[] | string {
   if (typeof target === "string") return target;
   if (Array.isArray(target)) return target.length === 1 && target[0] === "all-linear" ? "all-linear" : target;

@@ -195,6 +195,7 @@ function choicesOf(c: ResolveContext): number {
   const stated = c.settings.find("choices");
   if (typeof stated?.value === "number" && stated.value >= 1) {
     c.keep("choices", stated);
+    if (c.settings.boolean("queries_apart") === true) c.suppose(say("assume.queries-apart"), stated.key);
     return stated.value;
   }
   c.suppose(say("assume.choices", { choices: ASSUMED_CHOICES }), "choices", { choices: String(ASSUMED_CHOICES + 1) });

@@ -18,7 +18,7 @@ import type { SettingName } from "../../terms/settings";
 import { table } from "../../terms/table";
 import type { PartStep, WeightRule } from "../../terms/weights";
 import type { LocatedSetting } from "../types";
-import { isBefore, LOADS, type Training, trainingOf } from "./training";
+import { isBefore, isLoad, type Training, trainingOf } from "./training";
 
 /** A rule, or why what is done cannot be followed. */
 type Freezing = { readonly rule: WeightRule } | { readonly unknown: string };
@@ -197,7 +197,7 @@ function isModel({ object }: PythonPath, training: Training, python: PythonModul
     const call = python.calls.find(({ start, end }) => start === at.start && end === at.end);
     if (call === undefined) return false;
     if (call === training.load) return true;
-    if (LOADS.test(call.callee)) return false;
+    if (isLoad(call.callee)) return false;
     return [call.positional[0], call.receiver, ...call.keywords.entries.map(({ value }) => value)].some(leads);
   };
   return leads(object) || /^self$/.test(object.kind === "unknown" ? object.raw : "");

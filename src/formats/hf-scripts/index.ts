@@ -14,6 +14,7 @@ import type { CarrierId, ConfigDocument, Format, LocatedSetting, SchemaId } from
 import { builtModel } from "./built";
 import { at, keyword } from "./called";
 import { constructed } from "./construct";
+import { embedderSettings } from "./embedders";
 import { exampleSettings } from "./examples";
 import { adapterCast, freezingOf } from "./freezing";
 import { pythonKeys, scriptKeys } from "./keys";
@@ -26,7 +27,7 @@ import { pictureSide } from "./pictures";
 import { bareSwitches, callPlace, commandPlace } from "./places";
 import { resizedVocabulary } from "./resizing";
 import { tokenizedLengths } from "./tokenizing";
-import { isBefore, LOADS, loadsBehind, type Training, trainingOf } from "./training";
+import { isBefore, isLoad, LOADS, loadsBehind, NAMED, type Training, trainingOf } from "./training";
 import { unslothAdapts, unslothSettings } from "./unsloth";
 
 const TRAINING = TRAINING_ARGUMENTS_KEYS.flatMap((key) => [key.key, ...(key.aliases ?? [])]).concat(
@@ -74,7 +75,11 @@ function derive(
     result.push(derived(dtype, dtype.value === "bf16" ? "bf16" : "fp16", true));
   result.push(...readsWordsAlone(view), ...joinedLength(settings));
   const command = shell?.commands.find(({ start }) => start === view.map.start);
-  if (command !== undefined) result.push(...unstated(exampleSettings(command), settings), ...adaptsQuantized(settings));
+  if (command !== undefined)
+    result.push(
+      ...unstated([...exampleSettings(command), ...embedderSettings(command, settings)], settings),
+      ...adaptsQuantized(settings),
+    );
   result.push(...unstated(besideTower(settings), settings));
   if (python !== undefined) {
     const loop = hasTrainer(python) ? [] : plainLoop(python);
@@ -176,7 +181,7 @@ function otherModels(python: PythonModule): readonly LocatedSetting[] {
   );
   const named = python.assignments.entries.filter(({ key }) => called.has(key));
   const calledLoads = named.flatMap(({ value }) => loadsBehind(python, value));
-  const other = [...parts, ...calledLoads].find((call) => call !== load && LOADS.test(call.callee));
+  const other = [...parts, ...calledLoads].find((call) => call !== load && isLoad(call.callee));
   const name = other?.positional[0];
   if (other === undefined) return [];
   const dtype = keyword(other, "dtype")?.value ?? keyword(other, "torch_dtype")?.value;
@@ -335,6 +340,7 @@ const CALLS: readonly (readonly [RegExp, string])[] = [
   [/(?:^|\.)LoftQConfig$/, "loftq."],
   [/(?:^|\.)BitsAndBytesConfig$/, "bnb."],
   [LOADS, "load."],
+  [NAMED, "load."],
   [/(?:^|\.)AutoTokenizer\.from_pretrained$/, "tokenizer."],
   [/(?:Processor|FeatureExtractor)\.from_pretrained$/, "processor."],
   [/gradient_checkpointing_enable$/, "enable."],
@@ -378,7 +384,7 @@ const GIVEN: readonly { readonly pattern: RegExp; readonly optional: boolean }[]
 /** Whether a call says something of the training, and not of what is loaded, configured or run beside it. */
 function reaches(training: Training, call: PythonCall): boolean {
   const { callee } = call;
-  if (LOADS.test(callee) || LOADER.test(callee) || !isBefore(training, call)) return false;
+  if (isLoad(callee) || LOADER.test(callee) || !isBefore(training, call)) return false;
   if (TRAINER_CALL.test(callee)) return training.trainer === undefined || call === training.trainer;
   const given = GIVEN.find(({ pattern }) => pattern.test(callee));
   if (given === undefined || training.trainer === undefined || training.parts.has(call)) return true;
@@ -415,7 +421,7 @@ function recognisePython(id: SchemaId, view: View): Recognition {
   const loop = view.words.some((word) => LOOP.test(word));
   const models =
     view.map.entries.some((entry) => /^(?:lora|load|accelerator)\./.test(entry.key)) ||
-    view.words.some((word) => LOADS.test(word));
+    view.words.some((word) => isLoad(word));
   if (called && (trl || transformers))
     return { confidence: wanted ? 0.95 : 0.6, because: trl ? builds("TRL config") : builds("TrainingArguments") };
   if (trained && (trl || transformers))

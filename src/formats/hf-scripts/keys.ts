@@ -2,7 +2,7 @@
  * TrainingArguments and TRL configs outside of data files: flags of scripts, keyword arguments of Python calls.
  * Source: `transformers/hf_argparser.py`, PEFT's `LoraConfig`, transformers' `BitsAndBytesConfig`.
  */
-import { memory, onlyWhenOn, other, touching } from "../effects";
+import { harmless, memory, onlyWhenOn, other, touching } from "../effects";
 import { MODEL_KEYS, OWN_ADAPTER_KEYS, TRAINING_ARGUMENTS_KEYS } from "../hf-training-arguments/keys";
 import { PEFT_CALL_KEYS } from "../peft";
 import { TRL_FORMAT_KEYS } from "../trl";
@@ -26,6 +26,9 @@ const SCRIPT_KEYS: readonly KeySpec[] = [
   ...touching("block", "use_lisa lisa_activated_layers"),
   ...touching("sequence", "query_max_len passage_max_len"),
   ...touching("micro-batch", "train_group_size"),
+  // They change a few numbers for each text, or what is read from disk (AbsEmbedderTrainingArguments).
+  ...harmless("train_data negatives_cross_device sentence_pooling_method normalize_embeddings"),
+  ...harmless("pooling normalize append_eos_token same_dataset_within_batch"),
   ...touching("adapter", "use_llm_lora use_backbone_lora"),
   memory("per_device_training_batch_size", "micro_batch_size", "integer", "micro-batch", { min: 1 }),
   memory("model_max_length", "sequence_length", "integer", "sequence", { min: 1 }),
@@ -127,7 +130,7 @@ export const CALL_KEYS: readonly KeySpec[] = [
   memory("bnb.llm_int8_skip_modules", "quantization_skip_modules", "any", "llm_int8_skip_modules"),
   memory("bnb.bnb_4bit_quant_storage", "bnb_4bit_quant_storage", "string", "bnb_4bit_quant_storage"),
   memory("load.0", "model", "string", "model", {
-    aliases: ["load.pretrained_model_name_or_path", "load.model_name"],
+    aliases: ["load.pretrained_model_name_or_path", "load.model_name", "load.model_name_or_path"],
     link: "model",
   }),
   memory("load.torch_dtype", "load_dtype", "string", "load", { aliases: ["load.dtype"] }),

@@ -1,5 +1,6 @@
 /** Which of a module's calls loads the model that is trained, and as which class. */
 import type { LocatedNode, PythonModule } from "../../syntax/tree";
+import { table } from "../../terms/table";
 import type { LocatedSetting } from "../types";
 import { trainingOf } from "./training";
 
@@ -26,10 +27,22 @@ export function trainedNames({ calls }: PythonModule): readonly string[] {
   return [...given, ...stepped, ...trained].filter((name) => name !== undefined);
 }
 
+/**
+ * Classes that are called with a model's name, and whose weights they load: a scorer is a classifier of one label, an embedder
+ * gets its head from its trainer's loss (sentence_transformers/cross_encoder/CrossEncoder.py, models/Transformer.py).
+ */
+const MADE: Readonly<Record<string, string | undefined>> = table({
+  CrossEncoder: "AutoModelForSequenceClassification",
+  SentenceTransformer: undefined,
+  SparseEncoder: undefined,
+});
+
 /** The class that the model is loaded as, which decides its head and loss. */
 export function loadedClass(python: PythonModule): readonly LocatedSetting[] {
   const { load } = trainingOf(python);
-  const name = load?.callee.split(".").at(-2);
+  const words = load?.callee.split(".") ?? [];
+  const last = words.at(-1) ?? "";
+  const name = Object.hasOwn(MADE, last) ? MADE[last] : words.at(-2);
   if (load === undefined || name === undefined) return [];
   const node = { kind: "scalar" as const, value: name, raw: name, ...load.calleeSpan };
   return [{ name: "model_class", key: name, value: name, node, keySpan: load.calleeSpan, valueSpan: load.calleeSpan }];

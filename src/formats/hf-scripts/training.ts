@@ -7,8 +7,16 @@ import type { LocatedNode, PythonCall, PythonClass, PythonModule, Span } from ".
 /** Calls that make a model from published weights or from a config. */
 export const LOADS =
   /(?:AutoModel\w{0,80}|For\w{1,80}|(?<!Peft)Model|UNet\w{0,80}|Transformer\w{0,80}|^Auto\w{0,80}Model\w{0,80})\.(?:from_pretrained|from_config|_from_config)$/;
+/** Classes of sentence-transformers, which take the name of published weights themselves. */
+export const NAMED = /(?:^|\.)(?:SentenceTransformer|SparseEncoder|CrossEncoder)$/;
 /** Calls of a model's own class, with a config or without. */
 export const BUILDS = /(?:^|\.)([A-Z]\w{0,80}(?:For[A-Z]\w{1,80}|LMHeadModel|Model))$/;
+
+/** Whether a call gives a model with published weights, or one made from a config. */
+export function isLoad(callee: string): boolean {
+  return LOADS.test(callee) || NAMED.test(callee);
+}
+
 const TRAINER = /Trainer$/;
 const OPTIMIZER =
   /(?:^|\.)(?:\w{0,80}Adam\w{0,80}|SGD|RMSprop|Adagrad|Adafactor|Lion\w{0,80}|LAMB|LARS|Muon|Sophia\w{0,80})$/;
@@ -82,7 +90,7 @@ class Calls {
     return this.behind(node).flatMap((call) => {
       const own = this.classes.get(call.callee);
       if (own !== undefined) return this.loadsOf(own, call, steps);
-      if (LOADS.test(call.callee) || BUILDS.test(call.callee)) return [call];
+      if (isLoad(call.callee) || BUILDS.test(call.callee)) return [call];
       for (const inner of [call.positional[0], keyword(call, "model"), call.receiver]) {
         const loads = this.loads(inner, steps + 1);
         if (loads.length > 0) return loads;
@@ -95,7 +103,7 @@ class Calls {
   private loadsOf({ start, end }: PythonClass, call: PythonCall, steps: number): readonly PythonCall[] {
     const given = argumentsOf(call).flatMap((node) => this.loads(node, steps + 1));
     if (given.length > 0) return given;
-    const inside = this.all.filter((one) => one.start >= start && one.end <= end && LOADS.test(one.callee));
+    const inside = this.all.filter((one) => one.start >= start && one.end <= end && isLoad(one.callee));
     return inside.length > 0 || !BUILDS.test(call.callee) ? inside : [call];
   }
 }
@@ -140,7 +148,7 @@ function modelOf(trainer: PythonCall): LocatedNode | undefined {
 }
 
 function lastLoad({ all }: Calls, ends: number): PythonCall | undefined {
-  const loads = inOrder(all.filter(({ callee }) => LOADS.test(callee)));
+  const loads = inOrder(all.filter(({ callee }) => isLoad(callee)));
   return loads.findLast(({ order = 0, deferred }) => deferred === true || order <= ends) ?? loads.at(-1);
 }
 

@@ -286,6 +286,7 @@ export const ANALYSIS = {
   "assume.rater": "a reward model like the policy: none was found",
   "assume.trainer-gone": "{trainer} of TRL 1.11, as TRL has none since 1.14",
   "assume.verl": "verl {release} from its source, not measured (FSDP engine, compiled entropy)",
+  "assume.queries-apart": "queries and passages, two forwards, counted as one of as many tokens",
   "assume.choices": "{choices} choices per question",
   "assume.critic": "the critic's own update needs less than the policy's: it has no logits",
   "assume.critic-model": "a critic like the policy: none was found",

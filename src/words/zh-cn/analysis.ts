@@ -264,6 +264,7 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "assume.rater": "奖励模型与策略模型相同：未找到奖励模型",
   "assume.trainer-gone": "采用 TRL 1.11 的 {trainer}：TRL 自 1.14 起不再提供它",
   "assume.verl": "verl {release} 按源码推算，未实测（FSDP 引擎、编译的熵）",
+  "assume.queries-apart": "查询与段落的两次前向，按 token 数相同的一次计",
   "assume.choices": "每题 {choices} 个选项",
   "assume.critic": "critic 自身的更新比策略占用少：它没有 logits",
   "assume.critic-model": "critic 与策略模型相同：未找到其模型",
