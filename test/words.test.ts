@@ -78,14 +78,14 @@ const prose = (text: string): string => text.replace(/`[^`]*`|\]\([a-z]+:[^)]*\)
 
 /** Words that stand for what has another name, by the name that it has. */
 const TERMS: readonly (readonly [string, RegExp])[] = [
-  ["GPU", /显卡|单卡|跨卡|卡间/],
+  ["GPU", /显卡|单卡|跨卡|卡间|[这另一]张卡/],
   ["显存池", /内存池/],
   ["张 GPU", /[块个颗台] ?GPU/],
   ["微批大小", /批次|批量大小|微批次/],
   ["token", /令牌|词元/],
   // It would be a folder as well as the catalogue.
   ["文件夹, 清单", /目录/],
-  ["运行", /这次训练/],
+  ["运行", /这次训练|此任务/],
 ];
 
 describe("words", () => {
@@ -117,6 +117,17 @@ describe("words", () => {
     for (const [name, table] of Object.entries(ENGLISH))
       assert.deepEqual(Object.keys(CHINESE[name] ?? {}).sort(), Object.keys(table).sort(), name);
   });
+
+  for (const [name, table] of Object.entries(CHINESE))
+    it(`keep to the glossary: ${name}`, () => {
+      const glossary = readFileSync(join(root, "docs", "glossary.md"), "utf8");
+      const avoided = [...glossary.matchAll(/^\|[^|]*\|[^|]*\| ([^|]+) \|$/gm)]
+        .flatMap(([, words = ""]) => words.split(", "))
+        .filter((word) => /\p{Script=Han}/u.test(word));
+      assert.ok(avoided.length > 15, String(avoided.length));
+      for (const [id, text] of Object.entries(table))
+        for (const word of avoided) assert.ok(!text.includes(word), `${id}: ${word} is not in the glossary: ${text}`);
+    });
 
   for (const [name, table] of Object.entries(CHINESE)) {
     it(`have one term for each thing and the marks of the language: ${name}`, () => {

@@ -128,7 +128,7 @@ export function assembleRun(parts: ReportParts): ReportRun {
     time: parts.time,
     verdict: parts.varied.verdict,
     statement: statementOf(parts.varied, locale),
-    ...(estimate !== undefined ? { fitsOn: fitsOn(estimate) } : {}),
+    ...(estimate !== undefined ? { fitsOn: fitsOn(parts.varied.estimate ?? estimate, resolution.run) } : {}),
     ...(estimate !== undefined && uncounted.length > 0
       ? { notCounted: uncounted, notCountedMay: uncountedDirections(inputs) }
       : {}),

@@ -1,8 +1,10 @@
 /** The verdict in words: made once in the report's language, so that no surface has a wording or a figure of its own. */
+import { type Peak, peakOn } from "../core/estimate";
 import { COMMON_SIZES, usableBytes } from "../core/hardware/devices";
 import type { Device } from "../core/hardware/types";
 import type { Estimate } from "../core/report/estimate";
 import type { ReportPlan, ReportRun } from "../core/report/schema";
+import type { TrainingRun } from "../core/training/run";
 import { isCountOpen } from "./gpu-count";
 import { deviceLabel, gib, type Locale, size, t } from "./messages";
 import type { Resolution } from "./resolve";
@@ -10,24 +12,28 @@ import type { Variant } from "./run-analysis";
 import { verdictOf } from "./verdict";
 
 /** Common cards, smallest first, and whether the verdict on each would be that the run fits. */
-export function fitsOn(estimate: Estimate): NonNullable<ReportRun["fitsOn"]> {
-  return COMMON_SIZES.map((device: Device) => ({
-    name: device.name,
-    memoryBytes: device.memoryBytes,
-    usableBytes: usableBytes(device),
-    ...judgedOn(estimate, usableBytes(device)),
-  }));
+export function fitsOn(estimate: Estimate, run: TrainingRun | null): NonNullable<ReportRun["fitsOn"]> {
+  return COMMON_SIZES.map((device: Device) => {
+    const peak = run === null ? estimate : peakOn(estimate, run, device);
+    return {
+      name: device.name,
+      memoryBytes: device.memoryBytes,
+      usableBytes: usableBytes(device),
+      usedPeakBytes: peak.usedPeakBytes,
+      ...judgedOn(peak, usableBytes(device)),
+    };
+  });
 }
 
 /** The verdict that the run would have on a card, and whether it is the best one. */
-export function judgedOn(estimate: Estimate, usable: number) {
-  const verdict = verdictOf(estimate, usable);
+export function judgedOn(peak: Peak, usable: number) {
+  const verdict = verdictOf(peak, usable);
   return verdict === "unknown" ? { fits: false } : { fits: verdict === "fits", verdict };
 }
 
 /** The first card of {@link fitsOn} that the run fits; undefined when none is large enough. */
-export function smallestCard(estimate: Estimate): NonNullable<ReportRun["fitsOn"]>[number] | undefined {
-  return fitsOn(estimate).find(({ fits }) => fits);
+export function smallestCard(estimate: Estimate, run: TrainingRun | null) {
+  return fitsOn(estimate, run).find(({ fits }) => fits);
 }
 
 /** How many GPUs the run has, as its report says it. */
@@ -40,8 +46,7 @@ export function statementOf(variant: Variant, locale: Locale): ReportRun["statem
   const { estimate, usable, verdict, resolution } = variant;
   const device = resolution.device.spec;
   if (estimate === undefined) {
-    const word = t(locale, resolution.run === null && device === null ? "said.unknown" : "said.unknown");
-    return { verdict: word, detail: "", need: "", peak: "", short: "", room: "" };
+    return { verdict: t(locale, "said.unknown"), detail: "", need: "", peak: "", short: "", room: "" };
   }
   const figures = {
     used: gib(estimate.usedPeakBytes),
@@ -51,7 +56,7 @@ export function statementOf(variant: Variant, locale: Locale): ReportRun["statem
   const peak = t(locale, "said.peak", { phase: t(locale, `phase.${estimate.peakPhase}`) });
   if (device === null || usable === null) {
     const need = t(locale, "said.need-open", figures);
-    const card = smallestCard(estimate);
+    const card = smallestCard(estimate, resolution.run);
     const room =
       card === undefined
         ? t(locale, "said.fits-none")

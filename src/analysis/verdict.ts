@@ -1,4 +1,5 @@
 /** Whether an estimate fits a device. */
+import type { Peak } from "../core/estimate";
 import { deviceOf, usableBytes } from "../core/hardware/devices";
 import type { Estimate } from "../core/report/estimate";
 import type { ReportRun } from "../core/report/schema";
@@ -21,7 +22,7 @@ export function usableOf(device: DeviceSpec | null): number | null {
 }
 
 /** Red is for runs of which even the low end of the band does not fit: the one number may be wrong by as much as the band says. */
-export function verdictOf(estimate: Estimate | undefined, usable: number | null): Verdict {
+export function verdictOf(estimate: Peak | undefined, usable: number | null): Verdict {
   if (estimate === undefined || usable === null) return "unknown";
   const { band, usedPeakBytes } = estimate;
   if (band.lowBytes > usable) return "does-not-fit";

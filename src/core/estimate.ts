@@ -12,6 +12,8 @@ import type { Ledger } from "./engine/ledger";
 import { ImpossibleSizes, NotModelled } from "./engine/not-modelled";
 import type { FamilyGraphs } from "./graph/types";
 import { type ByteBand, measuredBand, overheadBand } from "./hardware/context";
+import { deviceSpec } from "./hardware/devices";
+import type { Device } from "./hardware/types";
 import { MOST_PADDED, type PaddedBatches, reserveOfPadded } from "./padded";
 import { poolLimit, streamOf } from "./pool";
 import { breakdown, phasePeaks, timelineOf } from "./reading";
@@ -97,6 +99,24 @@ function overheadOf({ device, parallel, libraries, blasWorkspaceBytes }: Trainin
   if (measured !== undefined) return measuredBand(measured);
   const options = { torch: libraries.torch, workspace: blasWorkspaceBytes };
   return overheadBand(device?.architecture ?? "unknown", parallel.worldSize, options);
+}
+
+/** The peak and its band. */
+export type Peak = Pick<Estimate, "usedPeakBytes" | "band">;
+
+/** An estimate's peak as it would be on another card: what the process takes beside the pool is that card's. */
+export function peakOn(peak: Peak, run: TrainingRun, device: Device): Peak {
+  if (device.name === run.device?.name) return peak;
+  const [here, there] = [overheadOf(run), overheadOf({ ...run, device: deviceSpec({ device, count: 1 }) })];
+  const { band, usedPeakBytes } = peak;
+  return {
+    usedPeakBytes: usedPeakBytes + there.likely - here.likely,
+    band: {
+      ...band,
+      lowBytes: band.lowBytes + there.low - here.low,
+      highBytes: band.highBytes + there.high - here.high,
+    },
+  };
 }
 
 /** Whether every size is one that bytes can have: a negative dimension, or a product beyond 2⁵³, gives others. */

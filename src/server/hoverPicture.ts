@@ -112,18 +112,19 @@ function bar({ parts, usedBytes, highBytes, usableBytes, usableText }: HoverPict
   ];
 }
 
-/** The largest parts by name, in one row. */
+/** The largest parts that one row has room for, by name, in the bar's order. */
 function legend(parts: HoverPicture["parts"], colours: Colours, y: number): string[] {
   const largest = [...parts].sort((a, b) => b.bytes - a.bytes).slice(0, MOST_NAMED);
+  const widthIn = ({ name, bytes }: HoverPicture["parts"][number]) => 22 + widthOf(`${name} ${gib(bytes)}`, 11);
+  while (largest.reduce((sum, part) => sum + widthIn(part), 0) > WIDTH + 10) largest.pop();
   const row: string[] = [];
   let x = 0;
-  for (const { kind, name, bytes } of largest) {
+  for (const part of parts.filter((one) => largest.includes(one))) {
+    const { kind, name, bytes } = part;
     const said = `${name} ${gib(bytes)}`;
-    const width = 12 + widthOf(said, 11) + 10;
-    if (x + width > WIDTH + 10) break;
     row.push(`<rect x="${x}" y="${y - 8}" width="8" height="8" fill="${colours.parts[kind] ?? colours.quiet}"/>`);
     row.push(word(x + 12, y, colours.text, said));
-    x += width;
+    x += widthIn(part);
   }
   return row;
 }

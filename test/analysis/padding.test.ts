@@ -76,7 +76,7 @@ describe("analysis: padding", () => {
     assert.ok(Math.abs(band.highBytes - padded.reservedBytes - plain) < 2 ** 20);
     const assumed = varied.assumptions.find(({ settleWith }) => settleWith === "expandable_segments");
     assert.equal(assumed?.effectBytes, padded.reservedBytes - reservedPeakBytes);
-    assert.match(assumed?.what ?? "", /replayed: pool .*, with `expandable_segments:True` /);
+    assert.match(assumed?.what ?? "", /replayed: pool .*, with it /);
     // A pin of the length says what every step has: nothing varies.
     const stated = await bounded("80GB", "", "    sequence_length: 1024\n");
     assert.equal(stated.perDevice!.band.highBytes, even.perDevice!.band.highBytes);

@@ -16,12 +16,14 @@ import { LARGEST_ANSWER, toolAnswer } from "../../src/core/report/tools";
 import { reportMarkdown } from "../../src/extension/reportText";
 import { rowText, statusText } from "../../src/extension/statusText";
 import { diagnosticsOf } from "../../src/server/diagnostics";
-import { codeLenses } from "../../src/server/hints";
+import { codeLenses, inlayHints } from "../../src/server/hints";
 import { toHover } from "../../src/server/hover";
 import { pictureSvg } from "../../src/server/hoverPicture";
 import { CLIENT_COMMANDS } from "../../src/server/protocol";
 import { statusOf, statusRun } from "../../src/server/status";
+import { VERDICT_FINDINGS } from "../../src/terms/verdict-findings";
 import { reportOf } from "../../src/web/pasted";
+import { sentenceInMarkdown } from "../../src/words/printable";
 import { markdownOf } from "../../webview-ui/model/markdown";
 import { pageView } from "../../webview-ui/view/page";
 import { CASES } from "../analysis/cases";
@@ -75,6 +77,7 @@ const OTHERS: readonly Shown[] = Object.entries(CASES)
   }));
 
 const GIB = 2 ** 30;
+const EVERYWHERE = { start: { line: 0, character: 0 }, end: { line: 100_000, character: 0 } };
 const gib = (bytes: number): string => (bytes / GIB).toFixed(1);
 const support = { relatedInformation: true, codeDescription: true, tags: true };
 
@@ -151,7 +154,7 @@ const QUIET: ReadonlySet<string> = new Set(["diagnostics", "sarif", "lens"]);
 const VERDICTLESS: ReadonlySet<string> = new Set(["diagnostics", "sarif", "fitting", "estimate"]);
 
 /** Checks one run; all its surfaces agree with the report's figures. */
-function agree({ name }: Shown, { run, device, hovers, texts }: Awaited<ReturnType<typeof surfaces>>): void {
+function agree({ name }: Shown, { analysis, run, device, hovers, texts }: Awaited<ReturnType<typeof surfaces>>): void {
   const { statement, devices } = run;
   const usable = devices.usableBytes ?? null;
   const range = `${gib(device.usedPeakBytes)} GiB (${gib(device.band.lowBytes)}–${gib(device.band.highBytes)})`;
@@ -185,6 +188,8 @@ function agree({ name }: Shown, { run, device, hovers, texts }: Awaited<ReturnTy
   for (const surface of ["status", "lens", "tree"])
     assert.ok(said[surface]?.includes(statement.short), `${name}: ${surface}`);
 
+  small(name, run, analysis);
+  for (const { best } of hovers) assert.ok(best === undefined || best.title === run.plans[0]?.title, name);
   parts(name, device.components, said);
   marks(name, usable, hovers);
   largest(name, run, hovers, said);
@@ -193,6 +198,28 @@ function agree({ name }: Shown, { run, device, hovers, texts }: Awaited<ReturnTy
     assert.ok(text.length <= LARGEST_ANSWER, `${name}: ${text.length}`);
   if (run.releases?.some(({ stated }) => !stated))
     assert.doesNotMatch(texts.panel, /No assumptions|[Nn]othing is assumed/, name);
+}
+
+/** Where there is little room: the status item's tooltip, hints beside keys, the light bulb, the tree's row. */
+function small(name: string, run: ReportRun, analysis: DocumentAnalysis): void {
+  const { components = [] } = run.perDevice ?? {};
+  const sizes = new Set(components.map(({ kind, bytes }) => `${kind.replaceAll("-", " ")} ${gib(bytes)} GiB`));
+  for (const { label } of inlayHints(analysis, EVERYWHERE, "en"))
+    for (const part of String(label).split(" + ")) assert.ok(sizes.has(part), `${name}: hint ${part}`);
+  const [largest] = [...components].sort((a, b) => b.bytes - a.bytes);
+  const status = statusText(statusOf(analysis.uri, analysis, null, "en"), (message) => message);
+  if (largest !== undefined)
+    assert.ok(
+      status?.tooltip[1]?.startsWith(`${largest.kind.replaceAll("-", " ")} ${gib(largest.bytes)}`),
+      `${name}: ${status?.tooltip[1]}`,
+    );
+  assert.equal(status?.tooltip[0], `**${sentenceInMarkdown(`${run.statement.verdict} · ${run.statement.detail}`)}**`);
+  const titles = analysis.fixes(EVERYWHERE).filter(({ code }) => VERDICT_FINDINGS.has(code));
+  for (const { title } of titles)
+    assert.ok(
+      run.plans.some((plan) => `${plan.title} · ${plan.says}` === title) || !title.includes("GiB"),
+      `${name}: the light bulb has ${title}`,
+    );
 }
 
 /** A component has one size wherever it is named with one. */
@@ -274,6 +301,37 @@ describe("surfaces", () => {
   for (const shown of [...OWN, ...OTHERS]) {
     it(`agree on ${shown.name}`, async () => agree(shown, await surfaces(shown)));
   }
+
+  for (const shown of OWN.filter(({ options }) => options.device !== undefined))
+    it(`have one figure of each card: ${shown.name}`, async () => {
+      const { analysis, run } = await surfaces(shown);
+      const lines = (analysis.compare?.(run.id) ?? []).filter(({ kind }) => kind === "card");
+      const short = (run.fitsOn ?? []).filter((card) => lines.some((line) => line.name === card.name));
+      assert.ok(short.length > 0);
+      for (const card of short) {
+        const line = lines.find((one) => one.name === card.name);
+        assert.equal(gib(card.usedPeakBytes ?? 0), gib(line?.usedPeakBytes ?? 0), card.name);
+        assert.equal(card.verdict, line?.verdict, card.name);
+      }
+    });
+
+  it("promise at a completion what the hover's curve says of the value", async () => {
+    const [shown] = OWN.filter(({ options }) => options.device === "24GB");
+    assert.ok(shown);
+    const { analysis, hovers } = await surfaces(shown);
+    const lines = (shown.files[shown.main] ?? "").split("\n");
+    const at = lines.findIndex((line) => line.startsWith("per_device_train_batch_size:"));
+    const items = analysis.complete?.(at, lines[at]?.length ?? 0) ?? [];
+    const { picture } = hovers.find((one) => one.picture?.curve?.label === "micro-batch") ?? {};
+    const tried = (picture?.curve?.points ?? []).filter(({ value }) => items.some(({ label }) => label === value));
+    assert.ok(tried.length > 2, `${tried.length}`);
+    for (const { value, bytes, fit } of tried)
+      assert.equal(
+        items.find(({ label }) => label === value)?.detail,
+        `${gib(bytes)} GiB${{ fits: "", unknown: "", tight: " ~", "does-not-fit": " ✗" }[fit]}`,
+        value,
+      );
+  });
 
   it("lay a hover out for who sees pictures, and link to what can be done", async () => {
     const { hovers } = await surfaces(OWN[0]!);

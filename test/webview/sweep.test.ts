@@ -56,7 +56,10 @@ describe("webview side by side", () => {
   it("shows what differs between two runs until it is closed", () => {
     const other = {
       ...scaled(run, 0.1),
-      settings: run.settings.map((one) => (one.name === "micro_batch_size" ? { ...one, value: 1 } : one)),
+      settings: [
+        ...run.settings.map((one) => (one.name === "micro_batch_size" ? { ...one, value: 1 } : one)),
+        { ...run.settings[0]!, name: "offload_param", key: "zero_optimization.offload_param.device", value: "none" },
+      ],
     };
     const { view, acted, sent } = viewOf(report, {
       type: "host",
@@ -66,6 +69,7 @@ describe("webview side by side", () => {
     assert.match(textOf(shown), /HEAD/);
     assert.match(textOf(shown), /per_device_train_batch_size 8 1/);
     assert.match(textOf(shown), /Does not fit/);
+    assert.doesNotMatch(textOf(shown), /offload_param/, "what is off is no difference to what is not stated");
     for (const button of buttons(shown)) press(button);
     assert.deepEqual(sent, [{ type: "against", runId: run.id }]);
     assert.deepEqual(acted, [{ type: "alone" }]);

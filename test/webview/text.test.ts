@@ -31,7 +31,7 @@ describe("webview headline", () => {
       said(withoutDevice()),
       "none: No GPU chosen 41.2 GiB (40.1–43.0) needed, peak in backward; fits from L40S (48.0 GiB) on",
     );
-    assert.equal(said(unknownModel()), "none: Model not known yet: the memory cannot be estimated");
+    assert.equal(said(unknownModel()), "none: Model unknown no estimate without its dimensions");
   });
 
   it("describes the run in a few words", () => {

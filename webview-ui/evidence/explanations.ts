@@ -62,7 +62,11 @@ function adviceView(explanation: Explanation, index: number, { t, send }: Explan
           : h(
               "span.buttons",
               null,
-              h("button.primary", { attrs: named(t("apply")), on: { click: act("apply") } }, t("apply")),
+              h(
+                `button.${advice === 0 ? "primary" : "secondary"}`,
+                { attrs: named(t("apply")), on: { click: act("apply") } },
+                t("apply"),
+              ),
               h("button.secondary", { attrs: named(t("preview")), on: { click: act("preview") } }, t("preview")),
             ),
       );

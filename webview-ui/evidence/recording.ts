@@ -130,7 +130,7 @@ function chart(
           "aria-valuetext": moment === null ? said : momentText(state, t),
         }
       : { role: "img" };
-  return h("canvas.chart", {
+  const canvas = h("canvas.chart", {
     key: "canvas",
     attrs: { tabindex: 0, "aria-label": said, ...slider },
     on: {
@@ -140,6 +140,21 @@ function chart(
       wheel: (event) => wheel(event as WheelEvent),
     },
   });
+  return h("div.drawing", { key: "drawing" }, canvas, state.view === "timeline" ? axis(state.drawn?.top ?? 0) : null);
+}
+
+/** Sizes up the side, at powers of two; screen readers have them in the chart's own words. */
+function axis(top: number): PageNode | null {
+  if (top < 4) return null;
+  const step = 2 ** Math.floor(Math.log2(top / 3));
+  const lines = Array.from({ length: Math.floor(top / step) }, (_, index) => (index + 1) * step);
+  return h(
+    "ul.axis",
+    { key: "axis", attrs: { "aria-hidden": "true" } },
+    ...lines.map((bytes) =>
+      h("li", { style: { bottom: `${((100 * bytes) / top).toFixed(2)}%` } }, h("span", null, bytesText(bytes))),
+    ),
+  );
 }
 
 function momentText({ moment }: RecordingState, t: Words): string {
@@ -330,7 +345,13 @@ export function recordingView(
     controls(state, t, actions),
     chart(state, summary, t, actions),
     legend(t, used),
-    h("p.moment", { key: "moment", attrs: { role: "status" } }, momentText(state, t)),
+    h(
+      "p.moment",
+      { key: "moment", attrs: { role: "status" } },
+      state.moment === null
+        ? t("rec.top", { peak: bytesText(summary.peakBytes), part: partName(summary.peakPart, t) })
+        : momentText(state, t),
+    ),
     failuresView(summary, t, actions),
     peakView(summary, t, actions),
     poolView(summary, t),

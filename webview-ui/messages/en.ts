@@ -1,10 +1,10 @@
 /** English messages of the page. Places in braces are filled in; every table has the same keys and the same places. */
 export const en = {
   "verdict.unknown": "No estimate yet",
-  "verdict.unknownModel": "Model not known",
+  "verdict.unknownModel": "Model unknown",
   "detail.room": "{detail}, {room}",
-  "detail.unknown": "because something it needs is missing; it is listed below",
-  "detail.unknownModel": "yet: the memory cannot be estimated",
+  "detail.unknown": "what is missing is listed below",
+  "detail.unknownModel": "no estimate without its dimensions",
   "whatIf.prefix": "What if:",
 
   "run.parameters": "{count} parameters",
@@ -38,7 +38,7 @@ export const en = {
   "bar.rest": "All else",
   "bar.title": "Peak on one GPU",
   "bar.label": "Peak memory by component: {parts}",
-  "bar.usable": "usable {size}",
+  "bar.usable": "{size} usable",
   "bar.file": "file {size}",
   "bar.over": "{size} over",
 
@@ -144,8 +144,8 @@ export const en = {
     "No plan was found that makes this run fit. A larger card or more of them is listed under Compare cards.",
   "plans.saves": "saves {size} GiB",
   "plans.costs": "costs {size} GiB",
-  "plans.time": "{change} step time",
-  "plans.sameTime": "same step time",
+  "plans.time": "{change} time",
+  "plans.sameTime": "same time",
   "plans.fits": "fits",
   "plans.notYet": "does not fit yet",
   "plans.nothing": "same results",
@@ -279,8 +279,7 @@ export const en = {
   "empty.noRun": "No run in this config",
   "empty.noRun.hint": "The file was read, but it does not say what is trained.",
   "empty.unknownModel": "Name the model",
-  "empty.unknownModel.hint":
-    "Point to the directory with its config.json, or give a name of the catalogue such as Qwen/Qwen3-8B.",
+  "empty.unknownModel.hint": "A folder with its config.json, or a name of the catalogue such as Qwen/Qwen3-8B.",
   "empty.noEstimate": "No estimate for this run",
   "empty.noDevice": "Which GPU?",
   "empty.noDevice.hint": "The peak is known; the card is not. Choose one to get a verdict and plans.",

@@ -3,10 +3,10 @@ import type { MessageTable } from "./en";
 
 export const zhCn: MessageTable = {
   "verdict.unknown": "暂无估算",
-  "verdict.unknownModel": "未知模型",
+  "verdict.unknownModel": "模型未知",
   "detail.room": "{detail}，{room}",
   "detail.unknown": "缺少估算所需的信息，见下方列表",
-  "detail.unknownModel": "无法估算显存",
+  "detail.unknownModel": "缺少模型维度，无法估算",
   "whatIf.prefix": "试算：",
 
   "run.parameters": "{count} 参数",
@@ -14,7 +14,7 @@ export const zhCn: MessageTable = {
   "run.full": "全参数训练",
   "run.shape": "{batch} × {length} 个 token",
   "run.batch": "微批大小 {batch}",
-  "run.pick": "训练任务",
+  "run.pick": "运行",
 
   "top.follow": "跟随编辑器",
   "top.followHint": "显示当前编辑器中的配置",
@@ -82,7 +82,7 @@ export const zhCn: MessageTable = {
   "timeline.phase": "阶段",
   "timeline.from": "起点",
   "timeline.peakColumn": "最高 GiB",
-  "timeline.none": "此任务没有时间线。",
+  "timeline.none": "此运行没有时间线。",
 
   "breakdown.title": "峰值时的显存构成",
   "breakdown.part": "组成",
@@ -145,8 +145,8 @@ export const zhCn: MessageTable = {
   "plans.noneFits": "没有找到能放下的方案。更大的 GPU 或更多 GPU 见下方 GPU 列表。",
   "plans.saves": "节省 {size} GiB",
   "plans.costs": "增加 {size} GiB",
-  "plans.time": "单步耗时 {change}",
-  "plans.sameTime": "单步耗时不变",
+  "plans.time": "时间 {change}",
+  "plans.sameTime": "时间不变",
   "plans.fits": "放得下",
   "plans.notYet": "仍放不下",
   "plans.nothing": "结果不变",
@@ -244,8 +244,8 @@ export const zhCn: MessageTable = {
   "time.bound.interconnect": "受限于互连",
   "time.bound.host": "受限于主机",
 
-  "assumptions.title": "假定",
-  "assumptions.none": "没有假定。",
+  "assumptions.title": "假设",
+  "assumptions.none": "没有假设。",
   "assumptions.releases": "没有写明版本：按已知的最新版 {list}。",
   "assumptions.effect": "可能使峰值变化 {size} GiB",
   "assumptions.settle": "保存",
@@ -277,11 +277,11 @@ export const zhCn: MessageTable = {
   "empty.off.hint": "打开设置 vramlens.enable 即可查看估算。",
   "empty.failed": "分析失败",
   "empty.failed.hint": "原因见“输出”面板的 VRAM Lens 日志。下次编辑会重试。",
-  "empty.noRun": "此配置中没有训练任务",
+  "empty.noRun": "此配置中没有运行",
   "empty.noRun.hint": "文件已读取，但没有说明训练什么。",
   "empty.unknownModel": "指定模型",
   "empty.unknownModel.hint": "指定含 config.json 的文件夹，或填写清单中的名称，例如 Qwen/Qwen3-8B。",
-  "empty.noEstimate": "此任务无法估算",
+  "empty.noEstimate": "此运行无法估算",
   "empty.noDevice": "用哪种 GPU？",
   "empty.noDevice.hint": "峰值已知，GPU 未知。选择 GPU 后即可得到结论和方案。",
 

@@ -34,8 +34,8 @@ export function devicesOf(run: ReportRun): readonly DeviceRow[] {
       name: card.name,
       memoryBytes: card.memoryBytes,
       verdict: card.verdict ?? (card.fits ? "fits" : "does-not-fit"),
-      headroomBytes: (card.usableBytes ?? card.memoryBytes) - used,
-      fill: used / Math.max(1, card.usableBytes ?? card.memoryBytes),
+      headroomBytes: (card.usableBytes ?? card.memoryBytes) - (card.usedPeakBytes ?? used),
+      fill: (card.usedPeakBytes ?? used) / Math.max(1, card.usableBytes ?? card.memoryBytes),
       current: card.name === run.devices.name,
     }));
 }

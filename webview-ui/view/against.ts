@@ -3,7 +3,7 @@ import type { ReportRun } from "../../src/core/report/schema";
 import { h, type PageNode } from "../dom/node";
 import { partsOf } from "../model/bar";
 import { nameOf } from "../model/breakdown";
-import { deltaGib, gib } from "../model/format";
+import { deltaGib, gib, integer } from "../model/format";
 import { hasEditor } from "../state";
 import type { View } from "./context";
 import { tableHead, wideTable } from "./table";
@@ -76,22 +76,31 @@ function tableView({ t }: View, run: ReportRun, label: string, other: ReportRun)
           const change = deltaGib(theirs - mine, t.locale);
           return row(t.named(`kind.${kind}`, kind), gib(mine, t.locale), gib(theirs, t.locale), change);
         }),
-        differing(run, other).map(([key, mine, theirs]) => row(key, mine, theirs, "")),
+        differing(run, other, t).map(([key, mine, theirs]) => row(key, mine, theirs, "")),
       ),
     ),
   );
 }
 
 /** Settings with another value: what stands in the file, here, there. */
-function differing(run: ReportRun, other: ReportRun): readonly (readonly [string, string, string])[] {
-  const statedIn = (one: ReportRun, name: string) => one.settings.find((setting) => setting.name === name);
+function differing(run: ReportRun, other: ReportRun, t: View["t"]): readonly (readonly [string, string, string])[] {
+  const statedIn = (one: ReportRun, name: string) =>
+    one.settings.find((setting) => setting.name === name && !OFF.has(String(setting.value)));
   const names = [...new Set([...run.settings, ...other.settings].map(({ name }) => name))];
   const origins = [run, other].flatMap(({ perDevice }) => perDevice?.components.flatMap((part) => part.origins) ?? []);
   const written = new Map(origins.map((origin) => [origin.key, nameOf(origin)]));
   return names.flatMap((name) => {
     const [mine, theirs] = [statedIn(run, name), statedIn(other, name)];
-    const [here, there] = [String(mine?.value ?? "–"), String(theirs?.value ?? "–")];
+    const [here, there] = [shownValue(mine?.value, t), shownValue(theirs?.value, t)];
     const key = mine?.key ?? theirs?.key ?? name;
     return here === there ? [] : [[written.get(key) ?? key, here, there] as const];
   });
+}
+
+/** What is switched off is nothing, like what is not stated. */
+const OFF: ReadonlySet<string> = new Set(["none", "false", "null"]);
+
+function shownValue(value: unknown, t: View["t"]): string {
+  if (value === undefined || value === null) return "–";
+  return Number.isInteger(value) ? integer(Number(value), t.locale) : String(value);
 }

@@ -43,22 +43,30 @@ function assumptionView(view: View, run: ReportRun, assumption: ReportAssumption
         : h(
             "span.quiet",
             null,
-            ` ${t("assumptions.effect", { size: `±${gib(Math.abs(assumption.effectBytes), t.locale)}` })}`,
+            ` · ${t("assumptions.effect", { size: `±${gib(Math.abs(assumption.effectBytes), t.locale)}` })}`,
           ),
     ),
-    assumption.settleWith === ""
-      ? null
-      : settleField(assumption.settleWith).kind === "config"
-        ? configKeyView(view, run, assumption.settleWith)
-        : settleView(view, assumption.settleWith, `settle-${index}`),
+    answerView(view, run, assumption, index),
   );
 }
 
-/** A key that only the config can state: a way to its place when the config has it, its name otherwise. */
-function configKeyView({ t, send }: View, run: ReportRun, key: string): PageNode {
+function answerView(
+  view: View,
+  run: ReportRun,
+  { settleWith, what }: ReportAssumption,
+  index: number,
+): PageNode | null {
+  if (settleWith === "") return null;
+  if (settleField(settleWith).kind !== "config") return settleView(view, settleWith, `settle-${index}`);
+  return configKeyView(view, run, settleWith, what);
+}
+
+/** A key that only the config can state: a way to its place when the config has it, its name where the sentence lacks it. */
+function configKeyView({ t, send }: View, run: ReportRun, key: string, what: string): PageNode | null {
   const place = run.settings.find((setting) => setting.key === key && setting.range !== undefined);
   const { uri, range } = place ?? {};
   if (uri === undefined || range === undefined) {
+    if (what.includes(`\`${key}`)) return null;
     return h("span.quiet", { key: "config", attrs: { title: t("assumptions.config") } }, h("code", null, key));
   }
   const label = t("breakdown.reveal", { key, file: fileName(uri), line: range.start.line + 1 });

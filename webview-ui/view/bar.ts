@@ -2,7 +2,7 @@
 import type { ReportRun } from "../../src/core/report/schema";
 import { h, type PageNode } from "../dom/node";
 import { type BarLayout, layoutBar, usableBytes } from "../model/bar";
-import { gib, gibUnit } from "../model/format";
+import { gib, gibUnit, percent } from "../model/format";
 import { kindName, type View } from "./context";
 
 /** Height of the bar in pixels; the marks reach below it. */
@@ -118,10 +118,7 @@ function demandLine({ road, askedPerSecond, availablePerSecond }: Demand, t: Vie
     asked: gigabytes(askedPerSecond),
     available: (availablePerSecond / 1e9).toLocaleString(t.locale, { maximumFractionDigits: 0 }),
     road: t.named(`time.road.${road}`, road),
-    share: (askedPerSecond / availablePerSecond).toLocaleString(t.locale, {
-      style: "percent",
-      maximumFractionDigits: 0,
-    }),
+    share: percent(askedPerSecond / availablePerSecond, t.locale),
   });
 }
 

@@ -62,7 +62,8 @@ function stageView(view: View, run: ReportRun, stage: ReportStage, number: numbe
         icon(stage.fits ? "good" : "bad"),
         `${gibUnit(stage.usedPeakBytes, t.locale)} ${t(stage.fits ? "plans.fits" : "plans.notYet")}`,
       ),
-      h("span.quiet", null, timeText(t, stage.stepTimeFactor)),
+      // One change alone has said its time above.
+      stage.items.length < 2 ? null : h("span.quiet", null, timeText(t, stage.stepTimeFactor)),
       h("span.spring", null),
       changeButtons(view, {
         title,

@@ -8,11 +8,11 @@ import type { SyntaxId } from "../../syntax/tree";
 import type { CompletionContent } from "../analyzer";
 import { isRemoved } from "../defaults";
 import { CURVES } from "../hover/curves";
+import { FIT_SIGNS, fitOf } from "../hover/picture";
 import { gib, t } from "../messages";
 import { effectOf } from "../messages/effects";
 import type { RunAnalysis } from "../run-analysis";
 import type { LoadedDocument } from "../store";
-import { needsMore } from "../verdict";
 import { type CallContext, pythonContext, shellContext, tomlContext } from "./code-context";
 import { jsonContext, type TypingContext, yamlContext } from "./context";
 
@@ -193,6 +193,5 @@ function peakOf(analysis: RunAnalysis, override: string, value: string): string 
   const variant = analysis.vary({ [override]: value }, "peaks");
   const { estimate } = variant;
   if (estimate === undefined) return "";
-  const fits = needsMore(variant) ? " ✗" : "";
-  return `${gib(estimate.usedPeakBytes)} GiB${fits}`;
+  return `${gib(estimate.usedPeakBytes)} GiB${FIT_SIGNS[fitOf(variant)]}`;
 }

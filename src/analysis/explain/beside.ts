@@ -2,7 +2,7 @@
 import type { ReportRun } from "../../core/report/schema";
 import type { Failure } from "../../evidence/log/failures";
 import { say } from "../../words/message";
-import { exact, t, text } from "../messages";
+import { size, t, text } from "../messages";
 import type { RunAnalysis } from "../run-analysis";
 import { usableOf } from "../verdict";
 import type { RunBeside } from "./explain";
@@ -18,9 +18,10 @@ function estimateOf({ base, locale }: RunAnalysis, file: string): string {
     const reason = base.result?.ok === false ? base.result.reason : say("oom.unknown");
     return t(locale, "oom.estimate-none", { file, reason: text(reason, locale) });
   }
-  const need = exact(base.estimate.usedPeakBytes);
+  // As every surface says them: only what the message states has its own digits.
+  const need = size(base.estimate.usedPeakBytes);
   const over = usable !== null && base.estimate.usedPeakBytes > usable;
-  return t(locale, over ? "oom.estimate-over" : "oom.estimate-under", { file, need, usable: exact(usable ?? 0) });
+  return t(locale, over ? "oom.estimate-over" : "oom.estimate-under", { file, need, usable: size(usable ?? 0) });
 }
 
 /** @param analysis of the run, on the card that the failure's message describes */

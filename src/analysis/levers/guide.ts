@@ -110,7 +110,7 @@ function reachOf(analysis: RunAnalysis, run: TrainingRun): ReportGuide["limits"]
   const reached = (found: Largest | null) =>
     found === null ? null : { value: found.value, usedPeakBytes: found.estimate.usedPeakBytes };
   const own = analysis.base.estimate;
-  const smallest = own && smallestCard(own);
+  const smallest = own && smallestCard(analysis.varied.estimate ?? own, run);
   return {
     reserve: 0,
     microBatch: limit === null ? null : reached(largestMicroBatch(run, estimate, limit)),
@@ -118,7 +118,11 @@ function reachOf(analysis: RunAnalysis, run: TrainingRun): ReportGuide["limits"]
     smallestDevice:
       own === undefined || smallest === undefined
         ? null
-        : { name: smallest.name, memoryBytes: smallest.memoryBytes, usedPeakBytes: own.usedPeakBytes },
+        : {
+            name: smallest.name,
+            memoryBytes: smallest.memoryBytes,
+            usedPeakBytes: smallest.usedPeakBytes ?? own.usedPeakBytes,
+          },
     devices: limit === null ? null : reached(fewestDevices(run, estimate, limit)),
   };
 }

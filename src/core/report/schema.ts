@@ -271,6 +271,8 @@ export const runSchema = z.object({
         name: z.string(),
         memoryBytes: bytes,
         usableBytes: bytes.optional(),
+        /** The peak there: context and libraries are those of the card. */
+        usedPeakBytes: bytes.optional(),
         fits: z.boolean(),
         verdict: judged.optional(),
       }),

@@ -27,6 +27,7 @@ export const en = {
   "rec.whole": "Show all",
   "rec.chart":
     "Memory alive over {entries} allocator events, peak {peak} in {part}. Arrow keys move, plus and minus zoom.",
+  "rec.top": "Peak {peak} in {part}. Point at the drawing, or use the arrow keys.",
   "rec.segments": "{count} segments at the end, {reserved} reserved, {allocated} allocated.",
   "rec.moment": "Event {entry}, {part}: {alive} alive in {count} tensors",
   "rec.moment.reserved": "Event {entry}, {part}: {alive} alive in {count} tensors, {reserved} reserved",

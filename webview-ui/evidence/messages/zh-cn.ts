@@ -26,6 +26,7 @@ export const zhCn: EvidenceTable = {
   "rec.wider": "缩小",
   "rec.whole": "显示全部",
   "rec.chart": "{entries} 个分配器事件中的存活显存，峰值 {peak}，在{part}。方向键移动，加减键缩放。",
+  "rec.top": "峰值 {peak}，在{part}。指向图形或使用方向键查看。",
   "rec.segments": "结束时 {count} 个段，预留 {reserved}，已分配 {allocated}。",
   "rec.moment": "事件 {entry}，{part}：{count} 个张量存活 {alive}",
   "rec.moment.reserved": "事件 {entry}，{part}：{count} 个张量存活 {alive}，预留 {reserved}",

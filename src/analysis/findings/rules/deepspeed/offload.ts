@@ -31,7 +31,7 @@ export const DEEPSPEED_OFFLOAD_RULES: readonly Rule[] = [
     why: "With stage 0 no ZeRO optimizer exists whose states could live in host memory; the block is ignored.",
     mend: "Set `stage` to 1, 2 or 3, or remove the block.",
     en: "`offload_optimizer` needs ZeRO stage 1 or higher; in stage 0 it saves nothing.",
-    zh: "`offload_optimizer` 需要 ZeRO stage 1 以上；stage 0 下没有任何节省。",
+    zh: "`offload_optimizer` 需要 ZeRO 阶段 1 以上；阶段 0 没有任何节省。",
     example: { deepspeed: '{"zero_optimization": {"stage": 0, "offload_optimizer": {"device": "cpu"}}}' },
     check: (facts) => {
       const at = facts.deepspeed("offload_optimizer");

@@ -123,7 +123,7 @@ export const DEEPSPEED_ZERO_RULES: readonly Rule[] = [
     why: "ZeRO divides states by the number of GPUs. On one GPU stages 1 to 3 save nothing by themselves, and stage 3 adds gathering; only offload helps.",
     mend: "Add GPUs, offload the optimizer, or drop DeepSpeed.",
     en: "On one GPU ZeRO stage {stage} has nothing to share: only offload saves memory.",
-    zh: "单张 GPU 上 ZeRO stage {stage} 无法分片：只有卸载才能节省显存。",
+    zh: "单张 GPU 上 ZeRO 阶段 {stage} 无法分片：只有卸载才能节省显存。",
     example: { deepspeed: '{"zero_optimization": {"stage": 2}}', pins: "device: { name: 24GB, count: 1 }" },
     check: (facts) => {
       const at = facts.deepspeed("zero_stage");
@@ -182,7 +182,7 @@ export const DEEPSPEED_ZERO_RULES: readonly Rule[] = [
     why: "DeepSpeed's pipeline engine asserts that ZeRO is at stage 0 or 1.",
     mend: "Use stage 1 with pipeline parallelism.",
     en: "The pipeline engine works with ZeRO stage 0 and 1 only; this is stage {stage}.",
-    zh: "流水线引擎仅支持 ZeRO stage 0 与 1；当前为 stage {stage}。",
+    zh: "流水线引擎仅支持 ZeRO 阶段 0 与 1；当前为 {stage}。",
     example: { deepspeed: '{"zero_optimization": {"stage": 2}, "pipeline": {"stages": 4}}' },
     check: (facts) => {
       const at = facts.deepspeed("pipeline_block");
