@@ -1,17 +1,30 @@
 /** Defaults of a format's keys for given library versions. */
 
-import { TRAINER_DEFAULTS } from "../formats/trl/defaults";
+import type { Field } from "../formats/fields";
+import captured from "../formats/hf-training-arguments/fields.json";
+import { TRL_FORMAT_KEYS } from "../formats/trl";
+import trl from "../formats/trl/fields.json";
 import type { Format, KeySpec } from "../formats/types";
 import type { SettingName } from "../terms/settings";
+import { table, tables } from "../terms/table";
 import type { Framework } from "./frameworks";
 import { holds, type Versions } from "./versions";
 
+/** The default of a field in given releases. */
+function inForce({ default: now, defaultsBy = {} }: Pick<KeySpec, "default" | "defaultsBy">, libraries: Versions) {
+  const older = Object.entries(defaultsBy).find(([condition]) => holds(condition, libraries));
+  return older === undefined ? now : older[1];
+}
+
 /** The canonical value of a key that is stated nowhere; undefined when the table does not say. */
 export function defaultOf(spec: KeySpec, libraries: Versions): KeySpec["default"] {
-  const older = Object.entries(spec.defaultsBy ?? {}).find(([condition]) => holds(condition, libraries));
-  const written = older === undefined ? spec.default : older[1];
+  const written = inForce(spec, libraries);
   return written === undefined ? undefined : (spec.means?.[String(written)] ?? written);
 }
+
+/** Fields that TRL's trainers do not agree on, by trainer. */
+const OF_TRAINERS: Readonly<Record<string, Readonly<Record<string, object>>>> = tables(trl.trainers);
+const OF_TRAINING_ARGUMENTS: Readonly<Record<string, object>> = table(captured.fields);
 
 /** The default of a setting under one of TRL's trainers; undefined where the trainer makes no difference. */
 export function trainerDefault(
@@ -20,11 +33,14 @@ export function trainerDefault(
   name: SettingName,
   libraries: Versions,
 ): KeySpec["default"] {
-  if (trainer === null || trlDefaults !== true) return undefined;
-  const found = TRAINER_DEFAULTS[trainer]?.[name];
-  if (found === undefined) return undefined;
-  const older = Object.entries(found.older ?? {}).find(([condition]) => holds(condition, libraries));
-  return older === undefined ? found.now : older[1];
+  const fields = trainer === null || trlDefaults !== true ? undefined : OF_TRAINERS[trainer];
+  const key = TRL_FORMAT_KEYS.find((spec) => spec.name === name && fields?.[spec.key] !== undefined)?.key ?? "";
+  const field: Field | undefined = fields?.[key];
+  if (field === undefined || isRemoved(field.removedIn, libraries)) return undefined;
+  // What a class does not say itself it has from TrainingArguments.
+  const has = field.since === undefined || isRemoved(field.since, libraries);
+  const said: Field = has ? field : (OF_TRAINING_ARGUMENTS[key] ?? {});
+  return inForce(said, libraries);
 }
 
 /** Whether these versions are those that removed a key (`transformers 5`), or later ones. */

@@ -94,4 +94,22 @@ describe("analysis: pinned versions", () => {
     );
     assert.deepEqual(removed(await analyse("c.yaml", swift, "ms-swift<3\n")), []);
   });
+
+  it("call an argument removed from the release on that removed it", async () => {
+    const text =
+      "output_dir: out\nper_device_train_batch_size: 1\nwarmup_ratio: 0.1\ngroup_by_length: true\nno_cuda: false\n";
+    const removed = async (transformers: string) => {
+      const runtime = memoryRuntime({ "t.yaml": text, "requirements.txt": `transformers==${transformers}\n` });
+      const [run] = (await createAnalyzer(runtime).analyse(uri("t.yaml"), {})).runs;
+      const found = run?.findings.filter(({ code }) => code.startsWith("removed-key")) ?? [];
+      return found.map(({ message }) => message.replace(/;.*/, ""));
+    };
+    assert.deepEqual(await removed("4.57.1"), []);
+    assert.deepEqual(await removed("5.1.0"), ["`no_cuda`: removed in Transformers 5"]);
+    assert.deepEqual(await removed("5.17.0"), [
+      "`group_by_length`: removed in Transformers 5.2",
+      "`no_cuda`: removed in Transformers 5",
+      "`warmup_ratio`: removed in Transformers 5.15",
+    ]);
+  });
 });

@@ -86,7 +86,7 @@ const OWN = new Set(SCRIPT_KEYS.flatMap((key) => [key.key, ...(key.aliases ?? []
 const PLAIN_TRAINER_KEYS: readonly KeySpec[] = [
   ...TRAINING_ARGUMENTS_KEYS,
   ...MODEL_KEYS,
-  ...TRL_KEYS.map(({ default: _, ...key }): KeySpec => key),
+  ...TRL_KEYS.map(({ default: _, defaultsBy: __, ...key }): KeySpec => key),
 ];
 
 function linked(spec: KeySpec): KeySpec {

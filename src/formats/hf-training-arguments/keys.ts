@@ -1,47 +1,32 @@
 /**
- * TrainingArguments of transformers 4.x and 5.x: the keys that touch memory or decide about the run.
- * Source: `transformers/training_args.py` of 4.57 and 5.17.
+ * TrainingArguments of transformers 4.x and 5.x: what the keys mean that touch memory or decide about the run. Their types and
+ * defaults are in `fields.json`, read from `transformers/training_args.py`.
  */
 import { TRAINER_OPTIMIZERS } from "../../terms/optimizers";
 import { memory, other } from "../effects";
+import { rowsOver } from "../fields";
 import type { KeySpec } from "../types";
+import captured from "./fields.json";
+
+const own = rowsOver(captured.fields);
 
 const INTERVAL = ["no", "steps", "epoch", "best"];
 
 export const TRAINING_ARGUMENTS_KEYS: readonly KeySpec[] = [
-  memory("per_device_train_batch_size", "micro_batch_size", "integer", "per_device_train_batch_size", {
-    default: 8,
+  own.memory("per_device_train_batch_size", "micro_batch_size", "per_device_train_batch_size", { min: 1 }),
+  own.memory("per_gpu_train_batch_size", "micro_batch_size", "per_gpu_train_batch_size", {
     min: 1,
-  }),
-  memory("per_gpu_train_batch_size", "micro_batch_size", "integer", "per_gpu_train_batch_size", {
-    min: 1,
-    nullable: true,
-    removedIn: "transformers 5",
     replacedBy: "per_device_train_batch_size",
   }),
-  memory("per_device_eval_batch_size", "eval_batch_size", "integer", "per_device_eval_batch_size", {
-    default: 8,
+  own.memory("per_device_eval_batch_size", "eval_batch_size", "per_device_eval_batch_size", { min: 1 }),
+  own.other("per_gpu_eval_batch_size", "eval_batch_size", "per_gpu_eval_batch_size", {
     min: 1,
-  }),
-  other("per_gpu_eval_batch_size", "eval_batch_size", "integer", "per_gpu_eval_batch_size", {
-    min: 1,
-    nullable: true,
-    removedIn: "transformers 5",
     replacedBy: "per_device_eval_batch_size",
   }),
-  memory("gradient_accumulation_steps", "gradient_accumulation_steps", "integer", "gradient_accumulation_steps", {
-    default: 1,
-    min: 1,
-  }),
-  memory("eval_accumulation_steps", "eval_accumulation_steps", "integer", "eval_accumulation_steps", {
-    default: null,
-    min: 1,
-    nullable: true,
-  }),
-  memory("gradient_checkpointing", "gradient_checkpointing", "boolean", "checkpointing", { default: false }),
-  memory("gradient_checkpointing_kwargs", "gradient_checkpointing_kwargs", "map", "gradient_checkpointing_kwargs", {
-    default: null,
-  }),
+  own.memory("gradient_accumulation_steps", "gradient_accumulation_steps", "gradient_accumulation_steps", { min: 1 }),
+  own.memory("eval_accumulation_steps", "eval_accumulation_steps", "eval_accumulation_steps", { min: 1 }),
+  own.memory("gradient_checkpointing", "gradient_checkpointing", "checkpointing"),
+  own.memory("gradient_checkpointing_kwargs", "gradient_checkpointing_kwargs", "gradient_checkpointing_kwargs"),
   memory("gradient_checkpointing_kwargs.use_reentrant", "use_reentrant", "boolean", "use_reentrant", {
     default: false,
     defaultsBy: { "transformers<5": true },
@@ -51,45 +36,33 @@ export const TRAINING_ARGUMENTS_KEYS: readonly KeySpec[] = [
     min: 1,
   }),
   memory("gradient_checkpointing_kwargs.offload", "offload_activations", "boolean", "offload", { default: false }),
-  memory("bf16", "bf16", "boolean", "bf16", { default: false }),
-  memory("fp16", "fp16", "boolean", "fp16", { default: false }),
-  other("bf16_full_eval", null, "boolean", "bf16_full_eval", { default: false }),
-  other("fp16_full_eval", null, "boolean", "fp16_full_eval", { default: false }),
-  other("tf32", "tf32", "boolean", "tf32", { default: null }),
-  memory("optim", "optimizer", "enum", "optim", {
+  own.memory("bf16", "bf16", "bf16"),
+  own.memory("fp16", "fp16", "fp16"),
+  own.other("bf16_full_eval", null, "bf16_full_eval"),
+  own.other("fp16_full_eval", null, "fp16_full_eval"),
+  own.other("tf32", "tf32", "tf32"),
+  own.memory("optim", "optimizer", "optim", {
     default: "adamw_torch_fused",
     defaultsBy: { "torch<2.8": "adamw_torch", "transformers<4.54": "adamw_torch" },
     values: TRAINER_OPTIMIZERS,
   }),
-  memory("adafactor", "adafactor", "boolean", "adafactor", {
-    default: false,
-    removedIn: "transformers 5",
-    replacedBy: "optim: adafactor",
-  }),
-  memory("optim_args", "optim_args", "string", "optim_args", { default: null }),
-  memory("weight_decay", "weight_decay", "number", "weight_decay", { default: 0 }),
-  memory("optim_target_modules", "optim_target_modules", "any", "optim_target_modules", { default: null }),
-  memory("max_grad_norm", "max_grad_norm", "number", "max_grad_norm", { default: 1.0, min: 0 }),
-  memory("use_liger_kernel", "fused_loss", "boolean", "fused-loss", { default: false }),
-  other("liger_kernel_config", null, "map", "liger_kernel_config"),
-  memory("label_smoothing_factor", "label_smoothing", "number", "label_smoothing_factor", {
-    default: 0,
-    min: 0,
-    max: 1,
-  }),
-  memory("torch_compile", "torch_compile", "boolean", "compile", { default: false }),
-  other("torch_compile_backend", "torch_compile_backend", "string", "torch_compile_backend"),
-  other("torch_compile_mode", "torch_compile_mode", "string", "torch_compile_backend"),
-  other("neftune_noise_alpha", null, "number", "neftune_noise_alpha"),
-  memory("torch_empty_cache_steps", "empty_cache_steps", "integer", "torch_empty_cache_steps", {
-    default: null,
-    min: 1,
-    nullable: true,
-  }),
-  memory("auto_find_batch_size", "auto_find_batch_size", "boolean", "auto_find_batch_size", { default: false }),
-  memory("deepspeed", "deepspeed", "map", "hf-training-arguments.deepspeed", { default: null }),
-  memory("fsdp", "fsdp_options", "any", "hf-training-arguments.fsdp", { default: "" }),
-  memory("fsdp_config", "fsdp_config", "map", "fsdp_config", { default: null }),
+  own.memory("adafactor", "adafactor", "adafactor", { replacedBy: "optim: adafactor" }),
+  own.memory("optim_args", "optim_args", "optim_args"),
+  own.memory("weight_decay", "weight_decay", "weight_decay"),
+  own.memory("optim_target_modules", "optim_target_modules", "optim_target_modules"),
+  own.memory("max_grad_norm", "max_grad_norm", "max_grad_norm", { min: 0 }),
+  own.memory("use_liger_kernel", "fused_loss", "fused-loss"),
+  own.other("liger_kernel_config", null, "liger_kernel_config"),
+  own.memory("label_smoothing_factor", "label_smoothing", "label_smoothing_factor", { min: 0, max: 1 }),
+  own.memory("torch_compile", "torch_compile", "compile"),
+  own.other("torch_compile_backend", "torch_compile_backend", "torch_compile_backend"),
+  own.other("torch_compile_mode", "torch_compile_mode", "torch_compile_backend"),
+  own.other("neftune_noise_alpha", null, "neftune_noise_alpha"),
+  own.memory("torch_empty_cache_steps", "empty_cache_steps", "torch_empty_cache_steps", { min: 1 }),
+  own.memory("auto_find_batch_size", "auto_find_batch_size", "auto_find_batch_size"),
+  own.memory("deepspeed", "deepspeed", "hf-training-arguments.deepspeed"),
+  own.memory("fsdp", "fsdp_options", "hf-training-arguments.fsdp", { type: "any" }),
+  own.memory("fsdp_config", "fsdp_config", "fsdp_config"),
   memory("fsdp_config.version", "fsdp_version", "integer", "version", {
     default: 2,
     defaultsBy: { "transformers<5": 1 },
@@ -128,19 +101,13 @@ export const TRAINING_ARGUMENTS_KEYS: readonly KeySpec[] = [
     aliases: ["fsdp_config.fsdp_min_num_params"],
     min: 0,
   }),
-  other("fsdp_min_num_params", null, "integer", "fsdp_min_num_params", {
-    removedIn: "transformers 5",
-    replacedBy: "fsdp_config.min_num_params",
-    nullable: true,
-    min: 0,
-  }),
-  other("fsdp_transformer_layer_cls_to_wrap", "fsdp_wrap_class", "string", "fsdp_min_num_params", {
-    removedIn: "transformers 5",
+  own.other("fsdp_min_num_params", null, "fsdp_min_num_params", { replacedBy: "fsdp_config.min_num_params", min: 0 }),
+  own.other("fsdp_transformer_layer_cls_to_wrap", "fsdp_wrap_class", "fsdp_min_num_params", {
     replacedBy: "fsdp_config.transformer_layer_cls_to_wrap",
   }),
-  other("ddp_bucket_cap_mb", null, "integer", "ddp_bucket_cap_mb", { default: null, min: 1, nullable: true }),
-  other("ddp_find_unused_parameters", null, "boolean", "ddp_find_unused_parameters"),
-  memory("parallelism_config", "parallelism_config", "map", "parallelism_config", { default: null }),
+  own.other("ddp_bucket_cap_mb", null, "ddp_bucket_cap_mb", { min: 1 }),
+  own.other("ddp_find_unused_parameters", null, "ddp_find_unused_parameters"),
+  own.memory("parallelism_config", "parallelism_config", "parallelism_config", { type: "map" }),
   memory("parallelism_config.tp_size", "tensor_parallel", "integer", "tp_size", { default: 1, min: 1 }),
   memory("parallelism_config.cp_size", "context_parallel", "integer", "cp_size", { default: 1, min: 1 }),
   memory("parallelism_config.cp_handler.cp_comm_strategy", "context_rotation", "string", "cp_size", {
@@ -152,40 +119,27 @@ export const TRAINING_ARGUMENTS_KEYS: readonly KeySpec[] = [
     default: 1,
     min: 1,
   }),
-  other("accelerator_config", null, "map", "accelerator_config"),
+  own.other("accelerator_config", null, "accelerator_config"),
   memory("accelerator_config.split_batches", "split_batches", "boolean", "split_batches", { default: false }),
-  memory("prediction_loss_only", "prediction_loss_only", "boolean", "prediction_loss_only", { default: false }),
-  other("save_strategy", "save_strategy", "enum", "save_strategy", { default: "steps", values: INTERVAL }),
-  other("save_only_model", "save_only_model", "boolean", "save_only_model", { default: false }),
-  other("eval_strategy", "eval_strategy", "enum", "eval_strategy", {
-    default: "no",
-    values: INTERVAL,
-    aliases: ["evaluation_strategy"],
-  }),
-  memory("eval_on_start", "eval_on_start", "boolean", "eval_on_start", { default: false }),
-  other("do_eval", "do_eval", "boolean", "do_eval"),
-  memory("eval_do_concat_batches", "eval_do_concat_batches", "boolean", "eval_do_concat_batches", { default: true }),
-  memory("batch_eval_metrics", "batch_eval_metrics", "boolean", "batch_eval_metrics", { default: false }),
-  other("metric_for_best_model", "metric_for_best_model", "string", "metric_for_best_model"),
-  memory("predict_with_generate", "predict_with_generate", "boolean", "predict_with_generate", { default: false }),
-  memory("generation_num_beams", "generation_num_beams", "integer", "generation_num_beams", { nullable: true, min: 1 }),
-  other("use_cache", "use_cache", "boolean", "use_cache", { default: false }),
-  other("group_by_length", "group_by_length", "boolean", "group_by_length", {
-    removedIn: "transformers 5",
-    replacedBy: "train_sampling_strategy",
-  }),
-  other("resume_from_checkpoint", null, "any", "resume_from_checkpoint"),
-  other("use_cpu", "use_cpu", "boolean", "use_cpu", { default: false }),
-  other("no_cuda", "use_cpu", "boolean", "use_cpu", { removedIn: "transformers 5", replacedBy: "use_cpu" }),
-  other("torchdynamo", "torch_compile_backend", "string", "torchdynamo", {
-    removedIn: "transformers 5",
-    replacedBy: "torch_compile_backend",
-  }),
-  memory("generation_max_length", "generation_max_length", "integer", "generation_max_length", {
-    nullable: true,
-    min: 1,
-  }),
-  other("dataloader_num_workers", null, "integer", "dataloader_num_workers", { default: 0, min: 0 }),
+  own.memory("prediction_loss_only", "prediction_loss_only", "prediction_loss_only"),
+  own.other("save_strategy", "save_strategy", "save_strategy", { values: INTERVAL }),
+  own.other("save_only_model", "save_only_model", "save_only_model"),
+  own.other("eval_strategy", "eval_strategy", "eval_strategy", { values: INTERVAL, aliases: ["evaluation_strategy"] }),
+  own.memory("eval_on_start", "eval_on_start", "eval_on_start"),
+  own.other("do_eval", "do_eval", "do_eval"),
+  own.memory("eval_do_concat_batches", "eval_do_concat_batches", "eval_do_concat_batches"),
+  own.memory("batch_eval_metrics", "batch_eval_metrics", "batch_eval_metrics"),
+  own.other("metric_for_best_model", "metric_for_best_model", "metric_for_best_model"),
+  own.memory("predict_with_generate", "predict_with_generate", "predict_with_generate"),
+  own.memory("generation_num_beams", "generation_num_beams", "generation_num_beams", { min: 1 }),
+  own.other("use_cache", "use_cache", "use_cache"),
+  own.other("group_by_length", "group_by_length", "group_by_length", { replacedBy: "train_sampling_strategy" }),
+  own.other("resume_from_checkpoint", null, "resume_from_checkpoint", { type: "any" }),
+  own.other("use_cpu", "use_cpu", "use_cpu"),
+  own.other("no_cuda", "use_cpu", "use_cpu", { replacedBy: "use_cpu" }),
+  own.other("torchdynamo", "torch_compile_backend", "torchdynamo", { replacedBy: "torch_compile_backend" }),
+  own.memory("generation_max_length", "generation_max_length", "generation_max_length", { min: 1 }),
+  own.other("dataloader_num_workers", null, "dataloader_num_workers", { min: 0 }),
 ];
 
 /** Model and data arguments that scripts put beside TrainingArguments (run_clm.py, TRL's ModelConfig). */

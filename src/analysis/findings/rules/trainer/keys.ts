@@ -1,6 +1,8 @@
 /** Keys that releases of a library removed. */
 
 import { renaming } from "../../../../formats/fix";
+import captured from "../../../../formats/hf-training-arguments/fields.json";
+import { TRAINING_ARGUMENTS_KEYS } from "../../../../formats/hf-training-arguments/keys";
 import type { LocatedSetting } from "../../../../formats/types";
 import { table } from "../../../../terms/table";
 import { type Message, say } from "../../../../words/message";
@@ -40,27 +42,25 @@ function removedKeys(facts: Facts): Removed[] {
   });
 }
 
-/** Arguments without memory effect that transformers 5 removed, and what replaced them. */
-const REMOVED_OTHERS: Readonly<Record<string, string>> = table({
+/** What took the place of arguments without a row. */
+const REPLACED: Readonly<Record<string, string>> = table({
   warmup_ratio: "warmup_steps (a share below 1 is taken)",
   evaluation_strategy: "eval_strategy",
-  overwrite_output_dir: "",
   logging_dir: "the TENSORBOARD_LOGGING_DIR variable",
-  save_safetensors: "",
-  half_precision_backend: "",
-  fp16_opt_level: "",
-  fp16_backend: "",
-  use_mps_device: "",
-  jit_mode_eval: "",
-  use_ipex: "",
-  tpu_num_cores: "",
-  past_index: "",
-  ray_scope: "",
   push_to_hub_model_id: "hub_model_id",
   push_to_hub_organization: "hub_model_id",
   push_to_hub_token: "hub_token",
   include_inputs_for_metrics: "include_for_metrics",
 });
+
+const ROWS: ReadonlySet<string> = new Set(TRAINING_ARGUMENTS_KEYS.map(({ key }) => key));
+
+/** Arguments without a row that releases of transformers removed, and in which. */
+const REMOVED_OTHERS: ReadonlyMap<string, string> = new Map(
+  Object.entries(captured.fields).flatMap(([name, field]) =>
+    "removedIn" in field && !ROWS.has(name) ? [[name, field.removedIn] as const] : [],
+  ),
+);
 
 /** Names of libraries as they write them themselves. */
 const NAMES: Readonly<Record<string, string>> = table({
@@ -78,7 +78,7 @@ function named(release: string): string {
 
 /** "; use `max_length`", or nothing where nothing replaces the key. */
 function replacement(key: string | undefined): string | Message {
-  return key === undefined || key === "" ? "" : say("removed.use", { key });
+  return key === undefined ? "" : say("removed.use", { key });
 }
 
 export const TRAINER_KEYS_RULES: readonly Rule[] = [
@@ -117,26 +117,24 @@ export const TRAINER_KEYS_RULES: readonly Rule[] = [
     code: "removed-key-other",
     severity: "information",
     title: "An argument without memory effect was removed",
-    why: "transformers 5 removed this argument. With the version pinned this stops `TrainingArguments`; otherwise it depends on the installed version.",
+    why: "This release of transformers no longer has the argument: with the version pinned, `TrainingArguments` stops at it.",
     mend: "Remove it, or write the key that replaced it.",
-    en: "`{key}`: removed in Transformers 5{next}.",
-    zh: "`{key}`：已在 Transformers 5 中移除{next}。",
+    en: "`{key}`: removed in {library}{next}.",
+    zh: "`{key}`：已在 {library} 中移除{next}。",
     example: { train: "warmup_ratio: 0.1", pins: 'libraries: { transformers: "5.17" }' },
     check: (facts) => {
-      if (
-        !facts.trainer ||
-        facts.pinned("transformers") === undefined ||
-        Number.parseInt(facts.resolution.libraries.transformers, 10) < 5
-      )
-        return [];
+      if (!facts.trainer || facts.pinned("transformers") === undefined) return [];
       const { root } = facts.inputs.main.config?.parsed ?? { root: null };
       if (root?.kind !== "map") return [];
       return root.entries.flatMap((entry) => {
-        const next = REMOVED_OTHERS[entry.key];
-        if (next === undefined) return [];
+        const removedIn = REMOVED_OTHERS.get(entry.key);
+        if (removedIn === undefined || !isRemoved(removedIn, facts.resolution.libraries)) return [];
+        const next = replacement(REPLACED[entry.key]);
         const place = { uri: facts.inputs.main.uri, keySpan: entry.keySpan, valueSpan: entry.value };
         const at = { key: entry.key, value: null, from: "document" as const, place };
-        return [{ at, args: { key: entry.key, next: replacement(next) }, fixes: next === "" ? removal(at) : [] }];
+        return [
+          { at, args: { key: entry.key, library: named(removedIn), next }, fixes: next === "" ? removal(at) : [] },
+        ];
       });
     },
   },

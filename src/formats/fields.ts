@@ -1,0 +1,38 @@
+/**
+ * Fields of libraries' config classes, as `capture/facts/fields.py` read them in the libraries' sources: type and defaults of a
+ * key stand there, what it means stands in its row.
+ */
+import type { SettingName } from "../terms/settings";
+import type { EffectId } from "../words/message";
+import type { KeySpec } from "./types";
+
+/** What a class says of a field; what its trainers do not agree on stands with the trainers. */
+export interface Field extends Partial<Pick<KeySpec, "type" | "default" | "defaultsBy" | "nullable" | "removedIn">> {
+  /** The release that first had it, where older ones have been looked at. */
+  readonly since?: string;
+}
+
+type Row<Name> = (
+  key: Name,
+  name: SettingName | null,
+  effect: EffectId,
+  meant?: Partial<Omit<KeySpec, "key" | "name" | "effect" | "memory">>,
+) => KeySpec;
+
+/**
+ * Rows of keys that are fields of a class; one that it never had does not compile.
+ *
+ * @param fields as captured, by their names
+ * @returns rows of keys that change GPU memory, and of keys that cost none; what a row says stands before what was captured
+ */
+export function rowsOver<Name extends string>(
+  fields: Readonly<Record<Name, object>>,
+): { readonly memory: Row<Name>; readonly other: Row<Name> } {
+  const row =
+    (memory: boolean): Row<Name> =>
+    (key, name, effect, meant = {}) => {
+      const { since: _, type = "any", ...captured }: Field = fields[key];
+      return { key, name, ...captured, type: meant.values === undefined ? type : "enum", ...meant, effect, memory };
+    };
+  return { memory: row(true), other: row(false) };
+}
