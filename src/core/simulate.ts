@@ -5,6 +5,7 @@
 import type { Message } from "../words/message";
 import { ELEMENT_BYTES } from "./engine/dtype";
 import { closedScript } from "./engine/folding/closed";
+import { LayersDiffer } from "./engine/folding/in-place";
 import { RoundsDiffer } from "./engine/folding/rounds";
 import { Ledger, type Script } from "./engine/ledger";
 import { numel } from "./engine/shape";
@@ -115,21 +116,25 @@ export function simulate(
   fold = true,
   waiting: WaitingBytes = NOTHING_WAITS,
 ): SimulationResult {
-  try {
-    return simulated(run, family, fold, fold, waiting);
-  } catch (error) {
-    if (!(error instanceof RoundsDiffer)) throw error;
-    return simulated(run, family, fold, false, waiting);
+  for (let folds: Folds = { layers: fold, inPlace: fold, rounds: fold }; ; ) {
+    try {
+      return simulated(run, family, folds, waiting);
+    } catch (error) {
+      if (error instanceof RoundsDiffer && folds.rounds) folds = { ...folds, rounds: false };
+      else if (error instanceof LayersDiffer && folds.inPlace) folds = { ...folds, inPlace: false };
+      else throw error;
+    }
   }
 }
 
-function simulated(
-  run: TrainingRun,
-  family: FamilyGraphs,
-  fold: boolean,
-  foldsRounds: boolean,
-  waiting: WaitingBytes,
-): SimulationResult {
+/** What is left out and put back: middle layers, those of micro-batches that leave something behind, rounds inside layers. */
+interface Folds {
+  readonly layers: boolean;
+  readonly inPlace: boolean;
+  readonly rounds: boolean;
+}
+
+function simulated(run: TrainingRun, family: FamilyGraphs, folds: Folds, waiting: WaitingBytes): SimulationResult {
   const setup = setupOf(run, family);
   if ("reason" in setup) return { ok: false, code: "not-modelled", reason: setup.reason };
   const torch = new Torch(new Ledger(run.allocator?.roundupDivisions));
@@ -140,8 +145,8 @@ function simulated(
   const strategy = ofStage(setup, waiting);
   const models = loadModels(torch, setup, strategy);
   if ("reason" in models) return { ok: false, code: "not-modelled", reason: models.reason };
-  const simulation = new TrainingSimulation(torch, setup, models, strategy, fold);
-  const batches = simulation.train(foldsRounds);
+  const simulation = new TrainingSimulation(torch, setup, models, strategy, folds);
+  const batches = simulation.train();
   if (run.evaluation != null) simulation.evaluate(run.evaluation);
   if (run.generation != null) simulation.generateAtEnd(run.generation);
   batches?.release();
@@ -187,7 +192,7 @@ class TrainingSimulation {
     private readonly setup: Setup,
     private readonly models: Models,
     private readonly strategy: Strategy,
-    private readonly fold: boolean,
+    private readonly folds: Folds,
   ) {
     const { run } = setup;
     torch.leafHook = strategy.leafHook;
@@ -216,7 +221,7 @@ class TrainingSimulation {
     } else if (optimizer.afterAccumulate !== undefined && torch.leafHook === undefined)
       torch.leafHook = (leaf, torch) => optimizer.afterAccumulate?.(leaf, torch);
     this.optimizer = optimizer;
-    this.passes = new Passes(torch, setup, models, strategy, fold);
+    this.passes = new Passes(torch, setup, models, strategy, folds.layers);
     this.autocast = strategy.keepsAutocast ? run.autocast : null;
     this.replaced = run.replacesEmbedding ? models.model.embedding : null;
     if (this.replaced !== null) {
@@ -226,11 +231,11 @@ class TrainingSimulation {
   }
 
   /** Two optimizer steps, in the loop that the run's trainer has; what is given back is named until the loop ends. */
-  train(foldsRounds: boolean): HeldBatches | null {
+  train(): HeldBatches | null {
     const { scorers } = this.models;
     const { spec } = this.setup;
     const before = this.beforeSteps();
-    if (!(scorers !== null && spec?.rollout && spec.ppo)) return this.step(before, foldsRounds);
+    if (!(scorers !== null && spec?.rollout && spec.ppo)) return this.step(before);
     runPpo(
       this.torch,
       this.optimizer,
@@ -240,9 +245,9 @@ class TrainingSimulation {
     return null;
   }
 
-  private step(rollout: Before | null, foldsRounds: boolean): HeldBatches | null {
+  private step(rollout: Before | null): HeldBatches | null {
     const { run, program, loss, sizes, keepsStates } = this.setup;
-    const { autocast, groups, trainable, fold } = this;
+    const { autocast, groups, trainable, folds } = this;
     const scope = this.passes.scopeOf(run.microBatchSize, run.sequenceLength);
     return runSteps(
       this.torch,
@@ -263,8 +268,9 @@ class TrainingSimulation {
         ...(this.replaced !== null ? { strayGradients: [this.replaced] } : {}),
         keepsStates,
         settles: this.models.model.settling?.isPending === true,
-        fold,
-        foldsRounds,
+        fold: folds.layers,
+        foldsInPlace: folds.inPlace,
+        foldsRounds: folds.rounds,
         groups,
         trainable,
         rollout,
@@ -417,7 +423,8 @@ class TrainingSimulation {
     this.cacheBytes = cacheBytes;
     torch.ring = ring;
     // A paged cache takes what is left on the card when it is made.
-    const script = this.fold && generation.cache !== "paged" && !this.isWatched() ? closedScript(ledger, state) : null;
+    const script =
+      this.folds.layers && generation.cache !== "paged" && !this.isWatched() ? closedScript(ledger, state) : null;
     this.generated = script === null ? null : { asked, script, cacheBytes };
     return cacheBytes;
   }

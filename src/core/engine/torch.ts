@@ -29,7 +29,7 @@ import { type Note, tell, type Watcher } from "./notes";
 import type { Ring } from "./ops/ring-attention";
 import type { AllocationPolicy } from "./selective";
 import { preservedStrides, type Sizes } from "./shape";
-import { hostTensor, sameView, Tensor, tensorBytes } from "./tensor";
+import { hostTensor, type Storage, sameView, Tensor, tensorBytes } from "./tensor";
 import { Trail } from "./trail";
 
 /** Sequence number of AccumulateGrad nodes: they run as soon as they are ready (UINT64_MAX in PyTorch). */
@@ -70,6 +70,8 @@ export class Torch {
   round = NO_ROUND;
   /** Leaves rounds out; null where all are run. */
   rounds: Rounds | null = null;
+  /** Every storage made meanwhile, where blocks are to be numbered anew; null: nobody asks. */
+  made: Storage[] | null = null;
   /** Lets go of what the loop's names held of the micro-batch before; null: nothing is held, or it was let go of. */
   rebinds: (() => void) | null = null;
   /** Kind of new allocations; set by the phase (activations in forward, temporaries in backward, …). */
@@ -156,7 +158,7 @@ export class Torch {
     const work = this.launchedWork;
     const id = this.ledger.allocate(own, operator, kind, this.scope, this.takeKernel(operator, own), work);
     const storage = { id, references: 1 };
-    this.rounds?.made(storage);
+    this.made?.push(storage);
     const tensor = new Tensor(this.ledger, storage, sizes, strides, dtype);
     this.policy?.made(operator, tensor);
     return tensor;

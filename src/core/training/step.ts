@@ -9,6 +9,7 @@ import { backward } from "../engine/backward";
 import { compileEvents } from "../engine/compiled/rewrite";
 import { type CompiledParts, Tape } from "../engine/compiled/tape";
 import type { DType } from "../engine/dtype";
+import { putBack } from "../engine/folding/in-place";
 import { layerLabel, REPEATS_EACH } from "../engine/folding/label";
 import { FOLDS, type Fold, type Folding, nextFold } from "../engine/folding/plan";
 import { playRegion, recordRegion } from "../engine/folding/region";
@@ -16,7 +17,7 @@ import { type KeptRounds, Rounds } from "../engine/folding/rounds";
 import type { Counterpart, Region } from "../engine/folding/unroller";
 import { NotModelled } from "../engine/not-modelled";
 import { OffloadHooks } from "../engine/offload";
-import { hostTensor, type Tensor } from "../engine/tensor";
+import { hostTensor, type Storage, type Tensor } from "../engine/tensor";
 import type { Torch } from "../engine/torch";
 import { RECEIVED, type StageEnds } from "../graph/stage";
 import { HeldBatches } from "./batches";
@@ -58,6 +59,8 @@ export interface StepOptions {
   readonly offloads: "each" | "once" | null;
   /** Whether what repeats is derived instead of simulated again. */
   readonly fold: boolean;
+  /** Whether it is in micro-batches that leave something behind: throws `LayersDiffer` where they do not repeat. */
+  readonly foldsInPlace: boolean;
   /** Whether the rounds of loops inside layers are: throws `RoundsDiffer` where they do not repeat. */
   readonly foldsRounds: boolean;
   /** Parameters as the optimizer groups them. */
@@ -119,19 +122,30 @@ export function runSteps(
     const apart = options.plainLoop ? 1 : alone ? all : 0;
     const locals: Tensor[] = [];
     held?.beginStep(step);
-    for (let micro = 0; micro < apart; micro++) {
+    const runApart = (micro: number, pass: Pass): void => {
       if (rollout?.due(micro)) rollout.run(step);
       held?.beginMicroBatch(step);
       const starts = micro === 0 && options.loop?.zerosLate === true;
       const clears = starts ? () => zeroGrad(options.groups) : undefined;
-      const run = () => microBatch(torch, passes("none"), optimizer, options, strategy, { step, last, clears });
+      const turn = { step, last, clears };
       const ends = micro === apart - 1;
       strategy.beginMicroBatch?.(torch, ends);
+      const run = () => microBatch(torch, pass, optimizer, options, strategy, turn);
       const left = unrolled(torch, options, kept, run);
       strategy.endMicroBatch?.(torch, ends);
       if (options.loop !== null) last = left;
       else locals.push(...left.results, ...left.batch);
-    }
+    };
+    // Where one uses what another one has left, a layer of one stands beside the same layer of the other.
+    const each = together ? apart : 1;
+    for (let micro = 0; micro < apart; micro += each)
+      inPlace(
+        torch,
+        passes,
+        options,
+        { find, count: each, folds: foldsInPlace(torch, options, optimizer) },
+        (k, pass) => runApart(micro + k, pass),
+      );
     if (together && apart === 0) {
       held?.beginMicroBatch(step);
       if (regions[0] === undefined) {
@@ -215,11 +229,64 @@ function unrolled<T>(
   // Nor are the gradients that rounds left out would make.
   if (!foldsRounds || compiled || offloads !== null || torch.watcher !== null) return simulated();
   const rounds = new Rounds(torch.ledger, kept);
-  torch.rounds = rounds;
-  const result = simulated();
-  torch.rounds = null;
-  rounds.unroll();
+  return noting(torch, (made) => {
+    torch.rounds = rounds;
+    const result = simulated();
+    torch.rounds = null;
+    rounds.unroll(made);
+    return result;
+  });
+}
+
+/** Runs `body` with a list of the storages that are made meanwhile. */
+function noting<T>(torch: Torch, body: (made: readonly Storage[]) => T): T {
+  const before = torch.made;
+  torch.made = before ?? [];
+  const result = body(torch.made);
+  torch.made = before;
   return result;
+}
+
+/** How micro-batches that leave something behind are run. */
+interface InPlace {
+  readonly find: Counterpart;
+  readonly count: number;
+  /** Whether layers may be left out. */
+  readonly folds: boolean;
+}
+
+/**
+ * Runs micro-batches that leave something behind, with middle layers left out and put back. Throws `LayersDiffer` where they
+ * cannot be known.
+ */
+function inPlace(
+  torch: Torch,
+  passes: PassFactory,
+  options: StepOptions,
+  { find, count, folds }: InPlace,
+  run: (micro: number, pass: Pass) => void,
+): void {
+  noting(torch, (made) => {
+    const state = torch.ledger.state();
+    const foldings: Folding[] = [];
+    for (let micro = 0; micro < count; micro++) {
+      const folded = folds ? passes(FOLDS[0]) : null;
+      // What outputs keep of every layer is made by every layer.
+      const pass = folded === null || folded.keptCache !== undefined ? passes("none") : folded;
+      torch.firstRepeat = micro * REPEATS_EACH;
+      run(micro, pass);
+      foldings.push(...pass.foldings);
+    }
+    torch.firstRepeat = 0;
+    putBack(torch, state, foldings, { trained: options.trainable, find }, made);
+  });
+}
+
+/** Whether all that micro-batches leave behind is gradients, of their layers, and what the loop's names hold. */
+function foldsInPlace(torch: Torch, options: StepOptions, optimizer: Optimizer): boolean {
+  const hooked = torch.leafHook !== undefined || torch.watcher !== null || optimizer.afterBackward !== undefined;
+  const beside = options.offloads !== null || options.compiled != null || options.settles === true;
+  return options.foldsInPlace && !hooked && !beside && options.rollout == null;
 }
 
 /**

@@ -25,17 +25,47 @@ export function recordRegion(
   trained: readonly Tensor[],
   counterpart: Counterpart,
 ): Region | null {
+  return unrollerOf(ledger, state, foldings, trained, counterpart)?.run(trained) ?? null;
+}
+
+/** What puts the layers left out back into the events since `state`; null when a folding does not hold. */
+export function unrollerOf(
+  ledger: Ledger,
+  state: LedgerState,
+  foldings: readonly Folding[],
+  trained: readonly Tensor[],
+  counterpart: Counterpart,
+): Unroller | null {
   const active = foldings.filter((folding) => folding.copies > 0);
   const recording = new Recording(ledger, state, ledger.marks, state.marks, pairedOf(active));
   if (active.length > 0 && recording.interleaved) return null;
   if (!active.every((folding) => recording.isPeriodic(folding))) return null;
-  return new Unroller(recording, active, counterpart, trained).run(trained);
+  return new Unroller(recording, active, counterpart, trained);
 }
 
 /** Foldings by their repeats, where there are several passes: a layer of one may free what it has made in another. */
 function pairedOf(foldings: readonly Folding[]): ReadonlyMap<number, Folding> | undefined {
   if (foldings.every(({ repeat }) => repeat < REPEATS_EACH)) return undefined;
   return new Map(foldings.map((folding) => [folding.repeat, { ...folding, stack: folding.repeat % REPEATS_EACH }]));
+}
+
+/** Puts gradients on their parameters, each once, with the number of the script's first block; several may be parts of one block. */
+export function appearing(ledger: Ledger, made: Region["gradients"]): (leaf: Tensor, first: number) => void {
+  const locals = new Map(made.map(({ leaf, local }) => [leaf, local]));
+  const storages = new Map<number, Storage>();
+  for (const { local } of made) {
+    const storage = storages.get(local);
+    if (storage === undefined) storages.set(local, { id: local, references: 1 });
+    else storage.references++;
+  }
+  return (leaf, first) => {
+    const local = locals.get(leaf);
+    if (local === undefined) return;
+    locals.delete(leaf);
+    const storage = storages.get(local)!;
+    storage.id = first + local;
+    leaf.grad = new Tensor(ledger, storage, leaf.sizes, leaf.strides, leaf.dtype);
+  };
 }
 
 /**
@@ -45,21 +75,7 @@ function pairedOf(foldings: readonly Folding[]): ReadonlyMap<number, Folding> | 
 export function playRegion(torch: Torch, region: Region, step: number, repeated = false): void {
   const { ledger, watcher } = torch;
   const made = repeated ? [] : region.gradients;
-  const locals = new Map(made.map(({ leaf, local }) => [leaf, local]));
-  const storages = new Map<number, Storage>();
-  for (const { local } of made) {
-    const storage = storages.get(local);
-    if (storage === undefined) storages.set(local, { id: local, references: 1 });
-    else storage.references++;
-  }
-  const appear = (leaf: Tensor, first: number): void => {
-    const local = locals.get(leaf);
-    if (local === undefined) return;
-    locals.delete(leaf);
-    const storage = storages.get(local)!;
-    storage.id = first + local;
-    leaf.grad = new Tensor(ledger, storage, leaf.sizes, leaf.strides, leaf.dtype);
-  };
+  const appear = appearing(ledger, made);
   const first =
     watcher === null
       ? ledger.play(repeated ? region.repeated() : region.script, step)

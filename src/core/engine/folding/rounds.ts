@@ -54,7 +54,6 @@ export type KeptRounds = Map<number, Outlived>;
 /** The loops of one micro-batch, and the blocks it makes. */
 export class Rounds {
   readonly foldings: Folding[] = [];
-  private readonly storages: Storage[] = [];
   private readonly state: LedgerState;
 
   /** @param kept null where nothing of a round may outlive its micro-batch */
@@ -77,13 +76,12 @@ export class Rounds {
     return { number, indices, copied: RUN_BEFORE, copies };
   }
 
-  /** Notes a block that may outlive the micro-batch. */
-  made(storage: Storage): void {
-    this.storages.push(storage);
-  }
-
-  /** Puts the rounds back into the ledger. Throws `RoundsDiffer` where they cannot be known. */
-  unroll(): void {
+  /**
+   * Puts the rounds back into the ledger. Throws `RoundsDiffer` where they cannot be known.
+   *
+   * @param made every storage since the micro-batch began
+   */
+  unroll(made: readonly Storage[]): void {
     const { ledger, state, foldings } = this;
     if (foldings.length === 0) {
       ledger.roundMarks.length = state.roundMarks;
@@ -121,7 +119,7 @@ export class Rounds {
         copies: copies.map((copy) => base + unroller.localOf(one.id, copy)),
       });
     }
-    for (const storage of this.storages) if (storage.references > 0) storage.id = idOf(storage.id);
+    for (const storage of made) if (storage.references > 0) storage.id = idOf(storage.id);
   }
 
   /** What is freed in place of what those rounds that were run before had allocated, by event: that of all rounds. */

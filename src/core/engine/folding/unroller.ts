@@ -110,7 +110,7 @@ export class Unroller {
 
   constructor(
     private readonly recording: Recording,
-    foldings: readonly Folding[],
+    private readonly foldings: readonly Folding[],
     private readonly counterpart: Counterpart,
     trained: readonly Tensor[],
     /** Blocks of before that are freed in place of one, by event. */
@@ -173,6 +173,15 @@ export class Unroller {
   /** Where an event stands among those of the script; the end for the one that would come next. */
   placeOf(event: number): number {
     return this.places[event - this.recording.state.events] ?? this.events.length;
+  }
+
+  /** Blocks that are there at the end, of the layers that are copied. */
+  outlivingCopied(): readonly number[] {
+    const { recording, foldings } = this;
+    return recording.outliving().flatMap(({ id, repeat, ordinal }) => {
+      const isCopied = foldings.some((one) => one.repeat === repeat && ordinal >= one.from && ordinal <= one.to);
+      return isCopied ? [id] : [];
+    });
   }
 
   /** The script's number of a block that was simulated, or of what it is to a copy of its layer. */
