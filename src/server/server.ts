@@ -43,6 +43,7 @@ import { QuietTimes } from "./quiet";
 import { describeError } from "./safely";
 import { Session } from "./session";
 import { SettingsCache } from "./settings";
+import { changedBy, WATCHED } from "./watched";
 import { refuseMalformed } from "./well-formed";
 
 /** What differs between the places the server runs in. */
@@ -60,9 +61,6 @@ export interface Platform {
 
 /** Quiet time after a keystroke: long enough not to flash half-typed states, short enough to feel immediate. */
 export const DEBOUNCE_MS = 150;
-
-/** Files whose change can matter to a run, for the client's watcher. */
-const WATCHED = "**/*.{yaml,yml,json,jsonc,json5,hjson,toml,py,sh,ipynb}";
 
 /** Wires the server to a connection; the caller then calls `connection.listen()`. */
 export function startServer(connection: Connection, platform: Platform): void {
@@ -130,7 +128,7 @@ class Server {
     documents.onDidClose(({ document }) => this.closed(document.uri));
     connection.onDidChangeWatchedFiles(({ changes }) => {
       // The text of an open document is what counts, not its file.
-      this.changed(changes.map(({ uri }) => uri).filter((uri) => this.open.get(uri) === undefined));
+      this.changed(changes.flatMap(({ uri }) => changedBy(uri)).filter((uri) => this.open.get(uri) === undefined));
     });
     connection.onDidChangeConfiguration(({ settings }) => {
       if (this.session.client?.configuration !== true) this.fallbackSettings = vramlensSection(settings);
@@ -219,7 +217,7 @@ class Server {
       }
       if (this.session.known.watchFiles) {
         await connection.client.register(DidChangeWatchedFilesNotification.type, {
-          watchers: [{ globPattern: WATCHED }],
+          watchers: WATCHED.map((globPattern) => ({ globPattern })),
         });
       }
       if (this.session.known.workspaceFolders) {

@@ -1,7 +1,7 @@
 /** Places beside the config's own editor: runs side by side, the tree, a notebook, what ran out of memory. */
 import { strict as assert } from "node:assert";
 import { execFileSync } from "node:child_process";
-import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../../scripts/process.mjs";
 import { accessibilityProblems } from "./lib/axe.mjs";
@@ -32,6 +32,23 @@ const FAILURE = [
   "1.20 GiB is free. Including non-PyTorch memory, this process has 22.43 GiB memory in use. Of the allocated memory 21.35",
   "GiB is allocated by PyTorch, and 604.00 MiB is reserved by PyTorch but unallocated.",
 ].join(" ");
+
+/** What a run of the sample took, as a writer of receipts leaves it. */
+const RECEIPT = {
+  schema: "vram-lens/receipt/1",
+  when: "2026-03-02T09:14:07Z",
+  writer: "vram_lens 0.1.0",
+  run: { documents: [{ path: "train.yaml" }], settings: {}, command: ["train.py"] },
+  card: { name: "NVIDIA GeForce RTX 4090", totalBytes: 25757220864 },
+  versions: { torch: "2.11.0" },
+  world: { size: 1, rank: 0 },
+  phases: [],
+  peak: { allocatedBytes: 22 * 2 ** 30, reservedBytes: 23 * 2 ** 30, usedBytes: null },
+  overheadBytes: null,
+  othersBytes: null,
+  steps: 3,
+  outcome: "finished",
+};
 
 /** A repository with one commit of the workspace; called before its window opens. */
 export function committed(folder) {
@@ -113,6 +130,24 @@ export const PLACES = [
       const table = await beside(workbench, panel, title);
       await eventually("both verdicts", async () => /Does not fit[\s\S]*Fits/.test(await table.innerText()));
       assert.deepEqual(await accessibilityProblems(panel), []);
+    },
+  },
+  {
+    name: "a receipt that is written while its config is open stands beside the estimate",
+    run: async (workbench, pictures, { folder }) => {
+      await toEditor(workbench);
+      await workbench.openFile(FILE);
+      await workbench.command("VRAM Lens: Open Panel");
+      const panel = await workbench.webview("h1.verdict");
+      await eventually("the verdict", async () => /RTX 4090/.test(await heading(panel)));
+      const receipts = join(folder, "llama-1b", ".vramlens", "receipts");
+      mkdirSync(receipts, { recursive: true });
+      writeFileSync(join(receipts, "20260302-091407-rank0.json"), JSON.stringify(RECEIPT));
+      const measured = panel.locator(".panel-measured");
+      await measured.getByText("22.0 GiB allocated").waitFor();
+      assert.deepEqual(await accessibilityProblems(panel), []);
+      await measured.scrollIntoViewIfNeeded();
+      await workbench.screenshot(join(pictures, "receipt.png"));
     },
   },
   {
