@@ -1,6 +1,7 @@
 /** Files and folders to one report: discovers the configs, analyses each, and puts the runs together once. */
 import type { Report, ReportRun } from "../core/report/schema";
 import type { Analyzer, Discovery, DocumentAnalysis } from "./analyzer";
+import { localeOf, t } from "./messages";
 import type { AnalysisOptions } from "./options";
 import type { FileAccess } from "./runtime";
 
@@ -58,6 +59,12 @@ function mergeReports(
   return { schema: "vram-lens/report/1", version, runs: kept, errors: [...problems.values()] };
 }
 
+/** Whether a file does not parse, and nothing says that it would be a training config if it did. */
+async function isBrokenOther(analyzer: Analyzer, { uri, report }: DocumentAnalysis, { locale }: AnalysisOptions) {
+  if (report.runs.length > 0 || report.errors.length === 0) return false;
+  return (await analyzer.discover(uri, locale)).skipped.length === 0;
+}
+
 /**
  * Analyses every input.
  *
@@ -72,6 +79,7 @@ export async function collect(
   version: string,
   progress: (done: number, of: number) => void = () => {},
 ): Promise<Report> {
+  const locale = localeOf(options.locale);
   const errors: ReportError[] = [];
   const documents = new Set<string>();
   const asked = new Set<string>();
@@ -79,7 +87,7 @@ export async function collect(
   for (const { uri, shown, onlyConfigs } of inputs) {
     const stat = await files.stat(uri);
     if (stat === undefined) {
-      errors.push({ uri, message: `${shown}: no such file or folder` });
+      errors.push({ uri, message: t(locale, "input.missing", { path: shown }) });
       continue;
     }
     if (stat.type === "file") {
@@ -88,7 +96,7 @@ export async function collect(
       continue;
     }
     const found = await analyzer.discover(uri, options.locale);
-    if (found.configs.length === 0) errors.push({ uri, message: `${shown}: no training config in this folder` });
+    if (found.configs.length === 0) errors.push({ uri, message: t(locale, "input.none", { path: shown }) });
     for (const one of found.configs) documents.add(one);
     skipped.push(...found.skipped);
   }
@@ -96,9 +104,10 @@ export async function collect(
   for (const uri of documents) {
     progress(analyses.length, documents.size);
     const analysis = await analyzer.analyse(uri, options);
+    if (!asked.has(uri) && (await isBrokenOther(analyzer, analysis, options))) continue;
     analyses.push(analysis);
     if (asked.has(uri) && analysis.report.runs.length === 0 && analysis.report.errors.length === 0) {
-      errors.push({ uri, message: "not recognised as a training config" });
+      errors.push({ uri, message: t(locale, "input.other") });
     }
   }
   const report = mergeReports(analyses, errors, asked, version);

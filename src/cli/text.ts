@@ -5,6 +5,7 @@ import type { Locale } from "../analysis/messages";
 import { timeSaid } from "../analysis/statement";
 import { withEdits } from "../core/report/apply";
 import type { Report, ReportFinding, ReportPlan, ReportRun } from "../core/report/schema";
+import { secondsSaid } from "../terms/seconds";
 import { VERDICT_FINDINGS } from "../terms/verdict-findings";
 import { displayPath } from "./paths";
 import { named, type Say, words } from "./words";
@@ -130,20 +131,19 @@ function hostText(run: ReportRun, say: Say): string[] {
   return parts.length === 0 ? [] : [say("host", { parts: parts.join(say("separator")) })];
 }
 
-/** Seconds with two significant digits. */
-function seconds(value: number): string {
-  return value >= 10 ? value.toFixed(0) : value.toPrecision(2);
-}
-
 function stepText(run: ReportRun, say: Say): string {
   if (run.time === null) return "";
   const { stepSeconds, bound } = run.time;
-  const values = { low: seconds(stepSeconds.low), high: seconds(stepSeconds.high), bound: say(`bound.${bound}`) };
+  const values = {
+    low: secondsSaid(stepSeconds.low),
+    high: secondsSaid(stepSeconds.high),
+    bound: say(`bound.${bound}`),
+  };
   const generated = run.time.generationSeconds;
   const part =
     generated === undefined
       ? ""
-      : `   ${say("generation", { low: seconds(generated.low), high: seconds(generated.high) })}`;
+      : `   ${say("generation", { low: secondsSaid(generated.low), high: secondsSaid(generated.high) })}`;
   return `   ${say("step", values)}${part}`;
 }
 
@@ -212,7 +212,10 @@ function findingLines(run: ReportRun, pen: Pen): string[] {
 
 function assumptionLine(run: ReportRun, { say, paint }: Pen): string[] {
   if (run.assumptions.length === 0) return [];
-  const list = run.assumptions.map((one) => say("assumption", { what: one.what, key: one.settleWith }));
+  // A key that the sentence names is not said again.
+  const list = run.assumptions.map(({ what, settleWith }) =>
+    settleWith === "" || what.includes(`\`${settleWith}`) ? what : say("assumption", { what, key: settleWith }),
+  );
   return [paint("dim", say("assumes", { list: list.join(say("separator")) }))];
 }
 
@@ -220,7 +223,8 @@ function errorLines(report: Report, pen: Pen): string[] {
   const label = pen.paint("red", pen.say("severity.error"));
   return report.errors.map((error) => {
     const path = displayPath(error.uri, pen.cwd);
-    const message = error.message.startsWith(`${path}: `) ? error.message.slice(path.length + 2) : error.message;
+    const named = [": ", "："].find((colon) => error.message.startsWith(`${path}${colon}`));
+    const message = named === undefined ? error.message : error.message.slice(path.length + named.length);
     return `${placeText(error.uri, error.range, pen)} ${label} ${message}`;
   });
 }

@@ -77,12 +77,6 @@ export function integer(value: number, locale = "en"): string {
   return numberFormat(languageTag(locale), 0, 0).format(value);
 }
 
-/** Seconds with two significant digits: `0.84 s`, `12 s`. */
-export function seconds(value: number, locale = "en"): string {
-  const decimals = value < 1 ? 2 : value < 10 ? 1 : 0;
-  return `${numberFormat(languageTag(locale), decimals, decimals).format(value)}${NBSP}s`;
-}
-
 /** Device name without the maker, as people say it: `NVIDIA GeForce RTX 4090` is `RTX 4090`. */
 export function shortDevice(name: string): string {
   return name.replace(/^(NVIDIA|AMD|Intel)\s+(GeForce\s+|Radeon\s+|Instinct\s+)?/i, "");

@@ -1,5 +1,6 @@
 /** The stacked bar of the peak against the card, and the same figures as a list. */
 import type { ReportRun } from "../../src/core/report/schema";
+import { secondsSaid } from "../../src/terms/seconds";
 import { h, type PageNode } from "../dom/node";
 import { type BarLayout, layoutBar, usableBytes } from "../model/bar";
 import { gib, gibUnit, percent } from "../model/format";
@@ -101,10 +102,9 @@ export function legendRow(fill: string, name: string, size: string): PageNode {
 }
 
 function timeLine(time: NonNullable<ReportRun["time"]>, t: View["t"]): string {
-  const short = (value: number) => value.toLocaleString(t.locale, { maximumSignificantDigits: 2 });
   return t("time.line", {
-    low: short(time.stepSeconds.low),
-    high: short(time.stepSeconds.high),
+    low: secondsSaid(time.stepSeconds.low),
+    high: secondsSaid(time.stepSeconds.high),
     bound: t.named(`time.bound.${time.bound}`, time.bound),
   });
 }

@@ -1,7 +1,7 @@
 /** What the run was measured at, beside the estimate. */
 import type { ReportRun } from "../../src/core/report/schema";
 import { h, type PageNode } from "../dom/node";
-import { gibUnit } from "../model/format";
+import { gibUnit, shortDevice } from "../model/format";
 import type { View } from "./context";
 
 export function measuredView({ t }: View, { measured, perDevice }: ReportRun): PageNode | null {
@@ -11,7 +11,7 @@ export function measuredView({ t }: View, { measured, perDevice }: ReportRun): P
     allocated: gibUnit(allocated, t.locale),
     reserved: gibUnit(reserved, t.locale),
   });
-  const said = { card, date: when.slice(0, 10), ...sized(allocatedBytes, reservedBytes) };
+  const said = { card: shortDevice(card), date: when.slice(0, 10), ...sized(allocatedBytes, reservedBytes) };
   return h(
     "div",
     null,

@@ -39,6 +39,11 @@ export const ANALYSIS = {
   "removed.use": "; use `{key}`",
   "unresolved-template": "`{key}` is filled in later ({value}): its value is unknown here.",
 
+  // What the command line is asked to read
+  "input.missing": "{path}: no such file or folder",
+  "input.none": "{path}: no training config in this folder",
+  "input.other": "not recognised as a training config",
+
   // Links
   "missing-file.deepspeed":
     "No file `{target}` in this folder, in the folders above it or in the workspace: DeepSpeed's settings are unknown.",
