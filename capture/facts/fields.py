@@ -25,16 +25,16 @@ Field = dict[str, object]
 #: A default that is not written as a plain value.
 COMPUTED = object()
 
-#: Of each format: its library, its files, and the classes whose fields stand in one config by the name of their trainer;
-#: what a field is, the first class that has it says.
+#: Of each format: its library with the package in it, its files, and the classes whose fields stand in one config, by the name of
+#: the trainer that they are of; what a field is, the first class that has it says.
 SOURCES = {
     "hf-training-arguments": (
-        "transformers",
+        ("transformers", "transformers"),
         ["training_args.py", "training_args_seq2seq.py"],
         {"": "TrainingArguments", "seq2seq": "Seq2SeqTrainingArguments"},
     ),
     "trl": (
-        "trl",
+        ("trl", "trl"),
         ["trainer/**/*_config.py", "experimental/**/*_config.py"],
         {
             "": "ModelConfig",
@@ -52,6 +52,21 @@ SOURCES = {
             "xpo": "XPOConfig",
             "nash-md": "NashMDConfig",
         },
+    ),
+    "llama-factory": (
+        ("llamafactory", "llamafactory"),
+        ["hparams/*.py"],
+        {"": "ModelArguments DataArguments FinetuningArguments TrainingArguments GeneratingArguments"},
+    ),
+    "ms-swift": (
+        ("ms_swift", "swift"),
+        ["arguments/**/*.py", "rlhf_trainers/args_mixin.py", "trainers/arguments.py"],
+        {"": "SftArguments RLHFArguments TrainArgumentsMixin"},
+    ),
+    "axolotl": (
+        ("axolotl", "axolotl"),
+        ["utils/schemas/*.py"],
+        {"": "AxolotlInputConfig"},
     ),
 }
 
@@ -139,6 +154,13 @@ class Release:
             found[item.target.id] = {"type": type_of(names - {"None"}), "nullable": "None" in names, "default": default_of(item.value)}
         return found
 
+    def together(self, names: list[str]) -> dict[str, Field]:
+        """Fields of several classes, the first's before the others'."""
+        found: dict[str, Field] = {}
+        for name in reversed(names):
+            found |= self.fields(name)
+        return found
+
 
 def short(version: Version) -> str:
     """`5` of 5.0, `4.54` of 4.54.1."""
@@ -173,7 +195,7 @@ def history(library: str, by_version: dict[Version, Field | None]) -> Field:
 def histories(library: str, releases: dict[Version, Release], name: str) -> dict[str, Field]:
     """Fields of a class over the releases that have it."""
     first = ANOTHER.get(name, ())
-    by_version = {version: release.fields(name) for version, release in sorted(releases.items()) if version >= first}
+    by_version = {version: release.together(name.split()) for version, release in sorted(releases.items()) if version >= first}
     own = {version: fields for version, fields in by_version.items() if fields}
     names = {field for fields in own.values() for field in fields}
     return {field: history(library, {version: fields.get(field) for version, fields in own.items()}) for field in sorted(names)}
@@ -205,9 +227,9 @@ def collected(
 
 
 def main(folders: list[str]) -> None:
-    for folder, (library, patterns, classes) in SOURCES.items():
+    for folder, ((library, package), patterns, classes) in SOURCES.items():
         releases = {
-            version: Release(Path(root) / library, patterns) for root in folders if (version := version_of(Path(root), library)) is not None
+            version: Release(Path(root) / package, patterns) for root in folders if (version := version_of(Path(root), library)) is not None
         }
         if not releases:
             continue

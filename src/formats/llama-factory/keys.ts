@@ -1,67 +1,61 @@
 /**
- * LLaMA-Factory's arguments beside Seq2SeqTrainingArguments, and the v1 schema.
+ * LLaMA-Factory's arguments beside Seq2SeqTrainingArguments, and the v1 schema: what keys mean. Types and defaults are in `fields.json`.
  * Source: `llamafactory/hparams/{model_args,data_args,finetuning_args}.py`, `llamafactory/v1/config` of 0.9.5.
  */
 import { harmless, memory, onlyWhenOn, other, touching } from "../effects";
+import { rowsOver } from "../fields";
 import { OTHER_TRAINING_ARGUMENTS, TRAINING_ARGUMENTS_KEYS } from "../hf-training-arguments/keys";
 import type { KeySpec } from "../types";
+import captured from "./fields.json";
+
+const own = rowsOver(captured.fields);
 
 const OWN: readonly KeySpec[] = [
-  memory("model_name_or_path", "model", "string", "model", { link: "model" }),
-  other("adapter_name_or_path", null, "any", "lora_model_dir", { link: "adapter" }),
-  memory("stage", "lf_stage", "enum", "llama-factory.stage", {
-    default: "sft",
-    values: ["pt", "sft", "rm", "ppo", "dpo", "kto"],
-  }),
-  memory("finetuning_type", "adapter", "enum", "adapter", {
-    default: "lora",
+  own.memory("model_name_or_path", "model", "model", { link: "model" }),
+  own.other("adapter_name_or_path", null, "lora_model_dir", { type: "any", link: "adapter" }),
+  own.memory("stage", "lf_stage", "llama-factory.stage", { values: ["pt", "sft", "rm", "ppo", "dpo", "kto"] }),
+  own.memory("finetuning_type", "adapter", "adapter", {
     values: ["lora", "oft", "freeze", "full"],
     means: { lora: "lora", full: "none", freeze: "none", oft: "oft" },
   }),
-  memory("lora_rank", "lora_rank", "integer", "rank", { default: 8, min: 1 }),
-  memory("lora_alpha", "lora_alpha", "number", "alpha"),
-  memory("lora_dropout", "lora_dropout", "number", "dropout", { default: 0, min: 0, max: 1 }),
-  memory("lora_target", "lora_target_modules", "any", "targets", { default: "all", means: { all: "all-linear" } }),
-  memory("additional_target", "lora_modules_to_save", "any", "to-save"),
-  memory("use_dora", "use_dora", "boolean", "use_dora", { default: false }),
-  memory("use_rslora", "use_rslora", "boolean", "use_rslora", { default: false }),
-  memory("oft_rank", "lora_rank", "integer", "oft_rank", { min: 0 }),
-  memory("oft_block_size", "adapter_block_size", "integer", "llama-factory.oft_block_size", { min: 0 }),
-  memory("oft_target", "lora_target_modules", "any", "targets", { means: { all: "all-linear" } }),
-  memory("pissa_init", "pissa_init", "boolean", "pissa_init", { default: false }),
-  memory("pissa_iter", "pissa_iterations", "integer", "pissa_iter", { default: 16, min: -1 }),
-  memory("freeze_trainable_layers", "freeze_trainable_layers", "integer", "freeze_trainable_layers", { default: 2 }),
-  memory("quantization_bit", "quantization_bit", "any", "quantization", {
+  own.memory("lora_rank", "lora_rank", "rank", { min: 1 }),
+  own.memory("lora_alpha", "lora_alpha", "alpha", { type: "number" }),
+  own.memory("lora_dropout", "lora_dropout", "dropout", { min: 0, max: 1 }),
+  own.memory("lora_target", "lora_target_modules", "targets", { type: "any", means: { all: "all-linear" } }),
+  own.memory("additional_target", "lora_modules_to_save", "to-save", { type: "any" }),
+  own.memory("use_dora", "use_dora", "use_dora"),
+  own.memory("use_rslora", "use_rslora", "use_rslora"),
+  own.memory("oft_rank", "lora_rank", "oft_rank", { min: 0 }),
+  own.memory("oft_block_size", "adapter_block_size", "llama-factory.oft_block_size", { min: 0 }),
+  own.memory("oft_target", "lora_target_modules", "targets", { type: "any", means: { all: "all-linear" } }),
+  own.memory("pissa_init", "pissa_init", "pissa_init"),
+  own.memory("pissa_iter", "pissa_iterations", "pissa_iter", { min: -1 }),
+  own.memory("freeze_trainable_layers", "freeze_trainable_layers", "freeze_trainable_layers"),
+  own.memory("quantization_bit", "quantization_bit", "quantization", {
+    type: "any",
     also: [{ name: "quantization", means: { "4": "nf4", "8": "int8", null: "none" }, only: true }],
   }),
-  memory("quantization_method", null, "string", "quantization_method", {
+  own.memory("quantization_method", null, "quantization_method", {
+    type: "string",
     aliases: ["quantization_type"],
     default: "bnb",
   }),
-  memory("double_quantization", "double_quantization", "boolean", "bnb_4bit_use_double_quant", { default: true }),
-  memory("cutoff_len", "sequence_length", "integer", "sequence", {
-    default: 2048,
-    defaultsBy: { "llamafactory<0.9.1": 1024 },
-    min: 1,
-  }),
-  memory("packing", "packing", "boolean", "packing"),
-  memory("neat_packing", "packing", "boolean", "packing", { default: false }),
-  memory("disable_gradient_checkpointing", "gradient_checkpointing", "boolean", "disable_gradient_checkpointing", {
-    default: false,
+  own.memory("double_quantization", "double_quantization", "bnb_4bit_use_double_quant"),
+  own.memory("cutoff_len", "sequence_length", "sequence", { defaultsBy: { "llamafactory<0.9.1": 1024 }, min: 1 }),
+  own.memory("packing", "packing", "packing"),
+  own.memory("neat_packing", "packing", "packing"),
+  own.memory("disable_gradient_checkpointing", "gradient_checkpointing", "disable_gradient_checkpointing", {
     means: { true: false, false: true },
   }),
-  memory("use_reentrant_gc", "use_reentrant", "boolean", "gradient_checkpointing_kwargs.use_reentrant", {
-    default: true,
-  }),
-  memory("use_unsloth_gc", "offload_activations", "boolean", "offload-activations", { default: false }),
-  memory("pure_bf16", "pure_bf16", "boolean", "pure_bf16", {
-    default: false,
+  own.memory("use_reentrant_gc", "use_reentrant", "gradient_checkpointing_kwargs.use_reentrant"),
+  own.memory("use_unsloth_gc", "offload_activations", "offload-activations"),
+  own.memory("pure_bf16", "pure_bf16", "pure_bf16", {
     also: [
       { name: "load_dtype", means: onlyWhenOn("bfloat16"), only: true },
       { name: "compute_dtype", means: onlyWhenOn("bf16"), only: true },
     ],
   }),
-  memory("flash_attn", "attention", "any", "attention", {
+  own.memory("flash_attn", "attention", "attention", {
     default: "auto",
     auto: true,
     means: {
@@ -74,67 +68,57 @@ const OWN: readonly KeySpec[] = [
       true: "flash_attention_2",
     },
   }),
-  memory("enable_liger_kernel", "fused_loss", "boolean", "fused-loss", { default: false }),
-  memory("use_unsloth", "use_unsloth", "boolean", "use_unsloth", { default: false }),
-  memory("upcast_layernorm", null, "boolean", "upcast_layernorm", { default: false }),
-  memory("upcast_lmhead_output", null, "boolean", "upcast_lmhead_output", { default: false }),
-  memory("badam_mode", "badam_mode", "string", "block"),
-  memory("badam_switch_mode", "badam_switch_mode", "string", "block"),
-  memory("badam_start_block", "badam_start_block", "integer", "block"),
-  memory("use_llama_pro", "use_llama_pro", "boolean", "block"),
-  memory("freeze_trainable_modules", "freeze_trainable_modules", "any", "frozen"),
-  memory("freeze_extra_modules", "freeze_extra_modules", "any", "frozen"),
-  memory("resize_vocab", null, "boolean", "vocabulary"),
-  memory("shift_attn", null, "boolean", "attention"),
-  memory("ref_model_quantization_bit", null, "integer", "quantization"),
-  memory("reward_model_quantization_bit", null, "integer", "quantization"),
-  memory("fp8_backend", "fp8_backend", "string", "lossy"),
-  memory("fp8_enable_fsdp_float8_all_gather", "float8_all_gather", "boolean", "fp8_enable_fsdp_float8_all_gather", {
-    default: false,
-  }),
-  memory("mixture_of_depths", null, "string", "layers"),
-  memory("use_galore", "use_galore", "boolean", "use_galore", { default: false }),
-  memory("use_apollo", "use_apollo", "boolean", "use_apollo", { default: false }),
-  memory("galore_rank", "galore_rank", "integer", "galore_rank", { default: 16, min: 1 }),
-  memory("galore_target", "galore_target", "any", "optim_target_modules", { default: "all" }),
-  memory("galore_proj_type", "galore_proj_type", "string", "galore_proj_type", { default: "std" }),
-  memory("galore_layerwise", "galore_layerwise", "boolean", "galore_layerwise", { default: false }),
-  memory("apollo_rank", "apollo_rank", "integer", "apollo_rank", { default: 16, min: 1 }),
-  memory("apollo_target", "apollo_target", "any", "optim_target_modules", { default: "all" }),
-  memory("apollo_layerwise", "apollo_layerwise", "boolean", "galore_layerwise", { default: false }),
-  memory("use_badam", "use_badam", "boolean", "use_badam", { default: false }),
-  memory("use_adam_mini", null, "boolean", "use_adam_mini", {
-    default: false,
+  own.memory("enable_liger_kernel", "fused_loss", "fused-loss"),
+  own.memory("use_unsloth", "use_unsloth", "use_unsloth"),
+  own.memory("upcast_layernorm", null, "upcast_layernorm"),
+  own.memory("upcast_lmhead_output", null, "upcast_lmhead_output"),
+  own.memory("badam_mode", "badam_mode", "block"),
+  own.memory("badam_switch_mode", "badam_switch_mode", "block"),
+  own.memory("badam_start_block", "badam_start_block", "block"),
+  own.memory("use_llama_pro", "use_llama_pro", "block"),
+  own.memory("freeze_trainable_modules", "freeze_trainable_modules", "frozen", { type: "any" }),
+  own.memory("freeze_extra_modules", "freeze_extra_modules", "frozen", { type: "any" }),
+  own.memory("resize_vocab", null, "vocabulary"),
+  own.memory("shift_attn", null, "attention"),
+  own.memory("ref_model_quantization_bit", null, "quantization"),
+  own.memory("reward_model_quantization_bit", null, "quantization"),
+  own.memory("fp8_backend", "fp8_backend", "lossy"),
+  own.memory("fp8_enable_fsdp_float8_all_gather", "float8_all_gather", "fp8_enable_fsdp_float8_all_gather"),
+  own.memory("mixture_of_depths", null, "layers"),
+  own.memory("use_galore", "use_galore", "use_galore"),
+  own.memory("use_apollo", "use_apollo", "use_apollo"),
+  own.memory("galore_rank", "galore_rank", "galore_rank", { min: 1 }),
+  own.memory("galore_target", "galore_target", "optim_target_modules", { type: "any" }),
+  own.memory("galore_proj_type", "galore_proj_type", "galore_proj_type"),
+  own.memory("galore_layerwise", "galore_layerwise", "galore_layerwise"),
+  own.memory("apollo_rank", "apollo_rank", "apollo_rank", { min: 1 }),
+  own.memory("apollo_target", "apollo_target", "optim_target_modules", { type: "any" }),
+  own.memory("apollo_layerwise", "apollo_layerwise", "galore_layerwise"),
+  own.memory("use_badam", "use_badam", "use_badam"),
+  own.memory("use_adam_mini", null, "use_adam_mini", {
     also: [{ name: "optimizer", means: onlyWhenOn("adam_mini"), only: true }],
   }),
-  memory("use_muon", "use_muon", "boolean", "use_muon", {
-    default: false,
+  own.memory("use_muon", "use_muon", "use_muon", {
     also: [{ name: "optimizer", means: onlyWhenOn("muon"), only: true }],
   }),
-  memory("image_max_pixels", "image_max_pixels", "integer", "image", { default: 589824, min: 1 }),
-  memory("video_max_pixels", null, "integer", "image", { default: 65536, min: 1 }),
-  memory("freeze_vision_tower", "freeze_vision_tower", "boolean", "frozen", { default: true }),
-  memory("freeze_multi_modal_projector", "freeze_projector", "boolean", "frozen", { default: true }),
-  memory("freeze_language_model", "freeze_language_model", "boolean", "frozen", { default: false }),
-  memory("ref_model", "ref_model", "string", "reference"),
-  memory("reward_model", "reward_model", "string", "reward_model_path"),
-  memory("pref_loss", "pref_loss", "string", "pref_loss", { default: "sigmoid" }),
-  memory("fp8", "fp8", "boolean", "fp8_config", {
-    default: false,
-    also: [{ name: "compute_dtype", means: onlyWhenOn("fp8"), only: true }],
-  }),
+  own.memory("image_max_pixels", "image_max_pixels", "image", { default: 589824, min: 1 }),
+  own.memory("video_max_pixels", null, "image", { default: 65536, min: 1 }),
+  own.memory("freeze_vision_tower", "freeze_vision_tower", "frozen"),
+  own.memory("freeze_multi_modal_projector", "freeze_projector", "frozen"),
+  own.memory("freeze_language_model", "freeze_language_model", "frozen"),
+  own.memory("ref_model", "ref_model", "reference"),
+  own.memory("reward_model", "reward_model", "reward_model_path"),
+  own.memory("pref_loss", "pref_loss", "pref_loss"),
+  own.memory("fp8", "fp8", "fp8_config", { also: [{ name: "compute_dtype", means: onlyWhenOn("fp8"), only: true }] }),
   memory("tensor_model_parallel_size", "tensor_parallel", "integer", "tensor", { min: 1 }),
   memory("pipeline_model_parallel_size", "pipeline_parallel", "integer", "pipeline", { min: 1 }),
   memory("context_parallel_size", "context_parallel", "integer", "context", { min: 1, aliases: ["cp_size"] }),
   memory("expert_model_parallel_size", "expert_parallel", "integer", "expert", { min: 1 }),
   memory("sequence_parallel", "sequence_parallelism", "boolean", "sequence-parallel"),
   memory("recompute_granularity", "recompute_granularity", "string", "checkpointing"),
-  memory("compute_accuracy", "compute_accuracy", "boolean", "compute_accuracy", { default: false }),
+  own.memory("compute_accuracy", "compute_accuracy", "compute_accuracy"),
   // llamafactory/hparams/generating_args.py
-  memory("max_new_tokens", "generation_new_tokens", "integer", "llama-factory.max_new_tokens", {
-    default: 1024,
-    min: 1,
-  }),
+  own.memory("max_new_tokens", "generation_new_tokens", "llama-factory.max_new_tokens", { min: 1 }),
   // Megatron Bridge's recipe, by name (llamafactory/hparams/megatron_args.py).
   memory("mixed_precision", "compute_dtype", "string", "compute", {
     means: { bf16_mixed: "bf16", fp16_mixed: "fp16" },
@@ -154,8 +138,8 @@ const OWN: readonly KeySpec[] = [
   ...harmless(
     "kt_cpu_activation kt_weight_path kt_non_expert_weight_path badam_update_ratio vllm_maxlen vllm_gpu_util use_kv_cache create_new_adapter use_swanlab lora_rank_pattern quantization_device_map",
   ),
-  other("template", null, "string", "template"),
-  other("dataset", null, "any", "data"),
+  own.other("template", null, "template"),
+  own.other("dataset", null, "data", { type: "any" }),
 ];
 
 /** The v1 schema: one block per concern. */
@@ -183,7 +167,7 @@ const V1: readonly KeySpec[] = [
   memory("dist_config.config_file", "deepspeed", "string", "deepspeed", { link: "deepspeed" }),
   memory("dist_config.ep_size", "expert_parallel", "integer", "expert", { min: 1 }),
   // Each worker that Ray starts has a GPU of its own (`llamafactory/train/trainer_utils.py`, `get_ray_trainer`).
-  memory("ray_num_workers", "world_size", "integer", "devices", { min: 1 }),
+  own.memory("ray_num_workers", "world_size", "devices", { min: 1 }),
   memory("dp_size", null, "integer", "dp_size", { min: 1 }),
   memory("mp_shard_size", "dp_shard_size", "integer", "parallelism_config_dp_shard_size", { min: 1 }),
   memory("mp_replicate_size", "dp_replicate_size", "integer", "dp_replicate_size", { min: 1 }),

@@ -1,11 +1,16 @@
 /**
- * ms-swift's arguments beside TrainingArguments, with the names of older releases, and Megatron-SWIFT's.
+ * ms-swift's arguments beside TrainingArguments, with the names of older releases, and Megatron-SWIFT's: what keys mean. Types and
+ * defaults are in `fields.json`.
  * Source: `swift/llm/argument/*.py`, `swift/megatron/argument/megatron_args.py` of 3.x.
  */
 import { table } from "../../terms/table";
-import { harmless, memory, onlyWhenOn, other, touching } from "../effects";
+import { harmless, memory, onlyWhenOn, touching } from "../effects";
+import { rowsOver } from "../fields";
 import { TRAINING_ARGUMENTS_KEYS } from "../hf-training-arguments/keys";
 import type { KeySpec } from "../types";
+import captured from "./fields.json";
+
+const own = rowsOver(captured.fields);
 
 const TUNERS = {
   full: "none",
@@ -18,31 +23,23 @@ const TUNERS = {
 } as const;
 
 const OWN: readonly KeySpec[] = [
-  memory("model", "model", "string", "model", {
+  own.memory("model", "model", "model", {
     link: "model",
     aliases: ["model_id_or_path"],
     oldNames: { model_id_or_path: "ms-swift 3.0" },
   }),
-  other("model_type", "model_type", "string", "model_type"),
-  memory("tuner_type", "adapter", "string", "adapter", {
+  own.other("model_type", "model_type", "model_type"),
+  own.memory("tuner_type", "adapter", "adapter", {
     aliases: ["train_type", "sft_type"],
     oldNames: { sft_type: "ms-swift 3.0" },
-    default: "lora",
     means: TUNERS,
   }),
-  memory("per_device_train_batch_size", "micro_batch_size", "integer", "micro-batch", {
-    default: 1,
-    min: 1,
-    aliases: ["batch_size"],
-  }),
+  own.memory("per_device_train_batch_size", "micro_batch_size", "micro-batch", { min: 1, aliases: ["batch_size"] }),
   memory("micro_batch_size", "micro_batch_size", "integer", "micro-batch", { min: 1 }),
   memory("global_batch_size", "global_batch_size", "integer", "global-batch", { min: 1 }),
-  memory("gradient_accumulation_steps", "gradient_accumulation_steps", "integer", "accumulation", {
-    min: 1,
-    nullable: true,
-  }),
-  memory("gradient_checkpointing", "gradient_checkpointing", "boolean", "checkpointing", { default: true }),
-  memory("torch_dtype", "load_dtype", "string", "load", {
+  own.memory("gradient_accumulation_steps", "gradient_accumulation_steps", "accumulation", { min: 1 }),
+  own.memory("gradient_checkpointing", "gradient_checkpointing", "checkpointing"),
+  own.memory("torch_dtype", "load_dtype", "load", {
     aliases: ["dtype"],
     means: {
       bfloat16: "bfloat16",
@@ -56,41 +53,40 @@ const OWN: readonly KeySpec[] = [
       { name: "compute_dtype", means: { bfloat16: "bf16", bf16: "bf16", float16: "fp16", fp16: "fp16" }, only: true },
     ],
   }),
-  memory("lora_rank", "lora_rank", "integer", "rank", { default: 8, min: 1 }),
-  memory("lora_alpha", "lora_alpha", "number", "alpha", { default: 32 }),
-  memory("lora_dropout", "lora_dropout", "number", "dropout", {
-    default: 0.05,
-    min: 0,
-    max: 1,
-    aliases: ["lora_dropout_p"],
-  }),
-  memory("target_modules", "lora_target_modules", "any", "targets", {
-    default: "all-linear",
+  own.memory("lora_rank", "lora_rank", "rank", { min: 1 }),
+  own.memory("lora_alpha", "lora_alpha", "alpha"),
+  own.memory("lora_dropout", "lora_dropout", "dropout", { min: 0, max: 1, aliases: ["lora_dropout_p"] }),
+  own.memory("target_modules", "lora_target_modules", "targets", {
+    type: "any",
     aliases: ["lora_target_modules"],
     oldNames: { lora_target_modules: "ms-swift 3.0" },
     means: { ALL: "all-linear", all: "all-linear" },
   }),
-  memory("target_parameters", "adapter_target_parameters", "any", "lora_target_parameters"),
-  memory("vera_rank", "lora_rank", "integer", "rank", { min: 1 }),
-  memory("adalora_init_r", "lora_rank", "integer", "rank", { min: 1 }),
-  memory("modules_to_save", "lora_modules_to_save", "any", "to-save", { aliases: ["lora_modules_to_save"] }),
-  memory("use_dora", "use_dora", "boolean", "use_dora"),
-  memory("init_weights", "adapter_initialization", "any", "init_lora_weights", { means: { true: null, false: null } }),
-  memory("quant_bits", "quantization_bit", "any", "quantization", {
+  own.memory("target_parameters", "adapter_target_parameters", "lora_target_parameters", { type: "any" }),
+  own.memory("vera_rank", "lora_rank", "rank", { min: 1 }),
+  own.memory("adalora_init_r", "lora_rank", "rank", { min: 1 }),
+  own.memory("modules_to_save", "lora_modules_to_save", "to-save", { type: "any", aliases: ["lora_modules_to_save"] }),
+  own.memory("use_dora", "use_dora", "use_dora"),
+  own.memory("init_weights", "adapter_initialization", "init_lora_weights", {
+    type: "any",
+    means: { true: null, false: null },
+  }),
+  own.memory("quant_bits", "quantization_bit", "quantization", {
+    type: "any",
     aliases: ["quantization_bit"],
     oldNames: { quantization_bit: "ms-swift 3.0" },
     also: [{ name: "quantization", means: { "4": "nf4", "8": "int8", "0": "none" }, only: true }],
   }),
-  memory("quant_method", null, "string", "quantization_method"),
-  memory("bnb_4bit_use_double_quant", "double_quantization", "boolean", "bnb_4bit_use_double_quant"),
-  memory("max_length", "sequence_length", "integer", "sequence", { min: 1, nullable: true }),
-  memory("packing", "packing", "boolean", "packing"),
-  memory("padding_free", "padding_free", "boolean", "padding_free"),
+  own.memory("quant_method", null, "quantization_method"),
+  own.memory("bnb_4bit_use_double_quant", "double_quantization", "bnb_4bit_use_double_quant"),
+  own.memory("max_length", "sequence_length", "sequence", { min: 1 }),
+  own.memory("packing", "packing", "packing"),
+  own.memory("padding_free", "padding_free", "padding_free"),
   memory("deepspeed", "deepspeed", "any", "deepspeed", { link: "deepspeed" }),
-  memory("zero_hpz_partition_size", "hpz_partition_size", "integer", "ms-swift.zero_hpz_partition_size"),
-  memory("deepspeed_autotp_size", "tensor_parallel", "integer", "tensor", { min: 1 }),
-  memory("sequence_parallel_size", "context_parallel", "integer", "context", { min: 1 }),
-  memory("attn_impl", "attention", "string", "attention", {
+  own.memory("zero_hpz_partition_size", "hpz_partition_size", "ms-swift.zero_hpz_partition_size"),
+  own.memory("deepspeed_autotp_size", "tensor_parallel", "tensor", { min: 1 }),
+  own.memory("sequence_parallel_size", "context_parallel", "context", { min: 1 }),
+  own.memory("attn_impl", "attention", "attention", {
     means: {
       flash_attn: "flash_attention_2",
       flash_attention_2: "flash_attention_2",
@@ -100,52 +96,52 @@ const OWN: readonly KeySpec[] = [
   memory("attention_backend", "attention", "string", "attention", {
     means: { flash: "flash_attention_2", unfused: "eager" },
   }),
-  memory("use_liger_kernel", "fused_loss", "boolean", "fused-loss"),
-  memory("freeze_vit", "freeze_vision_tower", "boolean", "frozen", { default: true }),
-  memory("freeze_llm", "freeze_language_model", "boolean", "frozen", { default: false }),
-  memory("freeze_aligner", "freeze_projector", "boolean", "frozen", { default: true }),
-  memory("freeze_parameters_ratio", "freeze_parameters_ratio", "number", "frozen", { min: 0, max: 1 }),
-  memory("rlhf_type", "rl", "string", "rl"),
-  memory("ref_model", "ref_model", "string", "reference"),
-  memory("beta", "beta", "number", "beta"),
-  memory("num_generations", "num_generations", "integer", "generations", { min: 1 }),
-  memory("max_completion_length", "max_completion_length", "integer", "max_completion_length", { min: 1 }),
-  memory("use_vllm", "use_vllm", "boolean", "use_vllm"),
-  memory("vllm_mode", "vllm_mode", "string", "vllm_mode"),
-  memory("vllm_gpu_memory_utilization", "vllm_gpu_memory_utilization", "number", "vllm", { min: 0, max: 1 }),
-  memory("sleep_level", "vllm_sleep_level", "integer", "sleep_level"),
-  memory("offload_model", null, "boolean", "offload_model"),
-  memory("vllm_enforce_eager", null, "boolean", "engine-part"),
-  memory("vllm_max_num_seqs", null, "integer", "engine-part"),
-  memory("vllm_enable_lora", null, "boolean", "engine-part"),
-  memory("bnb_4bit_quant_type", "bnb_4bit_quant_type", "string", "quantization"),
-  memory("bnb_4bit_quant_storage", "bnb_4bit_quant_storage", "string", "quantization"),
-  memory("teacher_model", "teacher_model", "string", "teacher"),
-  memory("vit_gradient_checkpointing", null, "boolean", "checkpointing"),
-  memory("gradient_checkpointing_kwargs", "gradient_checkpointing_kwargs", "any", "checkpointing"),
-  memory("freeze_parameters", "freeze_parameters", "any", "frozen"),
-  memory("freeze_parameters_regex", "freeze_parameters_regex", "string", "frozen"),
-  memory("trainable_parameters", "trainable_parameters", "any", "frozen"),
-  memory("trainable_parameters_regex", "trainable_parameters_regex", "string", "frozen"),
+  own.memory("use_liger_kernel", "fused_loss", "fused-loss"),
+  own.memory("freeze_vit", "freeze_vision_tower", "frozen"),
+  own.memory("freeze_llm", "freeze_language_model", "frozen"),
+  own.memory("freeze_aligner", "freeze_projector", "frozen"),
+  own.memory("freeze_parameters_ratio", "freeze_parameters_ratio", "frozen", { min: 0, max: 1 }),
+  own.memory("rlhf_type", "rl", "rl"),
+  own.memory("ref_model", "ref_model", "reference"),
+  own.memory("beta", "beta", "beta"),
+  own.memory("num_generations", "num_generations", "generations", { min: 1 }),
+  own.memory("max_completion_length", "max_completion_length", "max_completion_length", { min: 1 }),
+  own.memory("use_vllm", "use_vllm", "use_vllm"),
+  own.memory("vllm_mode", "vllm_mode", "vllm_mode"),
+  own.memory("vllm_gpu_memory_utilization", "vllm_gpu_memory_utilization", "vllm", { min: 0, max: 1 }),
+  own.memory("sleep_level", "vllm_sleep_level", "sleep_level"),
+  own.memory("offload_model", null, "offload_model"),
+  own.memory("vllm_enforce_eager", null, "engine-part"),
+  own.memory("vllm_max_num_seqs", null, "engine-part"),
+  own.memory("vllm_enable_lora", null, "engine-part"),
+  own.memory("bnb_4bit_quant_type", "bnb_4bit_quant_type", "quantization"),
+  own.memory("bnb_4bit_quant_storage", "bnb_4bit_quant_storage", "quantization"),
+  own.memory("teacher_model", "teacher_model", "teacher"),
+  own.memory("vit_gradient_checkpointing", null, "checkpointing"),
+  own.memory("gradient_checkpointing_kwargs", "gradient_checkpointing_kwargs", "checkpointing", { type: "any" }),
+  own.memory("freeze_parameters", "freeze_parameters", "frozen", { type: "any" }),
+  own.memory("freeze_parameters_regex", "freeze_parameters_regex", "frozen"),
+  own.memory("trainable_parameters", "trainable_parameters", "frozen", { type: "any" }),
+  own.memory("trainable_parameters_regex", "trainable_parameters_regex", "frozen"),
   // swift/optimizers/galore: galore_torch's steps, over all linear layers unless modules are named
-  memory("use_galore", "use_galore", "boolean", "use_galore", { default: false }),
-  memory("galore_rank", "galore_rank", "integer", "galore_rank", { default: 128, min: 1 }),
-  memory("galore_proj_type", "galore_proj_type", "string", "galore_proj_type", { default: "std" }),
-  memory("galore_target_modules", "galore_target", "any", "optim_target_modules"),
-  memory("galore_optim_per_parameter", "galore_layerwise", "boolean", "galore_layerwise", { default: false }),
-  memory("task_type", null, "string", "task", {
+  own.memory("use_galore", "use_galore", "use_galore"),
+  own.memory("galore_rank", "galore_rank", "galore_rank", { min: 1 }),
+  own.memory("galore_proj_type", "galore_proj_type", "galore_proj_type"),
+  own.memory("galore_target_modules", "galore_target", "optim_target_modules", { type: "any" }),
+  own.memory("galore_optim_per_parameter", "galore_layerwise", "galore_layerwise"),
+  own.memory("task_type", null, "task", {
     computed: ["causal_lm"],
     also: [
       { name: "task", means: { causal_lm: "causal-lm", seq_cls: "seq-cls" }, only: true },
       { name: "rl", means: { embedding: "reward", reranker: "reward" }, only: true },
     ],
   }),
-  memory("num_labels", "num_labels", "integer", "num_labels", { min: 1 }),
+  own.memory("num_labels", "num_labels", "num_labels", { min: 1 }),
   ...touching("projector", "galore_with_embedding galore_quantization galore_proj_quant"),
-  memory("use_rslora", "use_rslora", "boolean", "alpha"),
-  memory("max_pixels", null, "integer", "image"),
-  memory("new_special_tokens", null, "any", "vocabulary"),
-  other("dataset", null, "any", "data"),
+  own.memory("use_rslora", "use_rslora", "alpha"),
+  own.memory("max_pixels", null, "image"),
+  own.memory("new_special_tokens", null, "vocabulary", { type: "any" }),
+  own.other("dataset", null, "data", { type: "any" }),
 ];
 
 const MEGATRON: readonly KeySpec[] = [
@@ -166,7 +162,7 @@ const MEGATRON: readonly KeySpec[] = [
   memory("optimizer_cpu_offload", "offload_optimizer", "boolean", "offload-optimizer", {
     means: { true: "cpu", false: "none" },
   }),
-  memory("offload_optimizer", "offload_optimizer", "boolean", "ms-swift.offload_optimizer", {
+  own.memory("offload_optimizer", "offload_optimizer", "ms-swift.offload_optimizer", {
     means: { true: "cpu", false: "none" },
   }),
   memory("use_precision_aware_optimizer", null, "boolean", "use_precision_aware_optimizer"),
@@ -226,7 +222,8 @@ const OWN_NAMES = new Set([...OWN, ...MEGATRON].flatMap((key) => [key.key, ...(k
  * (swift/arguments/sft_args.py, _init_fsdp; swift/config/fsdp2.json).
  */
 const SHARDED: readonly KeySpec[] = [
-  memory("fsdp", "fsdp_options", "any", "fsdp", {
+  own.memory("fsdp", "fsdp_options", "fsdp", {
+    type: "any",
     link: "fsdp",
     means: { fsdp2: "full_shard auto_wrap" },
     also: [
