@@ -69,28 +69,41 @@ export function changesSaid(
   return parts.filter((part) => part !== "").join(t(locale, "change.and"));
 }
 
-/** What became of each line of a stretch. */
+/** What became of each line of a stretch: a line that states the same key, or none like it, is its successor. */
 function lineChanges({ before, after }: Change, locale: Locale): readonly string[] {
-  const lines = Math.max(before.length, after.length);
-  return Array.from({ length: lines }, (_, at) => {
-    const [old, fresh] = [tidy(before[at] ?? ""), tidy(after[at] ?? "")];
-    if (fresh === "") return old === "" ? "" : t(locale, "change.remove", { line: old });
-    return old === "" ? t(locale, "change.add", { line: fresh }) : replaced(old, fresh);
-  });
+  const left = before.map(tidy).filter(Boolean);
+  const successors: string[] = [];
+  const added: string[] = [];
+  for (const line of after.map(tidy).filter(Boolean)) {
+    const at = left.findIndex((old) => keyOf(old) === keyOf(line));
+    if (at < 0) added.push(t(locale, "change.add", { line }));
+    else successors.push(...left.splice(at, 1).map((old) => replaced(old, line)));
+  }
+  return [...successors, ...left.map((line) => t(locale, "change.remove", { line })), ...added];
 }
 
-/** A config line without its indentation, trailing comma and comment. */
+/** A config line without its indentation, the comma or backslash at its end, and its comment. */
 function tidy(line: string): string {
-  return (line.split(/\s#/, 1)[0] ?? "").trim().replace(/,$/, "").trim();
+  return (line.split(/\s#/, 1)[0] ?? "")
+    .trim()
+    .replace(/[,\\]$/, "")
+    .trim();
+}
+
+/** The key or flag that a line states. */
+function keyOf(line: string): string | undefined {
+  return KEY_AND_VALUE.exec(line)?.[1] ?? FLAG_AND_VALUE.exec(line)?.[1];
 }
 
 const KEY_AND_VALUE = /^"?([\w.-]+)"?\s{0,20}[:=]\s{0,20}(\S.*)$/;
+const FLAG_AND_VALUE = /^(--?[\w.-]+)(?:[ =]{1,20}(\S.*))?$/;
 
 /** `key: 8` and `key: 2` as `key 8 → 2`; anything else in full. */
 function replaced(before: string, after: string): string {
   if (before === after) return "";
-  const [, key, old] = KEY_AND_VALUE.exec(before) ?? [];
-  const [, newKey, fresh] = KEY_AND_VALUE.exec(after) ?? [];
-  if (key !== undefined && key === newKey) return `${key} ${old} → ${fresh}`;
+  const [, key, old] = KEY_AND_VALUE.exec(before) ?? FLAG_AND_VALUE.exec(before) ?? [];
+  const [, newKey, fresh] = KEY_AND_VALUE.exec(after) ?? FLAG_AND_VALUE.exec(after) ?? [];
+  if (key !== undefined && key === newKey && old !== undefined && fresh !== undefined)
+    return `${key} ${old} → ${fresh}`;
   return `${before} → ${after}`;
 }

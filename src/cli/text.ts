@@ -6,6 +6,7 @@ import { timeSaid } from "../analysis/statement";
 import { withEdits } from "../core/report/apply";
 import type { Report, ReportFinding, ReportPlan, ReportRun } from "../core/report/schema";
 import { secondsSaid } from "../terms/seconds";
+import { gib } from "../terms/sizes";
 import { VERDICT_FINDINGS } from "../terms/verdict-findings";
 import { displayPath } from "./paths";
 import { named, type Say, words } from "./words";
@@ -42,11 +43,6 @@ function painter(color: boolean): Paint {
   return (style, text) => (color ? `${ESCAPE}${STYLES[style]}m${text}${ESCAPE}0m` : text);
 }
 
-/** Number of GiB with one decimal, without the unit. */
-function gib(bytes: number): string {
-  return (bytes / GIB).toFixed(1);
-}
-
 const VERDICTS: Readonly<Record<ReportRun["verdict"], keyof typeof STYLES>> = {
   fits: "green",
   tight: "yellow",
@@ -78,7 +74,10 @@ function technique(run: ReportRun, say: Say): string {
     const frozen = model !== null && perDevice !== null && model.trainableParameters < 0.98 * model.parameters;
     parts.push(say(frozen ? "partly-frozen" : "full-training"));
   } else {
-    parts.push(rank === null ? String(adapter) : say("rank", { adapter: String(adapter), rank: String(rank) }));
+    // Adapters without a rank (OFT turns blocks) state none.
+    parts.push(
+      rank === null || rank === 0 ? String(adapter) : say("rank", { adapter: String(adapter), rank: String(rank) }),
+    );
   }
   return parts.join(" ");
 }
@@ -150,11 +149,16 @@ function stepText(run: ReportRun, say: Say): string {
 /** Verdict and sizes in one line. */
 function verdictLine(run: ReportRun, { say, paint }: Pen): string {
   const { verdict, need, peak } = run.statement;
-  const label = paint(VERDICTS[run.verdict], verdict.toLowerCase());
+  // In a line it begins small; names in it keep their capitals.
+  const label = paint(VERDICTS[run.verdict], `${verdict.charAt(0).toLowerCase()}${verdict.slice(1)}`);
   if (run.perDevice === null) return label;
-  const [more, less] = [directed(run, "more"), directed(run, "less")];
   const { notCounted } = run;
-  const left = notCounted === undefined ? "" : `   ${say("not-counted", { count: notCounted.length, more, less })}`;
+  const directions = (["more", "less"] as const).flatMap((way) => {
+    const count = directed(run, way);
+    return count === 0 ? [] : [say(`not-counted.${way}`, { count })];
+  });
+  const toward = directions.length === 0 ? "" : say("not-counted.toward", { list: directions.join(say("separator")) });
+  const left = notCounted === undefined ? "" : `   ${say("not-counted", { count: notCounted.length })}${toward}`;
   return `${label}   ${need}   ${peak}${stepText(run, say)}${left}`;
 }
 
@@ -214,9 +218,9 @@ function assumptionLine(run: ReportRun, { say, paint }: Pen): string[] {
   if (run.assumptions.length === 0) return [];
   // A key that the sentence names is not said again.
   const list = run.assumptions.map(({ what, settleWith }) =>
-    settleWith === "" || what.includes(`\`${settleWith}`) ? what : say("assumption", { what, key: settleWith }),
+    settleWith === "" || what.includes(settleWith) ? what : say("assumption", { what, key: settleWith }),
   );
-  return [paint("dim", say("assumes", { list: list.join(say("separator")) }))];
+  return [paint("dim", say("assumes", { list: list.join(" · ") }))];
 }
 
 function errorLines(report: Report, pen: Pen): string[] {

@@ -1,6 +1,7 @@
 /** Words about the cards of this machine beside an estimate, as plain data so that they can be tested without an editor. */
 import type { LocalCard } from "../terms/local-card";
-import { gib, type Translate } from "./statusText";
+import { gib } from "../terms/sizes";
+import type { Translate } from "./statusText";
 
 /** Memory of this machine's cards, by the tool of their vendor. */
 export type LocalCards = () => Promise<readonly LocalCard[]>;

@@ -1,6 +1,7 @@
 /** A report as Markdown, for the clipboard: what a colleague or an issue needs to see. */
 import type { Report, ReportPlan, ReportRun } from "../core/report/schema";
-import { gib, partName, type Translate } from "./statusText";
+import { gib } from "../terms/sizes";
+import { partName, type Translate } from "./statusText";
 
 /** Markdown of all runs of a report. */
 export function reportMarkdown(report: Report, label: string, t: Translate): string {

@@ -1,6 +1,7 @@
 /** Words of the status item and of the tree of runs, as plain data so that they can be tested without an editor. */
 import { runLine } from "../core/report/line";
 import type { StatusParams, StatusRun } from "../server/protocol";
+import { gib } from "../terms/sizes";
 import { printable, sentenceInMarkdown } from "../words/printable";
 
 /** Translates a sentence with `{0}` placeholders (`vscode.l10n.t`). */
@@ -13,13 +14,6 @@ export interface StatusText {
   /** Markdown lines, without links. */
   readonly tooltip: readonly string[];
   readonly level: "error" | "warning" | "none";
-}
-
-const GIB = 2 ** 30;
-
-/** `41.2` */
-export function gib(bytes: number): string {
-  return (bytes / GIB).toFixed(1);
 }
 
 /** `24` for whole numbers, else `22.5`: capacities are spoken of in whole numbers. */

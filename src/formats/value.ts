@@ -81,7 +81,11 @@ export function readValue(spec: KeySpec, node: LocatedNode, convertsText: boolea
 }
 
 function unresolved(node: LocatedNode, key: string): FormatProblem {
-  return problem("unresolved-template", "information", node, "unresolved-template", { key, value: shown(node) });
+  return problem("unresolved-template", "information", node, "unresolved-template", {
+    // Of a call that loads the model, the argument has the name that the file says.
+    key: key.replace(/^load\.(?:\d+\.)?/, ""),
+    value: shown(node),
+  });
 }
 
 function readScalar(

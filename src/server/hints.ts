@@ -3,10 +3,11 @@
 import { type CodeLens, type InlayHint, InlayHintKind, type Range } from "vscode-languageserver";
 import type { ServedAnalysis } from "../analysis/analyzer";
 import { runLine } from "../core/report/line";
+import { gib } from "../terms/sizes";
 import { comparePositions } from "./edits";
 import { CLIENT_COMMANDS } from "./protocol";
 import { mainRun } from "./status";
-import { gib, type Locale, type TextKey, text } from "./text";
+import { type Locale, type TextKey, text } from "./text";
 
 /** Smaller parts get no hint: they would read as 0.0 GiB. Bytes. */
 const SMALLEST_HINT = 0.05 * 2 ** 30;

@@ -4,9 +4,9 @@
  */
 import type { HoverPicture, PicturePoint } from "../analysis/hover/picture";
 import { base64Of } from "../terms/base64";
+import { gib } from "../terms/sizes";
 import { table } from "../terms/table";
 import type { ThemeKind } from "./protocol";
-import { gib } from "./text";
 
 interface Palette {
   readonly text: string;

@@ -92,8 +92,3 @@ export type TextKey = keyof (typeof TEXT)["en"];
 export function text(locale: Locale, key: TextKey, ...values: readonly (string | number)[]): string {
   return TEXT[locale][key].replace(/\{(\d)\}/g, (_, index) => String(values[Number(index)] ?? ""));
 }
-
-/** Size in GiB with one decimal, without the unit. */
-export function gib(bytes: number): string {
-  return (bytes / 2 ** 30).toFixed(1);
-}

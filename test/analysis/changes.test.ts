@@ -28,6 +28,11 @@ describe("changes of a plan", () => {
     const edits = [edit(1, 16, 17, "2"), edit(2, 0, 11, ""), edit(3, 0, 0, '  "bf16": true\n')];
     const said = (locale: "en" | "zh-cn") => changesSaid(edits, () => text, locale);
     assert.equal(said("en"), 'batch_size 8 → 2, remove "seed": 1, add "bf16": true');
+    const flags = "run.py \\\n  --size 8 \\\n  --packed False";
+    assert.equal(
+      changesSaid([edit(2, 2, 16, "--nested \\\n  --packed True")], () => flags, "en"),
+      "--packed False → True, add --nested",
+    );
     assert.equal(
       changesSaid([edit(2, 0, 0, "x: 1\n")], () => text, "zh-cn"),
       "添加 x: 1",

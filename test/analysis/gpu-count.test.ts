@@ -64,7 +64,7 @@ bf16: true
     assert.deepEqual(run?.plans, []);
     assert.ok(!run?.findings.some(({ severity }) => severity === "error"));
     const finding = run?.findings.find(({ code }) => code === "gpu-count-open");
-    const count = Number(/needs (\d+) or more/.exec(finding?.message ?? "")?.[1]);
+    const count = Number(/(\d+) or more are needed/.exec(finding?.message ?? "")?.[1]);
     assert.ok(count > 1 && count < 16, finding?.message);
     const [fix] = analysis.fixes(
       finding?.range ?? { start: { line: 0, character: 0 }, end: { line: 99, character: 0 } },

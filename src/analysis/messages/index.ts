@@ -6,7 +6,8 @@ import { inMarkdown } from "../../words/printable";
 import { ZH_CN } from "../../words/zh-cn";
 import { RULES } from "../findings/catalogue";
 
-export { count, exact, gib, size } from "./units";
+export { gib } from "../../terms/sizes";
+export { count, exact, size } from "./units";
 
 export type Locale = "en" | "zh-cn";
 

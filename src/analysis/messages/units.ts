@@ -1,4 +1,5 @@
 /** Sizes and counts as people read them. */
+import { gib } from "../../terms/sizes";
 
 const GIB = 2 ** 30;
 const MIB = 2 ** 20;
@@ -7,7 +8,7 @@ const MIB = 2 ** 20;
 export function size(bytes: number): string {
   const magnitude = Math.abs(bytes);
   if (magnitude === 0) return "0 GiB";
-  if (magnitude >= 0.095 * GIB) return `${(bytes / GIB).toFixed(1)} GiB`;
+  if (magnitude >= 0.095 * GIB) return `${gib(bytes)} GiB`;
   return magnitude >= MIB ? `${(bytes / MIB).toFixed(0)} MiB` : `${Math.ceil(bytes / 1024)} KiB`;
 }
 
@@ -15,11 +16,6 @@ export function size(bytes: number): string {
 export function exact(bytes: number): string {
   if (bytes >= GIB) return `${(bytes / GIB).toFixed(2)} GiB`;
   return bytes >= MIB ? `${(bytes / MIB).toFixed(1)} MiB` : `${Math.ceil(bytes / 1024)} KiB`;
-}
-
-/** The number alone, in GiB with one decimal. */
-export function gib(bytes: number): string {
-  return (bytes / GIB).toFixed(1);
 }
 
 /** `1.24 B`, `124 M`. */

@@ -106,9 +106,9 @@ export const ANALYSIS = {
 
   // Verdicts
   "gpu-count-open":
-    "How many GPUs is not said. It needs {count} or more of {device}: one has {usable}, it takes {used}.",
+    "How many GPUs is not said: {count} or more are needed. On {device} {usable} are usable, the run takes {used}.",
   "gpu-count-open.none":
-    "How many GPUs is not said. One {device} has {usable}, it takes {used}; more of them do not help.",
+    "How many GPUs is not said. On {device} {usable} are usable, the run takes {used}; more do not help.",
   "does-not-fit": "Does not fit {device}: {need}, {peak}.{advice}",
   "does-not-fit.largest": " Largest micro-batch that fits: {batch}.",
   "does-not-fit.evaluation": " Training itself fits: the largest evaluation batch that does is {batch}.",

@@ -77,7 +77,7 @@ export const TRAINER_MODEL_RULES: readonly Rule[] = [
     title: "The weights alone do not fit",
     why: "Weights of this size and dtype leave no room on one card whatever the batch: they must be sharded (ZeRO-3, FSDP), quantized, or held on a larger card.",
     mend: "Use ZeRO stage 3 or FSDP over several GPUs, a quantized base with adapters, or a larger card.",
-    en: "The weights alone take {bytes} of {usable}: no batch size helps; shard them, quantize them, or use a larger card.",
+    en: "The weights alone take {bytes}, {usable} are usable: no batch size helps. Shard or quantize them, or use a larger card.",
     zh: "仅权重就占用 {bytes}（可用 {usable}）：调整批大小无济于事，请分片、量化或换用更大的 GPU。",
     example: {
       train: "",
