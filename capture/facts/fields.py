@@ -26,7 +26,7 @@ Field = dict[str, object]
 COMPUTED = object()
 
 #: Of each format: its library with the package in it, its files, and the classes whose fields stand in one config, by the name of
-#: the trainer that they are of; what a field is, the first class that has it says.
+#: the trainer that they are of; what a field is, the first class that has it says. `block.=Class`: the class of a block's keys.
 SOURCES = {
     "hf-training-arguments": (
         ("transformers", "transformers"),
@@ -62,6 +62,14 @@ SOURCES = {
         ("ms_swift", "swift"),
         ["arguments/**/*.py", "rlhf_trainers/args_mixin.py", "trainers/arguments.py"],
         {"": "SftArguments RLHFArguments TrainArgumentsMixin"},
+    ),
+    "deepspeed": (
+        ("deepspeed", "deepspeed"),
+        ["runtime/zero/config.py", "runtime/zero/offload_config.py", "runtime/precision_config.py"],
+        {
+            "": "zero_optimization.=DeepSpeedZeroConfig zero_optimization.offload_param.=DeepSpeedZeroOffloadParamConfig "
+            "zero_optimization.offload_optimizer.=DeepSpeedZeroOffloadOptimizerConfig fp16.=DeepSpeedFP16Config bf16.=DeepSpeedBF16Config",
+        },
     ),
     "axolotl": (
         ("axolotl", "axolotl"),
@@ -115,6 +123,8 @@ def default_of(value: ast.expr | None) -> object:
         factory = given.get("default_factory")
         if isinstance(factory, ast.Lambda):
             return default_of(factory.body)
+        if value.args:  # `Field(5, ge=0)`, and numbers that only print prettily: `pp_int(5e8)`
+            return default_of(value.args[0])
         return default_of(given["default"]) if "default" in given else COMPUTED
     try:
         found = COMPUTED if value is None else ast.literal_eval(value)
@@ -122,6 +132,28 @@ def default_of(value: ast.expr | None) -> object:
         return COMPUTED
     # A list of one loss or one weight is what that one would be.
     return found[0] if isinstance(found, list) and len(found) == 1 else found
+
+
+def bounds_of(value: ast.expr | None, whole: bool) -> Field:
+    """What pydantic's `Field` says of a number's range, and the name beside the field's own one."""
+    given = {keyword.arg: keyword.value for keyword in value.keywords} if isinstance(value, ast.Call) else {}
+    number = {name: default_of(given[name]) for name in ("ge", "gt", "le") if name in given}
+    found: Field = {}
+    if "ge" in number:
+        found["min"] = number["ge"]
+    elif "gt" in number and whole:
+        found["min"] = number["gt"] + 1
+    if "le" in number:
+        found["max"] = number["le"]
+    return found
+
+
+def alias_of(value: ast.expr | None) -> str | None:
+    """The name that pydantic reads a field by, where it is not its own."""
+    for keyword in value.keywords if isinstance(value, ast.Call) else []:
+        if keyword.arg == "alias" and isinstance(keyword.value, ast.Constant):
+            return str(keyword.value.value)
+    return None
 
 
 class Release:
@@ -151,14 +183,25 @@ class Release:
             if item.target.id.startswith("_") or "ClassVar" in ast.unparse(item.annotation) or "init=False" in ast.unparse(item):
                 continue
             names = set(members(item.annotation))
-            found[item.target.id] = {"type": type_of(names - {"None"}), "nullable": "None" in names, "default": default_of(item.value)}
+            kind = type_of(names - {"None"})
+            default = default_of(item.value)
+            said: Field = {"type": kind, "nullable": "None" in names, "default": default, **bounds_of(item.value, kind == "integer")}
+            if kind == "integer" and isinstance(default, float):
+                said["default"] = int(default)
+            alias = alias_of(item.value)
+            if alias is not None:
+                said["aliases"] = [item.target.id]
+            found[alias or item.target.id] = said
         return found
 
     def together(self, names: list[str]) -> dict[str, Field]:
         """Fields of several classes, the first's before the others'."""
         found: dict[str, Field] = {}
         for name in reversed(names):
-            found |= self.fields(name)
+            block, _, own = name.rpartition("=")
+            for field, said in self.fields(own).items():
+                other = {"aliases": [f"{block}{alias}" for alias in said["aliases"]]} if "aliases" in said else {}
+                found[f"{block}{field}"] = {**said, **other}
         return found
 
 
@@ -178,6 +221,7 @@ def history(library: str, by_version: dict[Version, Field | None]) -> Field:
         found["nullable"] = True
     if isinstance(newest["default"], (str, int, float, type(None))):
         found["default"] = newest["default"]
+    found |= {key: newest[key] for key in ("min", "max", "aliases") if key in newest}
     older: dict[str, object] = {}
     for before, after in zip(having, having[1:], strict=False):
         old, new = said[before]["default"], said[after]["default"]

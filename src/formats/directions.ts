@@ -22,6 +22,7 @@ const MORE: ReadonlySet<EffectId> = new Set<EffectId>([
   "multi_scale",
   "overlap_grad_reduce",
   "overlap_param_gather",
+  "parameter_alignment",
   "rampup_batch_size",
   "reference",
   "teacher",

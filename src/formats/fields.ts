@@ -7,7 +7,10 @@ import type { EffectId } from "../words/message";
 import type { KeySpec } from "./types";
 
 /** What a class says of a field; what its trainers do not agree on stands with the trainers. */
-export interface Field extends Partial<Pick<KeySpec, "type" | "default" | "defaultsBy" | "nullable" | "removedIn">> {
+export interface Field
+  extends Partial<
+    Pick<KeySpec, "type" | "default" | "defaultsBy" | "nullable" | "removedIn" | "min" | "max" | "aliases">
+  > {
   /** The release that first had it, where older ones have been looked at. */
   readonly since?: string;
 }
@@ -19,18 +22,23 @@ type Row<Name> = (
   meant?: Partial<Omit<KeySpec, "key" | "name" | "effect" | "memory">>,
 ) => KeySpec;
 
+type Below<Block extends string, Name> = Name extends `${Block}${infer Rest}` ? Rest : never;
+
 /**
  * Rows of keys that are fields of a class; one that it never had does not compile.
  *
  * @param fields as captured, by their names
+ * @param block what the rows' keys stand below, with its dot
  * @returns rows of keys that change GPU memory, and of keys that cost none; what a row says stands before what was captured
  */
-export function rowsOver<Name extends string>(
+export function rowsOver<Name extends string, Block extends string = "">(
   fields: Readonly<Record<Name, object>>,
-): { readonly memory: Row<Name>; readonly other: Row<Name> } {
+  block: Block = "" as Block,
+): { readonly memory: Row<Below<Block, Name>>; readonly other: Row<Below<Block, Name>> } {
   const row =
-    (memory: boolean): Row<Name> =>
-    (key, name, effect, meant = {}) => {
+    (memory: boolean): Row<Below<Block, Name>> =>
+    (field, name, effect, meant = {}) => {
+      const key = `${block}${field}` as string & Name;
       const { since: _, type = "any", ...captured }: Field = fields[key];
       return { key, name, ...captured, type: meant.values === undefined ? type : "enum", ...meant, effect, memory };
     };

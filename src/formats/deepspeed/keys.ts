@@ -1,11 +1,21 @@
 /**
- * DeepSpeed's JSON: every section that decides about memory. Sizes of buckets and thresholds are in elements.
+ * DeepSpeed's JSON: what the keys of every section mean that decides about memory. Sizes of buckets and thresholds are in elements.
+ * Types, defaults and ranges of ZeRO's and the precisions' keys are in `fields.json`.
  * Source: `deepspeed/runtime/config.py`, `runtime/zero/config.py`, `runtime/zero/offload_config.py`,
  * `runtime/precision_config.py`, `runtime/activation_checkpointing/config.py`, `runtime/swap_tensor/aio_config.py`
  * of 0.19.6.
  */
 import { memory, other, touching } from "../effects";
+import { rowsOver } from "../fields";
 import type { KeySpec } from "../types";
+import captured from "./fields.json";
+
+/** Keys of `fp16` and `bf16`. */
+const half = rowsOver(captured.fields);
+const zero = rowsOver(captured.fields, "zero_optimization.");
+
+/** A launcher may fill these in. */
+const auto = (rows: readonly KeySpec[]): readonly KeySpec[] => rows.map((row) => ({ ...row, auto: true }));
 
 const AUTO = { auto: true } as const;
 const Z = "zero_optimization.";
@@ -33,73 +43,31 @@ const BATCH: readonly KeySpec[] = [
   }),
 ];
 
-const ZERO: readonly KeySpec[] = [
-  memory("zero_optimization", null, "any", "zero_optimization"),
-  memory(`${Z}stage`, "zero_stage", "integer", "stage", { ...AUTO, default: 0, min: 0, max: 3 }),
-  memory(`${Z}contiguous_gradients`, "contiguous_gradients", "boolean", "contiguous_gradients", {
-    ...AUTO,
-    default: true,
-  }),
-  memory(`${Z}reduce_bucket_size`, "reduce_bucket_size", "integer", "reduce_bucket_size", {
-    ...AUTO,
-    default: 500_000_000,
-    min: 0,
-  }),
-  memory(`${Z}overlap_comm`, "overlap_comm", "boolean", "overlap_comm", { ...AUTO, default: null }),
-  memory(`${Z}allgather_bucket_size`, "allgather_bucket_size", "integer", "allgather_bucket_size", {
-    ...AUTO,
-    default: 500_000_000,
-    min: 0,
-  }),
-  memory(`${Z}sub_group_size`, "sub_group_size", "integer", "sub_group_size", {
-    ...AUTO,
-    default: 1_000_000_000,
-    min: 0,
-  }),
-  memory(`${Z}stage3_prefetch_bucket_size`, "stage3_prefetch_bucket_size", "integer", "stage3_prefetch_bucket_size", {
-    ...AUTO,
-    default: 50_000_000,
-    min: 0,
-    aliases: [`${Z}prefetch_bucket_size`],
-  }),
-  memory(
-    `${Z}stage3_param_persistence_threshold`,
+const ZERO: readonly KeySpec[] = auto([
+  zero.memory("stage", "zero_stage", "stage", { type: "integer", min: 0, max: 3 }),
+  zero.memory("contiguous_gradients", "contiguous_gradients", "contiguous_gradients"),
+  zero.memory("reduce_bucket_size", "reduce_bucket_size", "reduce_bucket_size"),
+  zero.memory("overlap_comm", "overlap_comm", "overlap_comm"),
+  zero.memory("allgather_bucket_size", "allgather_bucket_size", "allgather_bucket_size"),
+  zero.memory("sub_group_size", "sub_group_size", "sub_group_size"),
+  zero.memory("stage3_prefetch_bucket_size", "stage3_prefetch_bucket_size", "stage3_prefetch_bucket_size"),
+  zero.memory(
     "stage3_param_persistence_threshold",
-    "integer",
     "stage3_param_persistence_threshold",
-    { ...AUTO, default: 100_000, min: 0, aliases: [`${Z}param_persistence_threshold`] },
+    "stage3_param_persistence_threshold",
   ),
-  memory(
-    `${Z}stage3_model_persistence_threshold`,
+  zero.memory(
     "stage3_model_persistence_threshold",
-    "integer",
     "stage3_model_persistence_threshold",
-    {
-      ...AUTO,
-      min: 0,
-      aliases: [`${Z}model_persistence_threshold`],
-    },
+    "stage3_model_persistence_threshold",
   ),
-  memory(`${Z}stage3_max_live_parameters`, "stage3_max_live_parameters", "integer", "stage3_max_live_parameters", {
-    ...AUTO,
-    default: 1_000_000_000,
-    min: 0,
-    aliases: [`${Z}max_live_parameters`],
-  }),
-  memory(`${Z}stage3_max_reuse_distance`, "stage3_max_reuse_distance", "integer", "stage3_max_reuse_distance", {
-    ...AUTO,
-    default: 1_000_000_000,
-    min: 0,
-    aliases: [`${Z}max_reuse_distance`],
-  }),
-  memory(
-    `${Z}stage3_gather_16bit_weights_on_model_save`,
+  zero.memory("stage3_max_live_parameters", "stage3_max_live_parameters", "stage3_max_live_parameters"),
+  zero.memory("stage3_max_reuse_distance", "stage3_max_reuse_distance", "stage3_max_reuse_distance"),
+  zero.memory(
     "stage3_gather_16bit_weights_on_model_save",
-    "boolean",
+    "stage3_gather_16bit_weights_on_model_save",
     "stage3_gather_16bit_weights_on_model_save",
     {
-      ...AUTO,
-      default: false,
       aliases: [
         `${Z}gather_16bit_weights_on_model_save`,
         `${Z}stage3_gather_fp16_weights_on_model_save`,
@@ -107,184 +75,102 @@ const ZERO: readonly KeySpec[] = [
       ],
     },
   ),
-  memory(`${Z}zero_hpz_partition_size`, "hpz_partition_size", "integer", "zero_hpz_partition_size", {
-    ...AUTO,
-    default: 1,
-    min: 1,
-  }),
-  memory(`${Z}zero_quantized_weights`, "quantized_weights", "boolean", "zero_quantized_weights", {
-    ...AUTO,
-    default: false,
-  }),
-  memory(`${Z}zero_quantized_gradients`, "quantized_gradients", "boolean", "zero_quantized_gradients", {
-    ...AUTO,
-    default: false,
-  }),
-  memory(
-    `${Z}zero_quantized_nontrainable_weights`,
-    "quantized_frozen_weights",
-    "boolean",
-    "zero_quantized_nontrainable_weights",
-    { ...AUTO, default: false },
-  ),
-  memory(`${Z}mics_shard_size`, "mics_shard_size", "integer", "mics_shard_size", {
-    ...AUTO,
-    default: -1,
-    min: -1,
-  }),
-  other(`${Z}mics_hierarchical_params_gather`, null, "boolean", "mics_hierarchical_params_gather", AUTO),
-  memory(`${Z}offload_optimizer`, "offload_optimizer_block", "map", "offload_optimizer", { ...AUTO }),
-  memory(`${Z}offload_param`, "offload_param_block", "map", "offload_param", { ...AUTO }),
-  memory(`${Z}offload_optimizer.device`, "offload_optimizer", "enum", "device", {
-    ...AUTO,
-    default: "none",
-    values: OFFLOAD,
-  }),
-  memory(`${Z}offload_param.device`, "offload_param", "enum", "offload_param.device", {
-    ...AUTO,
-    default: "none",
-    values: OFFLOAD,
-  }),
-  other(`${Z}offload_optimizer.nvme_path`, "offload_optimizer_nvme_path", "string", "nvme_path", { ...AUTO }),
-  other(`${Z}offload_param.nvme_path`, "offload_param_nvme_path", "string", "nvme_path", { ...AUTO }),
-  memory(`${Z}offload_optimizer.pin_memory`, "offload_optimizer_pin_memory", "boolean", "pin_memory", {
-    ...AUTO,
-    default: true,
+  zero.memory("zero_hpz_partition_size", "hpz_partition_size", "zero_hpz_partition_size"),
+  zero.memory("zero_quantized_weights", "quantized_weights", "zero_quantized_weights"),
+  zero.memory("zero_quantized_gradients", "quantized_gradients", "zero_quantized_gradients"),
+  zero.memory("zero_quantized_nontrainable_weights", "quantized_frozen_weights", "zero_quantized_nontrainable_weights"),
+  memory(`${Z}mics_shard_size`, "mics_shard_size", "integer", "mics_shard_size", { default: -1, min: -1 }),
+  other(`${Z}mics_hierarchical_params_gather`, null, "boolean", "mics_hierarchical_params_gather"),
+  zero.memory("offload_optimizer", "offload_optimizer_block", "offload_optimizer", { type: "map" }),
+  zero.memory("offload_param", "offload_param_block", "offload_param", { type: "map" }),
+  zero.memory("offload_optimizer.device", "offload_optimizer", "device", { values: OFFLOAD }),
+  zero.memory("offload_param.device", "offload_param", "offload_param.device", { values: OFFLOAD }),
+  zero.other("offload_optimizer.nvme_path", "offload_optimizer_nvme_path", "nvme_path", { type: "string" }),
+  zero.other("offload_param.nvme_path", "offload_param_nvme_path", "nvme_path", { type: "string" }),
+  zero.memory("offload_optimizer.pin_memory", "offload_optimizer_pin_memory", "pin_memory", {
     defaultsBy: { "deepspeed<0.19.5": false },
   }),
-  memory(`${Z}offload_param.pin_memory`, "offload_param_pin_memory", "boolean", "pin_memory", {
-    ...AUTO,
-    default: true,
+  zero.memory("offload_param.pin_memory", "offload_param_pin_memory", "pin_memory", {
     defaultsBy: { "deepspeed<0.19.5": false },
   }),
-  other(`${Z}offload_optimizer.buffer_count`, null, "integer", "buffer_count", {
-    ...AUTO,
-    default: 4,
-    min: 1,
-  }),
-  other(`${Z}offload_param.buffer_count`, null, "integer", "buffer_count", {
-    ...AUTO,
-    default: 5,
-    min: 1,
-  }),
-  other(`${Z}offload_param.buffer_size`, null, "integer", "buffer_size", {
-    ...AUTO,
-    default: 100_000_000,
-    min: 0,
-  }),
-  other(`${Z}offload_param.max_in_cpu`, null, "integer", "max_in_cpu", {
-    ...AUTO,
-    default: 1_000_000_000,
-    min: 0,
-  }),
-  other(`${Z}offload_optimizer.pipeline_read`, null, "boolean", "pipeline_read", AUTO),
-  other(`${Z}offload_optimizer.pipeline_write`, null, "boolean", "pipeline_write", AUTO),
-  other(`${Z}offload_optimizer.pipeline`, null, "boolean", "offload_optimizer.pipeline", AUTO),
-  other(`${Z}offload_optimizer.fast_init`, null, "boolean", "fast_init", AUTO),
-  memory(`${Z}offload_optimizer.ratio`, "offload_optimizer_ratio", "number", "ratio", {
-    ...AUTO,
-    default: 1.0,
-    min: 0,
-    max: 1,
-  }),
-  memory(`${Z}offload_optimizer.super_offload`, "super_offload", "boolean", "super_offload", {
-    ...AUTO,
-    default: false,
-  }),
-  other(`${Z}offload_optimizer.cpuadam_cores_perc`, null, "number", "cpuadam_cores_perc", AUTO),
-  memory(`${Z}cpu_offload`, "deprecated_cpu_offload", "boolean", "zero_optimization.cpu_offload", {
+  zero.other("offload_optimizer.buffer_count", null, "buffer_count"),
+  zero.other("offload_param.buffer_count", null, "buffer_count"),
+  zero.other("offload_param.buffer_size", null, "buffer_size"),
+  zero.other("offload_param.max_in_cpu", null, "max_in_cpu"),
+  zero.other("offload_optimizer.pipeline_read", null, "pipeline_read"),
+  zero.other("offload_optimizer.pipeline_write", null, "pipeline_write"),
+  other(`${Z}offload_optimizer.pipeline`, null, "boolean", "offload_optimizer.pipeline"),
+  zero.other("offload_optimizer.fast_init", null, "fast_init"),
+  zero.memory("offload_optimizer.ratio", "offload_optimizer_ratio", "ratio"),
+  zero.memory("offload_optimizer.super_offload", "super_offload", "super_offload"),
+  zero.other("offload_optimizer.cpuadam_cores_perc", null, "cpuadam_cores_perc"),
+  zero.memory("cpu_offload", "deprecated_cpu_offload", "zero_optimization.cpu_offload", {
     replacedBy: "offload_optimizer",
-    ...AUTO,
   }),
-  memory(`${Z}cpu_offload_param`, "deprecated_cpu_offload_param", "boolean", "cpu_offload_param", {
+  zero.memory("cpu_offload_param", "deprecated_cpu_offload_param", "cpu_offload_param", {
     replacedBy: "offload_param",
-    ...AUTO,
   }),
   memory(`${Z}cpu_offload_params`, "deprecated_cpu_offload_param", "boolean", "cpu_offload_param", {
     replacedBy: "offload_param",
-    ...AUTO,
   }),
-  other(`${Z}cpu_offload_use_pin_memory`, null, "boolean", "cpu_offload_use_pin_memory", {
+  zero.other("cpu_offload_use_pin_memory", null, "cpu_offload_use_pin_memory", {
     replacedBy: "offload_optimizer.pin_memory",
-    ...AUTO,
   }),
-  memory(`${Z}reduce_scatter`, "reduce_scatter", "boolean", "reduce_scatter", { ...AUTO, default: true }),
-  memory(`${Z}round_robin_gradients`, "round_robin_gradients", "boolean", "round_robin_gradients", {
-    ...AUTO,
-    default: false,
-  }),
-  other(`${Z}legacy_stage1`, "legacy_stage1", "boolean", "legacy_stage1", AUTO),
-  ...[
-    "allgather_partitions",
-    "use_multi_rank_bucket_allreduce",
-    "elastic_checkpoint",
-    "load_from_fp32_weights",
-    "pipeline_loading_checkpoint",
-    "override_module_apply",
-    "ignore_unused_parameters",
-    "log_trace_cache_warnings",
-    "enable_sanity_checks",
-  ].map((key) => other(`${Z}${key}`, null, "boolean", "allgather_partitions", AUTO)),
-  memory(`${Z}memory_efficient_linear`, "memory_efficient_linear", "boolean", "memory_efficient_linear", {
-    ...AUTO,
-    default: true,
-  }),
+  zero.memory("reduce_scatter", "reduce_scatter", "reduce_scatter"),
+  zero.memory("round_robin_gradients", "round_robin_gradients", "round_robin_gradients"),
+  zero.other("legacy_stage1", "legacy_stage1", "legacy_stage1"),
+  ...(
+    [
+      "allgather_partitions",
+      "use_multi_rank_bucket_allreduce",
+      "elastic_checkpoint",
+      "load_from_fp32_weights",
+      "pipeline_loading_checkpoint",
+      "override_module_apply",
+      "ignore_unused_parameters",
+      "log_trace_cache_warnings",
+      "enable_sanity_checks",
+    ] as const
+  ).map((key) => zero.other(key, null, "allgather_partitions")),
+  zero.memory("memory_efficient_linear", "memory_efficient_linear", "memory_efficient_linear"),
   ...(["allgather_sequential", "use_all_reduce_for_fetch_params"] as const).map((key) =>
-    memory(`${Z}stage3_${key}`, key, "boolean", "stage3_allgather_sequential", {
-      ...AUTO,
-      default: false,
-      aliases: [`${Z}${key}`],
-    }),
+    zero.memory(`stage3_${key}`, key, "stage3_allgather_sequential"),
   ),
-  memory(`${Z}stage3_module_granularity_threshold`, null, "integer", "stage3_module_granularity_threshold", {
-    ...AUTO,
-    default: 0,
-    min: 0,
-    aliases: [`${Z}module_granularity_threshold`],
-  }),
+  zero.memory("stage3_module_granularity_threshold", null, "stage3_module_granularity_threshold", { min: 0 }),
+  zero.other("compute_grad_norm", null, "compute_grad_norm"),
+  zero.memory("parameter_alignment", null, "parameter_alignment"),
+  zero.memory("save_muon_momentum_buffer_in_memory", null, "save_muon_momentum_buffer_in_memory"),
+]);
+
+/** Blocks of ZeRO that nothing fills in. */
+const ZERO_BLOCKS: readonly KeySpec[] = [
+  memory("zero_optimization", null, "any", "zero_optimization"),
   memory(`${Z}zeropp_loco_param`, "zeropp_loco_param", "map", "zeropp_loco_param"),
-  memory(`${Z}zenflow`, "zenflow", "map", "zenflow"),
-  memory(`${Z}leaf_module`, "leaf_module", "map", "leaf_module"),
-  memory(`${Z}save_muon_momentum_buffer_in_memory`, null, "boolean", "save_muon_momentum_buffer_in_memory", AUTO),
+  zero.memory("zenflow", "zenflow", "zenflow", { type: "map" }),
+  zero.memory("leaf_module", "leaf_module", "leaf_module", { type: "map" }),
 ];
 
 const PRECISION: readonly KeySpec[] = [
   memory("fp16", "fp16_block", "map", "deepspeed.fp16"),
-  memory("fp16.enabled", "fp16", "boolean", "enabled", { ...AUTO, default: false }),
-  memory("fp16.auto_cast", null, "boolean", "auto_cast", { ...AUTO, default: false }),
-  memory(
-    "fp16.fp16_master_weights_and_grads",
-    "fp16_master_weights_and_grads",
-    "boolean",
-    "fp16_master_weights_and_grads",
-    { ...AUTO, default: false },
-  ),
-  ...["loss_scale", "initial_scale_power", "loss_scale_window", "hysteresis", "min_loss_scale"].map((key) =>
-    other(`fp16.${key}`, null, "number", "loss_scale", AUTO),
-  ),
-  other("fp16.consecutive_hysteresis", null, "boolean", "loss_scale", AUTO),
+  ...auto([
+    half.memory("fp16.enabled", "fp16", "enabled"),
+    half.memory("fp16.auto_cast", null, "auto_cast"),
+    half.memory("fp16.fp16_master_weights_and_grads", "fp16_master_weights_and_grads", "fp16_master_weights_and_grads"),
+    ...["loss_scale", "initial_scale_power", "loss_scale_window", "hysteresis", "min_loss_scale"].map((key) =>
+      other(`fp16.${key}`, null, "number", "loss_scale"),
+    ),
+    half.other("fp16.consecutive_hysteresis", null, "loss_scale"),
+  ]),
   memory("bf16", "bf16_block", "map", "deepspeed.bf16", { aliases: ["bfloat16"] }),
-  memory("bf16.enabled", "bf16", "boolean", "bf16.enabled", { ...AUTO, default: false, aliases: ["bfloat16.enabled"] }),
-  memory("bf16.immediate_grad_update", null, "boolean", "immediate_grad_update", {
-    ...AUTO,
-    default: false,
-    aliases: ["bfloat16.immediate_grad_update"],
-  }),
-  other("bf16.check_grad_overflow", null, "boolean", "check_grad_overflow", {
-    ...AUTO,
-    aliases: ["bfloat16.check_grad_overflow"],
-  }),
-  memory(
-    "bf16.bf16_master_weights_and_grads",
-    "bf16_master_weights_and_grads",
-    "boolean",
-    "bf16_master_weights_and_grads",
-    { ...AUTO, default: false },
-  ),
-  memory("bf16.bf16_optimizer_states", "bf16_optimizer_states", "boolean", "bf16_optimizer_states", {
-    ...AUTO,
-    default: false,
-  }),
+  ...auto([
+    half.memory("bf16.enabled", "bf16", "bf16.enabled", { aliases: ["bfloat16.enabled"] }),
+    half.memory("bf16.immediate_grad_update", null, "immediate_grad_update", {
+      aliases: ["bfloat16.immediate_grad_update"],
+    }),
+    half.other("bf16.check_grad_overflow", null, "check_grad_overflow", { aliases: ["bfloat16.check_grad_overflow"] }),
+    half.memory("bf16.bf16_master_weights_and_grads", "bf16_master_weights_and_grads", "bf16_master_weights_and_grads"),
+    half.memory("bf16.bf16_optimizer_states", "bf16_optimizer_states", "bf16_optimizer_states"),
+  ]),
   memory("amp", "amp_block", "map", "amp"),
   memory("amp.enabled", "amp", "boolean", "amp.enabled", { ...AUTO, default: false }),
   other("amp.opt_level", null, "string", "opt_level", AUTO),
@@ -360,7 +246,7 @@ const OTHER: readonly KeySpec[] = [
   other("scheduler", null, "map", "scheduler"),
 ];
 
-export const DEEPSPEED_KEYS: readonly KeySpec[] = [...BATCH, ...ZERO, ...PRECISION, ...OTHER];
+export const DEEPSPEED_KEYS: readonly KeySpec[] = [...BATCH, ...ZERO_BLOCKS, ...ZERO, ...PRECISION, ...OTHER];
 
 /** Blocks DeepSpeed reads with pydantic and `extra="forbid"`: an unknown key stops it. */
 export const FORBIDDING_BLOCKS: readonly string[] = [

@@ -269,6 +269,8 @@ export const EFFECTS = {
   zeropp_loco_param: "LoCo-ZeRO++ error feedback buffers.",
   zenflow: "ZenFlow: overlapped CPU updates.",
   leaf_module: "Modules gathered as one.",
+  compute_grad_norm: "Computes the gradients' norm in every step.",
+  parameter_alignment: "Pads ZeRO's flat buffers between parameters.",
   save_muon_momentum_buffer_in_memory: "Keeps Muon's momentum on the GPU.",
   "deepspeed.fp16": "Mixed precision in float16: 16-bit parameters and a float32 master copy.",
   enabled: "Switches float16 on.",

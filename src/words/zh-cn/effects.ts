@@ -260,6 +260,8 @@ export const EFFECTS: Readonly<Record<keyof typeof EN, string>> = {
   zeropp_loco_param: "LoCo-ZeRO++ 的误差反馈缓冲。",
   zenflow: "ZenFlow：重叠的 CPU 更新。",
   leaf_module: "作为整体聚合的模块。",
+  compute_grad_norm: "每一步都计算梯度的范数。",
+  parameter_alignment: "在参数之间填充 ZeRO 的平铺缓冲区。",
   save_muon_momentum_buffer_in_memory: "把 Muon 的动量留在 GPU。",
   "deepspeed.fp16": "float16 混合精度：16 位参数和 float32 主副本。",
   enabled: "开启 float16。",
