@@ -96,7 +96,8 @@ function deviceText(run: ReportRun, say: Say): string {
   if (name === null && memoryBytes === null) return say("no-device");
   const size = memoryBytes === null ? "" : `${Math.round(memoryBytes / GIB)} GiB`;
   // A GPU given by its size alone is named after it.
-  const label = name === null ? size : /\d\s*GiB$/i.test(name) || size === "" ? name : `${name} ${size}`;
+  const isSize = name === null || /^\d+(?:\.\d+)?\s?GI?B$/i.test(name);
+  const label = isSize ? size || (name ?? "") : `${name} ${size}`.trimEnd();
   return count > 1 ? say("devices", { count, device: label }) : label;
 }
 

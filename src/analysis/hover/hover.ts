@@ -6,6 +6,7 @@
 import type { Estimate, Phase } from "../../core/report/estimate";
 import type { KeySpec } from "../../formats/types";
 import type { SettingName } from "../../terms/settings";
+import { grouped } from "../../terms/sizes";
 import type { CountedName } from "../../terms/tried";
 import { inCode, inMarkdown } from "../../words/printable";
 import { brokenBy } from "../broken";
@@ -62,7 +63,7 @@ export function hoverOf(analysis: RunAnalysis, target: HoverTarget): HoverParts 
   if (base.estimate === undefined) return unestimated(analysis, target);
   const effect = target.spec === undefined ? undefined : effectOf(target.spec, locale);
   if (target.spec !== undefined && !target.spec.memory && curve === undefined)
-    return { ...NOTHING, next: `${effect} ${t(locale, "hover.no-memory")}` };
+    return { ...NOTHING, next: [...new Set([effect, t(locale, "hover.no-memory")])].join(t(locale, "sentence.and")) };
   const left = uncountedKeys(analysis.inputs).length;
   const uncounted = left === 0 ? "" : ` · ${t(locale, "hover.uncounted", { count: left })}`;
   const tried = curve === undefined ? [] : tryCurve(analysis, curve);
@@ -74,7 +75,9 @@ export function hoverOf(analysis: RunAnalysis, target: HoverTarget): HoverParts 
     lead: verdictLine(analysis) + uncounted,
     picture: pictureOf(analysis, drawn),
     table: drawn === null || curve === undefined ? "" : curveTable(tried, curve, base, locale),
-    next: [overriddenLine(analysis, target), cost, largest?.said].filter((line) => line !== undefined).join(" "),
+    next: [overriddenLine(analysis, target), cost, largest?.said]
+      .filter((line) => line !== undefined)
+      .join(t(locale, "sentence.and")),
     ...(largest?.set === undefined ? {} : { batch: largest.set }),
     breakdown: breakdown(base.estimate, locale),
     below: [effect, chainLine(analysis, target), evaluation, measuredLine(analysis), assumptionsLine(analysis)]
@@ -192,9 +195,14 @@ function curveTable(tried: readonly Tried[], curve: Curve, base: Variant, locale
   ].join("\n");
 }
 
+/** Letters of a value that a column has room for. */
+const LONGEST_VALUE = 40;
+
 function shownValue(value: string, locale: Locale): string {
   if (value === "true") return t(locale, "value.on");
   if (value === "false") return t(locale, "value.off");
+  // A pattern is nothing to read in a table.
+  if (value.length > LONGEST_VALUE && /[\\|()*]/.test(value)) return t(locale, "value.stated");
   const names = value.split(",");
   if (names.length > 2) return t(locale, "value.modules", { count: names.length });
   const number = Number(value);
@@ -255,7 +263,7 @@ function growth(from: Estimate | undefined, to: Estimate | undefined, locale: Lo
     .slice(0, 2)
     .filter((change) => change.bytes / total >= 0.05)
     .map((change) => `${t(locale, `component.${change.kind}`)} ${Math.round((100 * change.bytes) / total)} %`);
-  return named.length === 0 ? "" : ` (${named.join(", ")})`;
+  return named.length === 0 ? "" : t(locale, "said.aside", { what: named.join(t(locale, "list.and")) });
 }
 
 interface LargestBatch {
@@ -310,7 +318,7 @@ function overriddenLine(analysis: RunAnalysis, target: HoverTarget): string | un
   if (stated?.auto === true) {
     const value = winner?.value ?? null;
     if (winner === undefined || value === null) return t(analysis.locale, "hover.auto-open");
-    const where = elsewhere ? ` (${placeLink(analysis, winner)})` : "";
+    const where = elsewhere ? t(analysis.locale, "said.aside", { what: placeLink(analysis, winner) }) : "";
     return t(analysis.locale, "hover.auto", { value: inMarkdown(String(value)), where });
   }
   if (winner === undefined || !elsewhere) return undefined;
@@ -354,7 +362,11 @@ function chainLine(analysis: RunAnalysis, target: HoverTarget): string | undefin
   if (factors.length < 3 || (uris.size < 2 && !factors.some(({ name }) => isAuto(name)))) return undefined;
   const said = factors.map(({ name, found, value }) => {
     const where = found.place === null ? t(locale, "hover.chain-default") : placeLink(analysis, found);
-    const source = isAuto(name) ? (found.place === null ? "`auto`" : `\`auto\`, ${where}`) : where;
+    const source = isAuto(name)
+      ? found.place === null
+        ? "`auto`"
+        : `\`auto\`${t(locale, "list.and")}${where}`
+      : where;
     return t(locale, `hover.chain-${name}`, { value, source });
   });
   const total = factors.reduce((product, { value }) => product * value, 1) / split;
@@ -378,18 +390,22 @@ function assumptionsLine(analysis: RunAnalysis): string | undefined {
   const named = ({ library, version }: (typeof releases)[number]): string =>
     `${library} ${version}${library === "transformers" ? standing(analysis) : ""}`;
   const taken = releases.filter(({ stated }) => !stated).map(named);
-  const said = [t(locale, "hover.assumes", { list: [...supposed, ...engine, ...taken].join(", ") })];
+  const assumed = [...supposed, ...engine, ...taken].join(" · ");
+  const said = assumed === "" ? [] : [t(locale, "hover.assumes", { list: assumed })];
   const sources = (["model", "sequence_length", "world_size", "zero_stage"] as const).flatMap((name) => {
     const setting = base.resolution.resolved.get(name);
     const here = setting?.place == null || setting.place.uri === analysis.inputs.main.uri;
     if (setting === undefined || here || (name === "world_size" && setting.value === 1)) return [];
     const value = name === "model" ? (base.resolution.run?.model.name ?? setting.value) : setting.value;
-    return [`${t(locale, `setting.${name}`)} ${inMarkdown(String(value))} (${placeLink(analysis, setting)})`];
+    const shown = name === "sequence_length" ? grouped(Number(value)) : inMarkdown(String(value));
+    return [
+      `${t(locale, `setting.${name}`)} ${shown}${t(locale, "said.aside", { what: placeLink(analysis, setting) })}`,
+    ];
   });
-  if (sources.length > 0) said.push(sources.join(", "));
+  if (sources.length > 0) said.push(sources.join(t(locale, "list.and")));
   const stated = releases.filter((one) => one.stated).map(named);
-  if (stated.length > 0) said.push(stated.join(", "));
-  return said.join(" · ");
+  if (stated.length > 0) said.push(stated.join(t(locale, "list.and")));
+  return said.length === 0 ? undefined : said.join(" · ");
 }
 
 /** Whose models are counted for the release of transformers, where they are another's. */

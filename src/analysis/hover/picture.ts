@@ -68,8 +68,10 @@ export function pictureOf({ varied, locale }: RunAnalysis, curve: HoverPicture["
   const said = parts
     .filter(({ bytes }) => gib(bytes) !== "0.0")
     .map(({ name, bytes }) => `${name} ${gib(bytes)}`)
-    .join(", ");
-  const tried = curve?.points.map(({ value, bytes, fit }) => `${value}: ${gib(bytes)}${FIT_SIGNS[fit]}`).join(", ");
+    .join(t(locale, "list.and"));
+  const tried = curve?.points
+    .map(({ value, bytes, fit }) => `${value}: ${gib(bytes)}${FIT_SIGNS[fit]}`)
+    .join(t(locale, "list.and"));
   return {
     parts,
     usedBytes: estimate.usedPeakBytes,
@@ -81,6 +83,6 @@ export function pictureOf({ varied, locale }: RunAnalysis, curve: HoverPicture["
     alt: [
       t(locale, "picture.bar", { used: gib(estimate.usedPeakBytes), parts: said }),
       ...(curve === null || tried === undefined ? [] : [t(locale, "picture.curve", { label: curve.label, tried })]),
-    ].join(" "),
+    ].join(t(locale, "sentence.and")),
   };
 }

@@ -161,7 +161,7 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "hover.nothing": "对本次运行没有影响：峰值在{phase}。",
   "hover.no-memory": "不占用显存。",
   "hover.per-micro_batch_size": "此键：每个样本 {each}{shares}。",
-  "hover.per-sequence_length": "此键：每 1024 个 token {each}{shares}。",
+  "hover.per-sequence_length": "此键：每 1,024 个 token {each}{shares}。",
   "hover.per-lora_rank": "此键：每 8 个秩 {each}{shares}。",
   "hover.largest":
     "能放下的最大值：**{batch}**，配合 `gradient_accumulation_steps: {steps}`（全局批大小保持 {global}）。",
@@ -204,6 +204,7 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "curve.target_length": "目标 token 数",
   "curve.label_smoothing": "标签平滑",
   "value.modules": "{count} 个模块",
+  "value.stated": "当前值",
   "value.on": "开",
   "value.off": "关",
   "component.weights": "权重",
