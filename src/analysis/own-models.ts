@@ -7,7 +7,7 @@ import type { LoadedDocument } from "./store";
 import { joinUri } from "./uris";
 
 /** Where graphs stand, below the folder of the config or one above it. */
-export const GRAPHS_FOLDER = ".vramlens/graphs";
+const GRAPHS_FOLDER = ".vramlens/graphs";
 
 /** `own/GPT`, or the file's path. */
 const NAMED = /^(?:own\/|(?:.{0,200}\/)?\.vramlens\/graphs\/)([A-Za-z_][\w.-]{0,99}?)(?:\.json)?$/;

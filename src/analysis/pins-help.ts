@@ -25,7 +25,7 @@ function meaningOf(path: readonly string[], locale: Locale): string | undefined 
 }
 
 /** Keys and values that may be typed at an offset. */
-export function pinCompletions(document: LoadedDocument, offset: number, locale: Locale): CompletionContent[] {
+function pinCompletions(document: LoadedDocument, offset: number, locale: Locale): CompletionContent[] {
   const context = yamlContext(document.text, offset);
   if (context === undefined) return [];
   const range = document.lines.range(context.word);
@@ -68,7 +68,7 @@ function keyAt(node: LocatedNode | null, offset: number): { path: string[]; star
 }
 
 /** What the key at an offset means, and the words it takes. */
-export function pinHover(document: LoadedDocument, offset: number, locale: Locale): HoverContent | null {
+function pinHover(document: LoadedDocument, offset: number, locale: Locale): HoverContent | null {
   const found = keyAt(document.config?.parsed.root ?? null, offset);
   const meaning = found && meaningOf(found.path, locale);
   if (found === undefined || meaning === undefined) return null;

@@ -33,7 +33,7 @@ function machineOf(uri: URI): string {
 const THIS_MACHINE = "file://";
 
 /** Whether a URI is one of the folders or below one. */
-export function isWithin(uri: string, folders: readonly string[]): boolean {
+function isWithin(uri: string, folders: readonly string[]): boolean {
   return located(uri) !== undefined && folders.some((one) => one === uri || relativePath(one, uri) !== undefined);
 }
 

@@ -26,7 +26,7 @@ export function fitsOn(estimate: Estimate, run: TrainingRun | null): NonNullable
 }
 
 /** The verdict that the run would have on a card, and whether it is the best one. */
-export function judgedOn(peak: Peak, usable: number) {
+function judgedOn(peak: Peak, usable: number) {
   const verdict = verdictOf(peak, usable);
   return verdict === "unknown" ? { fits: false } : { fits: verdict === "fits", verdict };
 }

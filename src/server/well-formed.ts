@@ -91,7 +91,7 @@ function isSound(value: unknown, depth: number): boolean {
 }
 
 /** Whether a message says what its method needs, in the form that the protocol has for it. */
-export function isWellFormed(method: string, params: unknown): boolean {
+function isWellFormed(method: string, params: unknown): boolean {
   const needed = NEEDED.get(method);
   if (needed === undefined) return true;
   if (!has(...needed)(params) || !isSound(params, 0)) return false;

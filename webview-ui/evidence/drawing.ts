@@ -41,7 +41,7 @@ function fullest(alive: Float64Array, from: number, to: number): number {
 }
 
 /** Entries of the columns of a range, each the fullest of its span. */
-export function columnEntries(alive: Float64Array, { from, to }: Range, columns: number): Int32Array {
+function columnEntries(alive: Float64Array, { from, to }: Range, columns: number): Int32Array {
   const entries = new Int32Array(Math.min(columns, Math.max(1, to - from)));
   const step = (to - from) / entries.length;
   for (let k = 0; k < entries.length; k++) {
@@ -52,7 +52,7 @@ export function columnEntries(alive: Float64Array, { from, to }: Range, columns:
 }
 
 /** Tensors alive at each of ascending entries, oldest first, told one entry after another. */
-export function* aliveAlong({ births, deaths }: Lifetimes, entries: Int32Array): Generator<readonly number[]> {
+function* aliveAlong({ births, deaths }: Lifetimes, entries: Int32Array): Generator<readonly number[]> {
   let alive: number[] = [];
   let next = 0;
   for (const entry of entries) {
@@ -63,7 +63,7 @@ export function* aliveAlong({ births, deaths }: Lifetimes, entries: Int32Array):
 }
 
 /** Bands of alive tensors; neighbours of one colour are one. */
-export function bandsOf(ids: readonly number[], { lifetimes, parts, found }: Drawn): readonly Band[] {
+function bandsOf(ids: readonly number[], { lifetimes, parts, found }: Drawn): readonly Band[] {
   const bands: { from: number; to: number; part: number; found: boolean }[] = [];
   let at = 0;
   for (const id of ids) {

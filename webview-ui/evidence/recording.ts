@@ -30,7 +30,7 @@ export interface RecordingActions {
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;
 
-export function bytesText(bytes: number): string {
+function bytesText(bytes: number): string {
   if (bytes >= GIB) return `${(bytes / GIB).toFixed(2)} GiB`;
   return bytes >= MIB ? `${(bytes / MIB).toFixed(1)} MiB` : `${Math.ceil(bytes / 1024)} KiB`;
 }

@@ -1,10 +1,12 @@
 /** Completions of keys and values, each with what it does to memory here. */
+
 import { DEEPSPEED_KEYS } from "../../formats/deepspeed/keys";
 import { tableOf } from "../../formats/table";
 import type { KeySpec } from "../../formats/types";
 import { notebookCode } from "../../syntax/notebook";
 import { type EditDialect, spell } from "../../syntax/spell";
 import type { SyntaxId } from "../../syntax/tree";
+import { switchedOn } from "../../terms/quantizers";
 import type { CompletionContent } from "../analyzer";
 import { isRemoved } from "../defaults";
 import { CURVES } from "../hover/curves";
@@ -182,8 +184,8 @@ function overrideOf(spec: KeySpec, value: string): string {
   const meant = spec.means?.[value];
   if (meant !== undefined) return String(meant);
   if (spec.name === "bf16" || spec.name === "fp16") return value === "true" ? spec.name : "fp32";
-  if (spec.name === "load_in_4bit") return value === "true" ? "nf4" : "none";
-  if (spec.name === "load_in_8bit") return value === "true" ? "int8" : "none";
+  const quantizer = switchedOn(spec.name);
+  if (quantizer !== undefined) return value === "true" ? quantizer : "none";
   return value;
 }
 

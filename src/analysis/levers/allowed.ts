@@ -16,7 +16,7 @@ import { editsFor } from "./edits";
 const DEFAULT_RESERVE = 0.1;
 
 /** Share of usable memory that plans keep free, 0..0.9. */
-export function reserveOf({ options }: RunAnalysis): number {
+function reserveOf({ options }: RunAnalysis): number {
   return Math.min(0.9, Math.max(0, options.reserve ?? DEFAULT_RESERVE));
 }
 

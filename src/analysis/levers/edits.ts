@@ -13,6 +13,7 @@ import { editPin } from "../../formats/pins/edit";
 import type { ConfigDocument, EditContext, EditResult, KeySpec, SettingChange } from "../../formats/types";
 import { applyEdits } from "../../syntax/edit";
 import type { ShellCommand, SpanEdit } from "../../syntax/tree";
+import { quantizerOf } from "../../terms/quantizers";
 import type { SettingName } from "../../terms/settings";
 import { type Message, say } from "../../words/message";
 import { frameworkOf } from "../frameworks";
@@ -167,7 +168,7 @@ function spelledOut(change: SettingChange, inputs: RunInputs, resolution: Resolu
           resolution.settings.string("adapter") === "qlora" ? [{ name: "adapter" as const, value: "lora" }] : [];
         return [...on.map((name) => ({ name, value: false })), ...named];
       }
-      return [{ name: change.value === "int8" ? "load_in_8bit" : "load_in_4bit", value: true }];
+      return [{ name: quantizerOf(String(change.value))?.switch ?? "load_in_4bit", value: true }];
     case "dp_shard_size":
       // Where nobody counts the ranks of a copy, the library does.
       return resolution.settings.find(change.name) === undefined ? [] : [change];

@@ -10,6 +10,7 @@ import {
 } from "../../core/training/adapters/peft-targets";
 import type { AdapterSpec, AdapterType, ModelConfig, QuantizationSpec } from "../../core/training/run";
 import type { Task } from "../../terms/names";
+import { quantizerOf } from "../../terms/quantizers";
 import type { SettingName } from "../../terms/settings";
 import { table, tables } from "../../terms/table";
 import { say } from "../../words/message";
@@ -105,7 +106,7 @@ export function quantizationOf(
   if (on !== undefined) {
     const type = on === four ? (c.settings.string("bnb_4bit_quant_type") ?? "nf4") : "int8";
     c.keep("quantization", on, type);
-    if (type === "int8") c.suppose(say("assume.int8-outliers"), "llm_int8_threshold");
+    if (quantizerOf(type)?.outliers) c.suppose(say("assume.int8-outliers"), "llm_int8_threshold");
     return {
       type: type as QuantizationSpec["type"],
       double: c.settings.boolean("double_quantization") ?? false,
@@ -118,7 +119,7 @@ export function quantizationOf(
   const own = storedWeights(config);
   if (own?.kind === "packed") {
     c.put("quantization", own.spec.type, "linked", "quantization_config", null);
-    if (own.spec.type === "int8") c.suppose(say("assume.int8-outliers"), "llm_int8_threshold");
+    if (quantizerOf(own.spec.type)?.outliers) c.suppose(say("assume.int8-outliers"), "llm_int8_threshold");
     return { ...own.spec, prepareForKbit: false, computeDtype: compute, prequantized: true, ...old };
   }
   if (own !== null) c.suppose(say("assume.dequantized", { method: own.method, dtype: loadDtype }), "dequantize");
@@ -166,7 +167,7 @@ const TRAINED_HEADS: Readonly<Partial<Record<Task, readonly string[]>>> = {
 };
 
 function inFourBits(quantization: QuantizationSpec | null): boolean {
-  return quantization?.type === "nf4" || quantization?.type === "fp4";
+  return quantizerOf(quantization?.type)?.bits === 4;
 }
 
 /** @param task what peft is told; null where a trainer has a head and a loss of its own */
@@ -288,7 +289,7 @@ function without(names: readonly string[], targets: readonly string[] | string):
 /** Not what Unsloth has put on the model: it stays in float32 (unsloth_zoo/training_utils.py, prepare_model_for_training). */
 function castsAdapters(c: ResolveContext, quantization: QuantizationSpec | null): boolean {
   if (!c.namedTrainer || c.settings.boolean("use_unsloth") === true) return false;
-  return inFourBits(quantization) || quantization?.type === "int8";
+  return quantizerOf(quantization?.type) !== undefined;
 }
 
 /**

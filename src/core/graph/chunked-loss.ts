@@ -23,7 +23,7 @@ const REWRITES: ReadonlySet<string> = new Set(["to", "_to_copy", "view", "reshap
 const MOST_PIECES = 20_000;
 
 /** Lengths of pieces: `tensor_split` makes the first ones longer by one, `chunk` rounds all up but the last. */
-export function pieceLengths(length: number, { chunks, rows, rounds }: ChunkedLossSpec): number[] {
+function pieceLengths(length: number, { chunks, rows, rounds }: ChunkedLossSpec): number[] {
   const wanted = Math.min(Math.max(1, Math.trunc(chunks)), Math.max(1, length));
   const size = Math.max(1, rows ?? Math.ceil(length / wanted));
   const even = rows === undefined && rounds !== true;

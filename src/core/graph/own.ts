@@ -8,7 +8,7 @@ import { familyGraphs } from "./stored";
 import type { FamilyGraphs } from "./types";
 
 /** How the family of a graph of one's own begins; what follows is the file's name. */
-export const OWN_FAMILY = "own.";
+const OWN_FAMILY = "own.";
 
 /** Larger files are not read. UTF-16 units. */
 const LONGEST_FILE = 24 * 1024 * 1024;

@@ -8,6 +8,7 @@
  * Other weights are converted before they reach the device (aten/src/ATen/native/cuda/Copy.cu converts on the host unless the
  * copy is asynchronous), so that nothing but the weights themselves is ever there.
  */
+import { quantizerOf } from "../../terms/quantizers";
 import { type DType, ELEMENT_BYTES } from "../engine/dtype";
 import { numel } from "../engine/shape";
 import type { Tensor } from "../engine/tensor";
@@ -51,7 +52,7 @@ export function warmUp(
   isPacked: (item: PlacedTensor) => boolean,
   quantization: QuantizationSpec | null,
 ): void {
-  const packedBytes = quantization?.type === "int8" ? 1 : 0.5;
+  const packedBytes = (quantizerOf(quantization?.type)?.bits ?? 4) / 8;
   const bytes = placed.reduce(
     (sum, item) => sum + numel(item.sizes) * (isPacked(item) ? packedBytes : ELEMENT_BYTES[item.dtype]),
     0,
@@ -69,7 +70,7 @@ export function whilePacking<T>(
   const elements = numel(sizes);
   const whole = temporary(torch, "to", elements, dtype);
   // LLM.int8 goes over the host and comes back in half precision.
-  const half = type === "int8" ? temporary(torch, "to", elements, "float16") : null;
+  const half = quantizerOf(type)?.outliers ? temporary(torch, "to", elements, "float16") : null;
   const result = pack();
   if (double) {
     // The constants are quantized in turn, after their mean was taken off.

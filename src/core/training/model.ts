@@ -4,6 +4,7 @@
  */
 
 import { matchesPattern } from "../../terms/pattern";
+import { quantizerOf } from "../../terms/quantizers";
 import { type DType, ELEMENT_BYTES } from "../engine/dtype";
 import type { ModuleForward, ParameterWrapper } from "../engine/interpreter/options";
 import { Settling } from "../engine/settling";
@@ -365,8 +366,9 @@ function quantizedForwards(loading: Loading, placed: readonly PlacedTensor[]): v
   const { byName, modules, packed, options } = loading;
   if (options.quantization === null) return;
   const { computeDtype, type, keepsInputs = false } = options.quantization;
-  if (type !== "nf4" && type !== "fp4") {
-    const forward = type === "int8" ? linear8bit : linearGrouped;
+  const bits = quantizerOf(type)?.bits;
+  if (bits !== 4) {
+    const forward = bits === 8 ? linear8bit : linearGrouped;
     for (const [path, weight] of packed) modules.set(path, forward(weight, byName.get(`${path}.bias`) ?? null));
     return;
   }

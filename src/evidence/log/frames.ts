@@ -59,7 +59,7 @@ export function frameAt(text: string): Frame | undefined {
 const MARK = /^(?:❱|-{1,8}>)/;
 
 /** The source that a line of a traceback shows of the frame before it; undefined where it shows none of it. */
-export function codeAt(text: string, styled: boolean): string | undefined {
+function codeAt(text: string, styled: boolean): string | undefined {
   const bare = text.trim();
   const mark = MARK.exec(bare);
   if (mark !== null) {

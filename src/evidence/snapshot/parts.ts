@@ -40,7 +40,7 @@ export function partsOf({ stacks, places }: Recording): readonly (Part | null)[]
 
 /** Parts by their number in the columns; one beyond them is none. */
 export const PARTS: readonly Part[] = [...PHASES, "saving"];
-export const NO_PART = PARTS.length;
+const NO_PART = PARTS.length;
 
 const BACKWARD = PARTS.indexOf("backward");
 /** Where autograd's threads take over: they have no Python on their stacks (torch/csrc/autograd/engine.cpp, thread_main). */

@@ -38,7 +38,7 @@ const LENGTHS = ["max_length", "model_max_length", "max_seq_len"].map((key) =>
 );
 
 /** A rank that no switch stands beside is an adapter's: TrainingArguments has none, and a program that reads one uses it. */
-export function ranksAdapt(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
+function ranksAdapt(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
   const rank = settings.findLast(({ name }) => name === "lora_rank");
   const said = settings.some(({ name }) => name === "adapter" || name === "use_peft");
   return said || typeof rank?.value !== "number" || rank.value <= 0 ? [] : [derived(rank, "adapter", "lora")];

@@ -1,4 +1,5 @@
 /** Weights and products in fewer bits. */
+import type { QuantizerName } from "../../../terms/quantizers";
 import type { DType } from "../../engine/dtype";
 
 /** Formats whose weights are packed with constants per group of inputs, or per row. */
@@ -16,7 +17,7 @@ export interface CodebookSpec {
 
 /** Quantized base weights. */
 export interface QuantizationSpec {
-  readonly type: "nf4" | "fp4" | "int8" | GroupedFormat;
+  readonly type: QuantizerName | GroupedFormat;
   /** Bits per weight of a grouped format; 4 when absent, 8 for those that have no other. */
   readonly bits?: number;
   /** Inputs that share constants; -1: a whole row. The format's own default when absent. */

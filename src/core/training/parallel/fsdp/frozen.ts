@@ -4,7 +4,7 @@ import type { Tensor } from "../../../engine/tensor";
 import { ForwardGathering, type GatheringOptions } from "../gathering";
 
 /** How a layer's parameters are gathered at once, and the model's own for the whole forward. */
-export function gatheringIn(dtype: DType): Omit<GatheringOptions, "reuseDistance"> {
+function gatheringIn(dtype: DType): Omit<GatheringOptions, "reuseDistance"> {
   return {
     dtype,
     keepBelow: 0,
