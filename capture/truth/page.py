@@ -112,7 +112,8 @@ def quantile(values, q):
 
 
 def percent(value):
-    return "0" if value == 0 else f"{value:.4%}" if value < 0.001 else f"{value:.2%}"
+    digits = 4 if value < 0.001 else 2
+    return "0" if value == 0 else f"{100 * value:.{digits}f} %"
 
 
 def figures(rows):

@@ -1,6 +1,7 @@
 /** Receipts that lie beside a run, and what context and libraries took on its card by them. */
 import { readReceipt } from "../evidence/receipts/read";
 import type { Receipt } from "../evidence/receipts/schema";
+import { RECEIPTS_FOLDER } from "../terms/names";
 import type { DocumentStore } from "./store";
 import { joinUri } from "./uris";
 
@@ -16,9 +17,6 @@ export interface FoundReceipt {
 
 /** Receipts of one folder that are read, the newest: they are named after their time. */
 const MOST_RECEIPTS = 64;
-
-/** Where receipts lie below a folder. */
-export const RECEIPTS_FOLDER = ".vramlens/receipts";
 
 /** Receipts in the folders given, nearest first; every folder looked at is a dependency. */
 export async function findReceipts(

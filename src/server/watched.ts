@@ -1,5 +1,5 @@
 /** Files and folders whose change can matter to a run: what the client is asked to watch, and what its events mean. */
-import { RECEIPTS_FOLDER } from "../analysis/receipts";
+import { RECEIPTS_FOLDER } from "../terms/names";
 
 const CONFIGS = "**/*.{yaml,yml,json,jsonc,json5,hjson,toml,py,sh,ipynb}";
 

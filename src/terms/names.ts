@@ -43,3 +43,6 @@ export const COMPONENT_KINDS = [
   "inputs",
 ] as const;
 export type ComponentKind = (typeof COMPONENT_KINDS)[number];
+
+/** Where receipts lie below a folder. */
+export const RECEIPTS_FOLDER = ".vramlens/receipts";

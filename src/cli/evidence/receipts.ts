@@ -1,13 +1,13 @@
 /** `vram-lens receipts PATH...`: what was measured of a config, or what another tool's file says. */
 import { dirname, resolve } from "node:path";
 import { exact, type Locale, localeOf, t } from "../../analysis/messages";
-import { RECEIPTS_FOLDER } from "../../analysis/receipts";
 import type { Runtime } from "../../analysis/runtime";
 import { exported } from "../../evidence/receipts/export";
 import { type Measured, readOthers } from "../../evidence/receipts/others";
 import { readReceipt } from "../../evidence/receipts/read";
 import type { Receipt } from "../../evidence/receipts/schema";
 import { uriOf } from "../../host/node";
+import { RECEIPTS_FOLDER } from "../../terms/names";
 import { allPrintable } from "../../words/printable";
 import type { Request } from "../arguments";
 import type { Io } from "../io";
