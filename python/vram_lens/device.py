@@ -2,7 +2,7 @@
 
 Fake tensors need no device, but autograd's engine asks PyTorch which accelerator there is to synchronise streams with
 (torch/csrc/autograd/engine.cpp, `GraphTask::stash_current_streams`; input_metadata.h). A build with CUDA answers "CUDA" though no
-driver is there, and then asks the driver. Here the two functions that answer say "none", as in a build for the host alone: their
+driver is there, and then asks the driver. Here the functions that answer say "none", as in a build for the host alone: their
 first instructions in memory are replaced in this process, and in no file.
 """
 
@@ -15,13 +15,11 @@ import sys
 HIDDEN = {"CUDA_VISIBLE_DEVICES": "", "PYTORCH_JIT": "0", "PYTORCH_NVML_BASED_CUDA_CHECK": "0"}
 """What is in the environment before torch is imported: no real card is touched, and no compiler of scripts asks for one."""
 
-ASKED = (
-    "_ZN2at11accelerator14getAcceleratorEb",  # since 2.6
-    "_ZN2at11accelerator13isAcceleratorEN3c1010DeviceTypeE",
-    "_ZN2at14getAcceleratorEb",
-    "_ZN2at13isAcceleratorEN3c1010DeviceTypeE",
-)
-"""`at::accelerator::getAccelerator(bool)` and `isAccelerator(DeviceType)`, and as they were named before."""
+ASKED = ("_ZN2at11accelerator14getAcceleratorEb", "_ZN2at14getAcceleratorEb")
+"""`at::accelerator::getAccelerator(bool checked)` since 2.6, and as it was named before."""
+
+DENIED = ("_ZN2at11accelerator13isAcceleratorEN3c1010DeviceTypeE", "_ZN2at13isAcceleratorEN3c1010DeviceTypeE")
+"""`at::accelerator::isAccelerator(DeviceType)`, and as it was named before."""
 
 STREAMS = ("_ZN3c104cuda20getCurrentCUDAStreamEa", "_ZN3c104cuda20getCurrentCUDAStreamEs")
 """`c10::cuda::getCurrentCUDAStream(DeviceIndex)`, which input_metadata.h asks for the stream of every tensor (before 2.9)."""
@@ -57,6 +55,13 @@ FIRST_STREAM = {
     "aarch64": bytes.fromhex("200080d2010080d2c0035fd6"),  # mov x0, #1; mov x1, #0; ret
 }
 """One that returns the default stream of `cuda:0`: a device (kind 1, number 0) and the number nought (c10/core/Stream.h)."""
+
+WHERE_CHECKED = {
+    "x86_64": bytes.fromhex("400fb6c769c001010000c3"),  # movzx eax, dil; imul eax, eax, 0x101; ret
+    "aarch64": bytes.fromhex("21208052007c011bc0035fd6"),  # mov w1, #0x101; mul w0, w0, w1; ret
+}
+"""One that returns its argument as an optional of kind 1: who must have an accelerator (`checked`: a device that is named by its number
+alone, torch/csrc/utils/python_arg_parser.h) is given CUDA, and autograd's engine, which only asks, is given none."""
 
 _READ_EXECUTE, _READ_WRITE_EXECUTE = 5, 7
 
@@ -95,7 +100,8 @@ def _library(torch, name):
 
 def _answer(torch):
     """Puts functions that answer "none", or name a stream that is never used, in the place of those that are asked."""
-    _replaced(_library(torch, "torch_cpu"), ASKED, NOTHING)
+    _replaced(_library(torch, "torch_cpu"), ASKED, WHERE_CHECKED)
+    _replaced(_library(torch, "torch_cpu"), DENIED, NOTHING)
     _replaced(_library(torch, "c10_cuda"), STREAMS, FIRST_STREAM)
     if tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2]) < (2, 9):  # newer PyTorch asks it nothing
         pretend_runtime(torch)

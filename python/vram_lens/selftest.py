@@ -66,6 +66,15 @@ def moved():
         torch.nn.Module._apply = apply
 
 
+def numbered():
+    """A device that is named by its number alone is the one that is not there."""
+    if torch.version.cuda is None:
+        return  # a build for the host alone knows no such numbers
+    assert torch.device(0).type == "cuda"
+    with FakeTensorMode():
+        assert torch.zeros(2).to(0).device.type == "cuda"
+
+
 def recomputed():
     """Checkpoints are recomputed on the device that is not there."""
     from torch.utils.checkpoint import checkpoint
@@ -91,7 +100,7 @@ def explained():
     assert found["tried"] == 2 * 2**30 and found["phase"] == "backward" and found["line"] == "train.py:7", found
 
 
-TESTS = (traced, followed, moved, recomputed, explained)
+TESTS = (traced, followed, moved, numbered, recomputed, explained)
 
 
 def run():

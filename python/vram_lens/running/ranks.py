@@ -43,8 +43,10 @@ def launched(config, script):
         raise Stopped(f"--accelerate needs accelerate in this Python ({error}).") from None
     if not os.path.isfile(config):
         raise Stopped(f"There is no file {config}.", 2)
-    asked, _, _ = _validate_launch_command(launch_command_parser().parse_args(["--config_file", config, script]))
+    asked, defaults, mixed = _validate_launch_command(launch_command_parser().parse_args(["--config_file", config, script]))
     if asked.use_deepspeed:
+        fields = [*(defaults.deepspeed_config if defaults else ()), *(["mixed_precision"] if mixed else [])]
+        asked.deepspeed_fields_from_accelerate_config = ",".join(fields)  # accelerate/commands/launch.py, launch_command
         _, given = launch.prepare_deepspeed_cmd_env(asked)
     elif (asked.num_processes or 1) > 1 or asked.use_fsdp:
         given = launch.prepare_multi_gpu_env(asked)
