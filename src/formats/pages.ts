@@ -2,37 +2,8 @@
 import { EFFECTS } from "../words/en/effects";
 import { FORMATS } from "./index";
 import { JOB_KEYS } from "./jobs/keys";
-import type { Format, KeySpec, SchemaId } from "./types";
-
-/** What a person calls each format, and where it is found. */
-const TITLES: Readonly<Record<SchemaId, readonly [string, string]>> = {
-  deepspeed: ["DeepSpeed", "JSON read as DeepSpeed reads it (HJSON)"],
-  "hf-training-arguments": [
-    "Hugging Face TrainingArguments",
-    "YAML, JSON, flags of scripts, Python calls (loops of one's own, too), notebooks",
-  ],
-  trl: ["TRL", "YAML, JSON, flags of scripts, Python calls, notebooks"],
-  accelerate: ["Accelerate", "YAML or JSON of `accelerate config`"],
-  axolotl: ["Axolotl", "YAML"],
-  "llama-factory": ["LLaMA-Factory", "YAML, JSON, flags of `llamafactory-cli`; the v1 schema too"],
-  "ms-swift": ["ms-swift", "YAML, JSON, flags of `swift` and `megatron`"],
-  torchtune: ["torchtune", "YAML, `tune run` in scripts"],
-  torchtitan: ["torchtitan", "TOML, the Python registry, flags of scripts"],
-  megatron: ["Megatron-LM", "flags of scripts (arrays and strings of flags), YAML"],
-  "gpt-neox": ["gpt-neox", "YAML"],
-  "llm-foundry": ["llm-foundry", "YAML, plain and inside MCLI jobs"],
-  nanotron: ["nanotron", "YAML"],
-  lightning: ["Lightning and litgpt", "YAML of the Lightning CLI, litgpt and Hydra templates, Python calls"],
-  verl: ["verl", "Hydra YAML, overrides in scripts"],
-  openrlhf: ["OpenRLHF", "flags of scripts, YAML"],
-  nemo: ["NeMo", "Hydra YAML, overrides in scripts"],
-  diffusers: ["diffusers", "flags of its training scripts"],
-  nnunet: ["nnU-Net", "plans, `nnUNetv2_train`"],
-  ultralytics: ["Ultralytics", "`args.yaml`, `yolo` in scripts, Python"],
-  timm: ["timm", "`args.yaml`, flags of `train.py`"],
-  mmengine: ["OpenMMLab", "Python configs"],
-  detectron2: ["detectron2", "YAML, `train_net.py` in scripts"],
-};
+import { SCHEMAS } from "./schemas";
+import type { Format, KeySpec } from "./types";
 
 /** Memory-relevant keys of all formats of an id, each once. */
 function keysOf(formats: readonly Format[]): readonly KeySpec[] {
@@ -62,7 +33,7 @@ export function formatsPage(): string {
     "",
     "| format | id | where it is found |",
     "|---|---|---|",
-    ...ids.map((id) => `| [${TITLES[id][0]}](#${id}) | \`${id}\` | ${TITLES[id][1]} |`),
+    ...ids.map((id) => `| [${SCHEMAS[id].title}](#${id}) | \`${id}\` | ${SCHEMAS[id].foundIn} |`),
     "",
   ];
   for (const id of ids) {
@@ -70,7 +41,7 @@ export function formatsPage(): string {
     lines.push(
       `<a id="${id}"></a>`,
       "",
-      `## ${TITLES[id][0]}`,
+      `## ${SCHEMAS[id].title}`,
       "",
       "| key | default | what it does |",
       "|---|---|---|",

@@ -8,38 +8,14 @@ import type { SettingName } from "../terms/settings";
 import type { EffectId, Message } from "../words/message";
 import type { Direction } from "./directions";
 import type { Recognition } from "./recognition";
-
-/** Schema ids of the report contract. */
-export type SchemaId =
-  | "deepspeed"
-  | "hf-training-arguments"
-  | "trl"
-  | "accelerate"
-  | "axolotl"
-  | "llama-factory"
-  | "ms-swift"
-  | "torchtune"
-  | "torchtitan"
-  | "megatron"
-  | "gpt-neox"
-  | "llm-foundry"
-  | "nanotron"
-  | "lightning"
-  | "verl"
-  | "openrlhf"
-  | "nemo"
-  | "diffusers"
-  | "nnunet"
-  | "ultralytics"
-  | "timm"
-  | "mmengine"
-  | "detectron2";
+import type { SchemaId } from "./schemas";
 
 /** How the schema is written down when it is not a plain data file. */
 export type CarrierId = "shell" | "python" | "notebook";
 
 /** Canonical names of settings (report contract), plus the internal ones formats need to pass on. */
 export type { SettingName } from "../terms/settings";
+export type { SchemaId } from "./schemas";
 
 /** One key as a document states it. */
 export interface LocatedSetting {
