@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { FORMATS, recogniseFormat } from "../../src/formats";
 import { formatsPage } from "../../src/formats/pages";
 import { parseDocument } from "../../src/formats/parse";
+import { SCHEMAS } from "../../src/formats/schemas";
 import type { ConfigDocument, LocatedSetting, ReadResult } from "../../src/formats/types";
 import { applyEdits } from "../../src/syntax/edit";
 import type { SettingName } from "../../src/terms/settings";
@@ -506,6 +507,7 @@ describe("formats: frameworks", () => {
 
   it("are all on the page of formats, as it stands (npm run generate)", () => {
     const page = readFileSync(join(__dirname, "../../docs/formats.md"), "utf8");
+    assert.deepEqual([...new Set(FORMATS.map(({ id }) => id))].sort(), Object.keys(SCHEMAS).sort());
     for (const format of FORMATS) assert.ok(page.includes(`<a id="${format.id}"></a>`), format.id);
     assert.equal(page, formatsPage(), "run npm run generate");
   });
