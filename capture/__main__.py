@@ -20,6 +20,8 @@ def graphs(args):
     from .recording.checkpointing import mark
     from .recording.heads import normed
     from .recording.graphs import conditioned, facts, family_graphs, texts_alone
+    from .recording.rotary import cuts_by_cosines, widened
+    from .recording.run import make_config
     from .storing.stored import content_of, shortest
 
     OUT.mkdir(parents=True, exist_ok=True)
@@ -52,6 +54,7 @@ def graphs(args):
                         if g["task"] not in (args.task or [g["task"]]) or g["attention"] not in (args.attention or [g["attention"]])
                     ]
                     content["graphs"] = kept + content["graphs"]
+            content = widened(content, cuts_by_cosines(make_config(name, {})))
             # JSON has no infinity; the engine reads no value of a constant anyway.
             text = shortest(content).replace("-Infinity", "-3.4e+38").replace("Infinity", "3.4e+38")
         except Exception as error:

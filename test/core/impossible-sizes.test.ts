@@ -32,4 +32,14 @@ describe("sizes that PyTorch refuses", () => {
       "engine.weight-size",
     );
   });
+
+  it("what does not go together: an odd number of rotated values, where its cosines are one more", () => {
+    const small = { num_attention_heads: 4, num_key_value_heads: 4, num_hidden_layers: 2, vocab_size: 512 };
+    const sizes = { ...small, hidden_size: 48, intermediate_size: 64 };
+    assert.equal(refusal("stablelm", sizes), "engine.broadcast");
+    // Cut by the cosines' own width, queries have as many (modeling_nemotron.py, apply_rotary_pos_emb).
+    const nemotron = { model_type: "nemotron", ...sizes, hidden_size: 56, head_dim: 14 };
+    const model = { name: "x", family: "nemotron", source: "config.json", config: nemotron } as const;
+    assert.ok(estimate(causalRun({ model }), graphsOf("nemotron")).ok);
+  });
 });

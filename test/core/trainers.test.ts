@@ -186,6 +186,7 @@ describe("trainers of TRL", () => {
     const highOf = (loadDtype: "bfloat16" | "float32", headInFloat32: boolean): number => {
       const run = causalRun({
         loadDtype,
+        sequenceLength: 32,
         trainer: {
           kind: "grpo",
           variant: { loss: "dapo", kl: false, level: "token", old: false, reference: "none" },

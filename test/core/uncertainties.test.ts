@@ -138,7 +138,7 @@ const RUNS: Readonly<Record<string, () => Widened>> = {
     );
     return { run: { ...run, parallel: { ...run.parallel, worldSize: 8, deepspeed: LATE } }, graphs };
   },
-  "raised-head": () => ({ run: causalRun({ trainer }), graphs: graphsWithTrainers("llama") }),
+  "raised-head": () => ({ run: causalRun({ trainer, sequenceLength: 32 }), graphs: graphsWithTrainers("llama") }),
   beside: () => ({ run: causalRun({ beside: { elements: 1000, dtype: "float32" } }), graphs: llama }),
   "fused-pieces": () => ({ run: causalRun({ fusedLoss: true, fusedPieceBytes: 1e9 }), graphs: llama }),
   scatter: picked,

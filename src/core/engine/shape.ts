@@ -106,13 +106,15 @@ export function viewStrides(sizes: Sizes, strides: Sizes, wanted: Sizes): number
   return view === -1 ? result : null;
 }
 
-/** Shape two operands broadcast to. */
+/** Shape two operands broadcast to (aten/src/ATen/ExpandUtils.cpp, infer_size_impl). Throws `ImpossibleSizes` where they do not. */
 export function broadcast(a: Sizes, b: Sizes): number[] {
   const rank = Math.max(a.length, b.length);
   const out = new Array<number>(rank);
   for (let k = 0; k < rank; k++) {
     const x = a[a.length - rank + k] ?? 1;
     const y = b[b.length - rank + k] ?? 1;
+    if (x !== y && x !== 1 && y !== 1)
+      refuseSizes([...a, ...b], say("engine.broadcast", { sizes: a.join(" × "), others: b.join(" × ") }));
     out[k] = x === 1 ? y : x;
   }
   return out;
