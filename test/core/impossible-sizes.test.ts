@@ -42,4 +42,13 @@ describe("sizes that PyTorch refuses", () => {
     const model = { name: "x", family: "nemotron", source: "config.json", config: nemotron } as const;
     assert.ok(estimate(causalRun({ model }), graphsOf("nemotron")).ok);
   });
+
+  it("a packed weight that code multiplies by itself is none of the config's faults", () => {
+    const config = { model_type: "mamba", hidden_size: 64, num_hidden_layers: 2, vocab_size: 512, state_size: 8 };
+    const model = { name: "x", family: "mamba", source: "config.json", config } as const;
+    const quantization = { type: "nf4", double: true, prepareForKbit: false, computeDtype: "bfloat16" } as const;
+    const result = estimate(causalRun({ model, quantization, sequenceLength: 16 }), graphsOf("mamba"));
+    assert.ok(!result.ok);
+    assert.deepEqual([result.code, result.reason.id], ["not-modelled", "engine.operator"]);
+  });
 });

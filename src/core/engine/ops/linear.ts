@@ -3,8 +3,10 @@
  * FunctionsManual.cpp (mm_mat1_backward, mm_mat2_backward). Saved variables are kept, and released, in the alphabetical
  * order of their names in the derivative's formula (`mat2` before `self`).
  */
-import type { DType } from "../dtype";
+import { say } from "../../../words/message";
+import { type DType, isFloating } from "../dtype";
 import type { Node } from "../node";
+import { NotModelled } from "../not-modelled";
 import { broadcast, contiguousStrides, numel, type Sizes } from "../shape";
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
@@ -186,7 +188,17 @@ export function lowered(
   return out;
 }
 
+/**
+ * Code that reads a quantized weight itself has a branch of its own, which was not captured
+ * (transformers/models/jamba/modeling_jamba.py: `_is_quantized`).
+ */
+function refusePacked(a: Tensor, b: Tensor): void {
+  if (isFloating(a.dtype) !== isFloating(b.dtype))
+    throw new NotModelled(say("engine.operator", { name: "matmul of a packed weight" }));
+}
+
 export function matmul(torch: Torch, a: Tensor, b: Tensor): Tensor {
+  refusePacked(a, b);
   return lowered(torch, [a, b], ([x, y]) => matmulPlain(torch, x!, y!));
 }
 
