@@ -1,9 +1,13 @@
 /** URI arithmetic. All URIs are spelled as `vscode-uri` prints them, so that equal files have equal strings. */
 import { URI, Utils } from "vscode-uri";
 
+/** A local file whose URI is spelled as it always would be: thousands of those may change at once. */
+const PLAIN = /^file:\/\/(?:\/[\w.~-]+)+$/;
+const PLAIN_ROOT = "file:///";
+
 /** The one spelling of a URI. */
 export function normalise(uri: string): string {
-  return parse(uri).toString();
+  return PLAIN.test(uri) ? uri : parse(uri).toString();
 }
 
 /** A URI's parts; a text that is none is a path of its own. */
@@ -37,6 +41,7 @@ function placeOn(scheme: string, { host, path }: { readonly host: string; readon
 
 /** Folder of a file, without a trailing slash. */
 export function parentOf(uri: string): string {
+  if (PLAIN.test(uri)) return uri.slice(0, Math.max(PLAIN_ROOT.length, uri.lastIndexOf("/")));
   return Utils.dirname(parse(uri)).toString();
 }
 

@@ -74,7 +74,8 @@ export class Analyses {
   invalidate(uris: Iterable<string>): ReadonlySet<string> {
     const changed = new Set(uris);
     // A file that appears changes what its folder holds: a result may depend on a folder's receipts before there are any.
-    const touched = new Set([...changed].flatMap((uri) => [uri, parentOf(uri)]));
+    const touched = new Set(changed);
+    for (const uri of changed) touched.add(parentOf(uri));
     const dropped = new Set<string>();
     for (const uri of changed) this.analyzer.invalidate(uri);
     for (const entry of this.pending) for (const uri of touched) entry.changed.add(uri);

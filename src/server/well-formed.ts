@@ -84,10 +84,12 @@ const NEEDED: ReadonlyMap<string, readonly string[]> = new Map([
 function isSound(value: unknown, depth: number): boolean {
   if (depth > DEEPEST || typeof value !== "object" || value === null) return true;
   if (Array.isArray(value)) return value.every((one) => isSound(one, depth + 1));
-  return Object.entries(value).every(
-    ([name, inner]) =>
-      inner === undefined || name === OURS || ((KINDS.get(name)?.(inner) ?? true) && isSound(inner, depth + 1)),
-  );
+  const named = value as Readonly<Record<string, unknown>>;
+  return Object.keys(named).every((name) => {
+    const inner = named[name];
+    if (inner === undefined || name === OURS) return true;
+    return (KINDS.get(name)?.(inner) ?? true) && isSound(inner, depth + 1);
+  });
 }
 
 /** Whether a message says what its method needs, in the form that the protocol has for it. */
