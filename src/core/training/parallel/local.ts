@@ -176,6 +176,16 @@ function byContext(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonl
   };
 }
 
+/**
+ * Experts are chosen among groups of them (transformers/models/deepseek_v3/modeling_deepseek_v3.py, `n_group`); a rank's share
+ * without as many of each is taken for one group.
+ */
+function groupsOf(experts: Readonly<Record<string, number>>, view: ConfigView): Record<string, number> {
+  const groups = view.scope("n_group");
+  const whole = typeof groups !== "number" || Object.values(experts).every((count) => count % groups === 0);
+  return whole ? {} : { n_group: 1, topk_group: 1 };
+}
+
 function byExperts(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonly reason: Message } {
   const degree = run.parallel.expertParallel;
   if (degree <= 1) return { run, uncertain: [] };
@@ -188,7 +198,10 @@ function byExperts(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonl
   const chosen = Number(view.scope("num_experts_per_tok") ?? 1);
   if (sizes === null || Object.keys(sizes).length === 0)
     return { reason: say("engine.experts-divide", { degree, family: name }) };
-  const local = { ...run, model: { ...run.model, config: withSizes(run.model.config, family, sizes) } };
+  const local = {
+    ...run,
+    model: { ...run.model, config: withSizes(run.model.config, family, { ...sizes, ...groupsOf(sizes, view) }) },
+  };
   const kept = ({ module, name }: TensorSpec): boolean =>
     EXPERTS.test(module) || /\.(?:gate|router)\.weight$/.test(name);
   if (!splits(run, local, family, degree, kept))
