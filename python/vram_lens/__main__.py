@@ -32,6 +32,9 @@ def parser():
     )
     trace.add_argument("--loss", default="", metavar="EXPRESSION", help="the loss, an expression of `out`, `torch`, `F` and the inputs; "
                        "else what forward returns as a loss, else the mean of its output")  # fmt: skip
+    trace.add_argument("--script", action="store_true", help="FILE is a script that trains: it is run, on a GPU that is not there, until "
+                       "its first backward, and the model that it calls is traced")  # fmt: skip
+    trace.add_argument("--arguments", default="", metavar="TEXT", help="arguments of that script")
     trace.add_argument("--name", default="", help="the graph's name; else the class's")
     trace.add_argument("--root", default=".", metavar="FOLDER", help="the folder that .vramlens stands in (default: this one)")
     trace.add_argument("--show", action="store_true", help="only say what would be traced")

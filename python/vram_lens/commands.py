@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 
 from .words import BAD_USAGE, Stopped, one_line, torch_at_hand
 
@@ -31,7 +32,7 @@ def trace(arguments, speech):
     if not found and not folder:
         raise Stopped(f"{arguments.entry}: FILE.py, FILE.py:MODEL, or a model's folder.", BAD_USAGE)
     os.chdir(arguments.root)
-    ready(autograd=False)
+    ready(autograd=arguments.script)
     from .tracing import entry, inputs, own
 
     own.quiet()
@@ -41,6 +42,14 @@ def trace(arguments, speech):
 
             name, text, build, said = folders.builder(arguments.entry)
             path, sources = arguments.entry, folders.sources(arguments.entry, os.getcwd())
+        elif arguments.script:
+            from .running import first_backward
+
+            path = arguments.entry
+            if not os.path.isfile(path):
+                raise Stopped(f"There is no file {path}.", BAD_USAGE)
+            name, build, given, module = first_backward.found(path, shlex.split(arguments.arguments), speech)
+            text, said = f"{name} of {os.path.basename(path)}", " ".join(map(str, given))
         else:
             path, wanted = found[1], found[2] or ""
             speech.progress(f"importing {path}")

@@ -34,6 +34,15 @@ def traced():
     assert any("cross_entropy" in str(step.get("op")) for step in graph["main"]["body"]), graph["main"]
 
 
+def given():
+    """What a script gives its model is described by the sizes of a run."""
+    from .running.first_backward import described
+
+    idx, picture = torch.zeros(4, 9, dtype=torch.int64), torch.zeros(4, 3, 8, 8)
+    said = described(lambda idx, images, mask=None, n=1: None, (idx, picture), {"mask": idx.bool(), "n": 2})
+    assert " ".join(map(str, said)) == "idx=int64[B,S] images=float[B,3,I,I] mask=bool[B,S] n=2", said
+
+
 def followed():
     """A storage is counted from birth to death, rounded to 512 bytes."""
     from .running.ledger import Ledger
@@ -100,7 +109,7 @@ def explained():
     assert found["tried"] == 2 * 2**30 and found["phase"] == "backward" and found["line"] == "train.py:7", found
 
 
-TESTS = (traced, followed, moved, numbered, recomputed, explained)
+TESTS = (traced, given, followed, moved, numbered, recomputed, explained)
 
 
 def run():

@@ -25,6 +25,38 @@ export function traceArguments(file: string, name: string): readonly string[] {
   return ["-m", "vram_lens", "trace", "--time-limit", String(TIME_LIMIT), `${file}:${name}`];
 }
 
+/** Arguments of the interpreter for a trace of the model that a script calls, up to its first backward. */
+export function traceScriptArguments(file: string): readonly string[] {
+  return ["-m", "vram_lens", "trace", "--time-limit", String(TIME_LIMIT), "--script", file];
+}
+
+/** A file that a trace was made of, as it was then. */
+export interface TracedSource {
+  /** Relative to the folder that holds `.vramlens`. */
+  readonly path: string;
+  readonly sha256: string;
+}
+
+/** Files that are compared with what was traced; a graph that names more was not written by a trace of a person's own code. */
+const MOST_SOURCES = 500;
+
+/** Files that a graph says it was traced from; none where a text is no graph. */
+export function tracedSources(graph: string): TracedSource[] {
+  try {
+    const { sources } = (JSON.parse(graph) as { traced: { sources: unknown } }).traced;
+    return Array.isArray(sources) ? sources.slice(0, MOST_SOURCES).filter(isSource) : [];
+  } catch {
+    return [];
+  }
+}
+
+function isSource(value: unknown): value is TracedSource {
+  const { path, sha256 } = (value ?? {}) as Partial<Record<keyof TracedSource, unknown>>;
+  return (
+    typeof sha256 === "string" && typeof path === "string" && !/^[/\\]|^[a-z]:|(?:^|[/\\])\.\.(?:[/\\]|$)/i.test(path)
+  );
+}
+
 /** Arguments of the interpreter for two steps of a script on a device that is not there. */
 export function checkArguments(file: string): readonly string[] {
   return ["-m", "vram_lens", "check", "--time-limit", String(TIME_LIMIT), file];

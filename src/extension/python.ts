@@ -4,7 +4,15 @@
  */
 import * as vscode from "vscode";
 import { labelOf } from "./documents";
-import { checkArguments, commandLine, ownClasses, traceArguments } from "./ownModels";
+import {
+  checkArguments,
+  commandLine,
+  ownClasses,
+  type TracedSource,
+  traceArguments,
+  tracedSources,
+  traceScriptArguments,
+} from "./ownModels";
 
 const EXTENSION = "ms-python.python";
 
@@ -84,18 +92,17 @@ function ended(execution: vscode.TaskExecution, token: vscode.CancellationToken)
   });
 }
 
-/** Traces a class of a file: the one that is named, else one that is chosen. */
+/** Traces a class of a file: the one that is named, else one that is chosen; where it defines none, the model that it calls. */
 export async function traceModel(context: vscode.ExtensionContext, uri: vscode.Uri, wanted?: string): Promise<void> {
   const { t } = vscode.l10n;
   const document = await vscode.workspace.openTextDocument(uri);
   const names = ownClasses(document.getText()).map(({ name }) => name);
-  const name = wanted ?? (names.length > 1 ? await vscode.window.showQuickPick(names) : names[0]);
-  if (name === undefined) {
-    if (names.length === 0)
-      void vscode.window.showInformationMessage(t("{0} defines no class of nn.Module.", labelOf(uri)));
-    return;
-  }
-  const status = await runShown(context, uri, t("Trace {0}", name), (file) => traceArguments(file, name));
+  const chosen = wanted ?? (names.length > 1 ? await vscode.window.showQuickPick(names) : names[0]);
+  if (chosen === undefined && names.length > 0) return;
+  const name = chosen ?? t("the model that {0} trains", labelOf(uri));
+  const status = await runShown(context, uri, t("Trace {0}", name), (file) =>
+    chosen === undefined ? traceScriptArguments(file) : traceArguments(file, chosen),
+  );
   if (status !== undefined && status !== 0)
     void vscode.window.showWarningMessage(t("{0} was not traced; the terminal says why.", name));
 }
@@ -114,25 +121,68 @@ function ago(milliseconds: number): string {
   return minutes < 48 * 60 ? t("{0} h ago", Math.round(minutes / 60)) : t("{0} days ago", Math.round(minutes / 1440));
 }
 
-/** A lens above every class of a model: trace it, or when it was traced. */
+/** The SHA-256 of a file; undefined where it cannot be read. */
+async function sha256Of(uri: vscode.Uri): Promise<string | undefined> {
+  try {
+    const content = new Uint8Array(await vscode.workspace.fs.readFile(uri));
+    return Buffer.from(await globalThis.crypto.subtle.digest("SHA-256", content)).toString("hex");
+  } catch {
+    return undefined;
+  }
+}
+
+/** Larger graphs are not read for a lens. Bytes. */
+const LARGEST_GRAPH = 24 * 1024 * 1024;
+
+/** When a graph was written, and which files it was traced from. */
+interface Trace {
+  readonly written: number;
+  readonly sources: readonly TracedSource[];
+}
+
+/** A lens above every class of a model: trace it, or when it was traced, and whether its source is another one by now. */
 class ModelLenses implements vscode.CodeLensProvider {
+  private readonly traces = new Map<string, Trace>();
+
   async provideCodeLenses(document: vscode.TextDocument): Promise<vscode.CodeLens[]> {
     const folder = vscode.workspace.getWorkspaceFolder(document.uri);
     const enabled = vscode.workspace.getConfiguration("vramlens", document.uri).get<boolean>("enable", true);
     if (!vscode.workspace.isTrusted || folder === undefined || !enabled) return [];
-    const { t } = vscode.l10n;
     return Promise.all(
       ownClasses(document.getText()).map(async ({ name, line }) => {
-        const graph = vscode.Uri.joinPath(folder.uri, ".vramlens", "graphs", `${name}.json`);
-        const found = await vscode.workspace.fs.stat(graph).then(
-          ({ mtime }) => mtime,
-          () => undefined,
-        );
-        const title = found === undefined ? t("Trace for VRAM Lens") : t("Traced {0}: trace again", ago(found));
+        const title = await this.title(folder.uri, name);
         const command = { title, command: "vramlens.traceModel", arguments: [document.uri, name] };
         return new vscode.CodeLens(new vscode.Range(line, 0, line, 0), command);
       }),
     );
+  }
+
+  private async title(folder: vscode.Uri, name: string): Promise<string> {
+    const { t } = vscode.l10n;
+    const trace = await this.traceOf(vscode.Uri.joinPath(folder, ".vramlens", "graphs", `${name}.json`));
+    if (trace === undefined) return t("Trace for VRAM Lens");
+    const when = ago(trace.written);
+    for (const { path, sha256 } of trace.sources) {
+      if ((await sha256Of(vscode.Uri.joinPath(folder, path))) !== sha256)
+        return t("Traced {0}, the source has changed since: trace again", when);
+    }
+    return t("Traced {0}: trace again", when);
+  }
+
+  private async traceOf(graph: vscode.Uri): Promise<Trace | undefined> {
+    const key = graph.toString();
+    try {
+      const { mtime, size } = await vscode.workspace.fs.stat(graph);
+      const known = this.traces.get(key);
+      if (known?.written === mtime) return known;
+      const text = size > LARGEST_GRAPH ? "" : Buffer.from(await vscode.workspace.fs.readFile(graph)).toString("utf8");
+      const found = { written: mtime, sources: tracedSources(text) };
+      this.traces.set(key, found);
+      return found;
+    } catch {
+      this.traces.delete(key);
+      return undefined;
+    }
   }
 }
 

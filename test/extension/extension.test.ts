@@ -1,6 +1,7 @@
 /** The parts of the client that need no editor. */
 import { strict as assert } from "node:assert";
 import { withEdits } from "../../src/core/report/apply";
+import { ownClasses, tracedSources } from "../../src/extension/ownModels";
 import { makeNonce, panelHtml } from "../../src/extension/panelHtml";
 import { reportMarkdown } from "../../src/extension/reportText";
 import { CoalescedTask, RestartPolicy } from "../../src/extension/restartPolicy";
@@ -14,6 +15,28 @@ const GIB = 2 ** 30;
 const t: Translate = (message, ...values) => message.replace(/\{(\d)\}/g, (_, index) => String(values[Number(index)]));
 
 const sniff = (path: string, languageId: string, text: string) => mayBeConfig({ path, languageId, head: () => text });
+
+describe("models of somebody's own, before anything runs", () => {
+  const hash = "0".repeat(64);
+  const graph = (path: unknown) => JSON.stringify({ traced: { sources: [{ path, sha256: hash }] } });
+
+  it("finds classes of a text", () => {
+    const text =
+      "class A(nn.Module):\n  class B(nn.Module): pass\nclass C(object): pass\nclass D(L.LightningModule):\n";
+    assert.deepEqual(ownClasses(text), [
+      { name: "A", line: 0 },
+      { name: "D", line: 3 },
+    ]);
+  });
+
+  it("reads which files a graph was traced from, and none outside of the folder", () => {
+    assert.deepEqual(tracedSources(graph("src/model.py")), [{ path: "src/model.py", sha256: hash }]);
+    for (const path of ["../x.py", "a/../../x.py", "/etc/passwd", "C:\\x.py", "..\\x.py", 7])
+      assert.deepEqual(tracedSources(graph(path)), []);
+    for (const text of ["", "{", "[]", "null", '{"traced": 1}', '{"traced": {"sources": [null]}}'])
+      assert.deepEqual(tracedSources(text), []);
+  });
+});
 
 describe("sniff", () => {
   it("says yes to training configs of many kinds", () => {

@@ -8,6 +8,7 @@ import os
 import re
 import sys
 import time
+import types
 
 import torch
 import torch.optim.optimizer as optimizers
@@ -15,7 +16,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import _disable_current_modes
 
 from ..words import Stopped, one_line
-from . import device, kernels, ranks
+from . import device, kernels, libraries, ranks
 from .ledger import move_parameters
 
 
@@ -165,16 +166,11 @@ def _read():
     torch.Tensor.__deepcopy__ = FakeTensor.__deepcopy__ = deep
 
 
-def checked(arguments, speech):
-    """Runs the script; gives its peaks by phase and, where it was asked for, writes every event."""
+def installed(arguments, where, ledger, world=1):
+    """Everything around a script that is to run on a card that is not there; gives its source and the notes of what stands in."""
     path = os.path.abspath(arguments.script)
-    where = Where(os.path.dirname(path))
-    ledger = device.Device(where)
-    world = ranks.launched(arguments.accelerate, path) if arguments.accelerate else arguments.ranks
     device.install(_bytes(arguments.card), ledger, ranks.environment(world) if world > 1 else 1)
     _patched(where, ledger, arguments.steps)
-    from . import libraries
-
     with open(path, "rb") as file:
         source = file.read()
     notes = libraries.install(arguments, source)
@@ -188,34 +184,47 @@ def checked(arguments, speech):
         TOKENIZERS_PARALLELISM="false",
         CUDA_LAUNCH_BLOCKING="0",
     )
+    return source, notes
+
+
+def executed(arguments, source, ledger, until):
+    """Runs the source as a program, as `__main__`, until it raises what ends it (`until`) or ends by itself: whether it was stopped."""
+    path = os.path.abspath(arguments.script)
     sys.argv = [arguments.script, *arguments.arguments]
     sys.path.insert(0, os.path.dirname(path))
-    began, ended = time.time(), "the script ended"
-    speech.progress(f"running {arguments.script}")
-    scope = {"__name__": "__main__", "__file__": path, "__builtins__": __builtins__}
-    import types
-
     main = types.ModuleType("__main__")
-    main.__dict__.update(scope)
+    main.__dict__.update(__file__=path, __builtins__=__builtins__)
     sys.modules["__main__"] = main
     try:
         code = compile(source, path, "exec")
         torch.manual_seed(0)
         with ledger:
             exec(code, main.__dict__)
-    except Done:
-        ended = f"{arguments.steps} optimizer steps"
+    except until:
+        return True
     except SystemExit as leaving:
         if leaving.code not in (None, 0):
-            raise Stopped(f"{arguments.script} left with status {leaving.code} before {arguments.steps} optimizer steps.") from None
+            raise Stopped(f"{arguments.script} left with status {leaving.code} too early.") from None
     except SyntaxError as error:
         raise Stopped(f"{arguments.script} is not valid for this Python ({one_line(error)}).") from None
     except BaseException as error:
-        if isinstance(error, KeyboardInterrupt):
+        if isinstance(error, KeyboardInterrupt) or os.environ.get("VRAM_LENS_TRACEBACK"):
             raise
-        if os.environ.get("VRAM_LENS_TRACEBACK"):
-            raise
-        raise Stopped(f"{arguments.script} stopped in {_place(error, where.root)}: {one_line(error)}.") from error
+        raise Stopped(f"{arguments.script} stopped in {_place(error, os.path.dirname(path))}: {one_line(error)}.") from error
+    return False
+
+
+def checked(arguments, speech):
+    """Runs the script; gives its peaks by phase and, where it was asked for, writes every event."""
+    path = os.path.abspath(arguments.script)
+    where = Where(os.path.dirname(path))
+    ledger = device.Device(where)
+    world = ranks.launched(arguments.accelerate, path) if arguments.accelerate else arguments.ranks
+    source, notes = installed(arguments, where, ledger, world)
+    began = time.time()
+    speech.progress(f"running {arguments.script}")
+    stopped = executed(arguments, source, ledger, Done)
+    ended = f"{arguments.steps} optimizer steps" if stopped else "the script ended"
     gc.collect()
     if not ledger.count:
         raise Stopped(f"{arguments.script} put nothing on a CUDA device ({ended}).")
