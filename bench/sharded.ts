@@ -18,6 +18,8 @@ const KINDS = [
   ["blocks-offload", "`fully_shard` by layers, shards on the host"],
   ["fsdp1-offload", "FSDP1, shards on the host"],
   ["fsdp1-saved", "FSDP1, with a checkpoint put together"],
+  ["fsdp2-evaluated", "FSDP2, with the Trainer's evaluation"],
+  ["fsdp1-evaluated", "FSDP1, with the Trainer's evaluation"],
   ["tensor", "tensor parallelism by transformers' plan"],
   ["tensor-more", "the same, tied heads among them"],
   ["context", "torch's context parallelism, with FSDP2"],

@@ -39,8 +39,8 @@ def patch_transformers():
     torch.cuda.empty_cache = lambda: None
 
 
-def evaluate(oracle, case, model, optimizer):
-    """The evaluation loop of a Trainer that has nothing but the model and its arguments."""
+def evaluate(oracle, case, model, optimizer, gather=lambda tensor: tensor):
+    """The evaluation loop of a Trainer that has nothing but the model and its arguments; `gather`: what puts together what processes have."""
     import torch
     import transformers
 
@@ -78,8 +78,8 @@ def evaluate(oracle, case, model, optimizer):
         types.SimpleNamespace(
             _models=[model],
             pad_across_processes=lambda tensor, **_: tensor,
-            gather_for_metrics=lambda tensor: tensor,
-            gather=lambda tensor: tensor,
+            gather_for_metrics=gather,
+            gather=gather,
         ),
     )
     trainer.gather_function = trainer.accelerator.gather_for_metrics

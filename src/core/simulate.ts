@@ -28,6 +28,7 @@ import { runEvaluation } from "./training/evaluation";
 import type { BatchTensor } from "./training/forward";
 import { groupsOf, type Optimizer } from "./training/optimizers";
 import { chooseStrategy, type HostUse, type Strategy } from "./training/parallel";
+import { processesOf } from "./training/parallel/degrees";
 import { type Waiting, whileWaiting, withBuffers } from "./training/parallel/pipeline";
 import { shareOf } from "./training/parallel/tensor";
 import type { EvaluationSpec, GenerationSpec, SavingSpec, TrainingRun } from "./training/run";
@@ -388,7 +389,8 @@ class TrainingSimulation {
     const scope = ownLoss ? passes.scopeOf(batchSize, sequenceLength) : null;
     const own = ownLoss ? loss : undefined;
     const batch = this.batchAt(program, own, scope);
-    const options = { spec: { ...evaluation, keeps }, batch, autocast };
+    const { processes = processesOf(run.parallel) } = evaluation;
+    const options = { spec: { ...evaluation, keeps, processes }, batch, autocast };
     runEvaluation(torch, passes.of(program, scope, own, at), options, this.strategy, STEPS);
   }
 

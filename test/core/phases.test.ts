@@ -4,20 +4,12 @@
  */
 import assert from "node:assert/strict";
 import { simulate } from "../../src/core/simulate";
-import type { EvaluationSpec, TrainingRun } from "../../src/core/training/run";
+import type { TrainingRun } from "../../src/core/training/run";
 import { english } from "../english";
 import { rowsOf } from "../rows";
-import { type Case, graphsOf, type Receipt, runOf } from "./receipts/case";
+import { type Case, evaluationOf, graphsOf, type Receipt, runOf } from "./receipts/case";
 
 interface PhaseCase extends Case {
-  readonly eval?: {
-    readonly batch: number;
-    readonly seq?: number;
-    readonly batches: number;
-    readonly keeps?: EvaluationSpec["keeps"];
-    readonly accumulation_steps?: number | null;
-    readonly concat?: boolean;
-  };
   readonly checkpointing?: {
     readonly every_n_layers: number;
     readonly offload?: boolean;
@@ -43,18 +35,7 @@ function receipts(name: string): PhaseReceipt[] {
 
 function evaluatingRun(c: PhaseCase): TrainingRun {
   const run = runOf(c);
-  return {
-    ...run,
-    evaluation: {
-      batchSize: c.eval!.batch,
-      sequenceLength: c.eval!.seq ?? run.sequenceLength,
-      targetLength: run.targetLength,
-      keeps: c.eval!.keeps ?? "loss",
-      accumulationSteps: c.eval!.accumulation_steps ?? null,
-      batches: c.eval!.batches,
-      concatenates: c.eval!.concat ?? true,
-    },
-  };
+  return { ...run, ...evaluationOf(c, run) };
 }
 
 function generatingRun(c: PhaseCase): TrainingRun {

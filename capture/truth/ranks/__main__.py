@@ -15,7 +15,7 @@ import sys
 import time
 
 from ..receipts import FAMILIES, ROOT, alone, load
-from . import context, group, pipeline, saving
+from . import context, evaluating, group, pipeline, saving
 from .sharding import KINDS, mesh_of, split_layers
 
 KEPT = ("peak_allocated", "peak_reserved", "peak_phase", "phase_peaks")
@@ -107,7 +107,8 @@ DEPTHS = ("num_hidden_layers", "n_layer")
 SPLIT = ("context", "tensor-more", "pipeline", "pipeline-sharded")
 OFFLOADED = ("fsdp2-offload", "blocks-offload", "fsdp1-offload")
 SAVED = ("fsdp2-saved", "fsdp1-saved")
-EVERY = (*KINDS, *OFFLOADED, *SAVED, *SPLIT)
+EVALUATED = ("fsdp2-evaluated", "fsdp1-evaluated")
+EVERY = (*KINDS, *OFFLOADED, *SAVED, *EVALUATED, *SPLIT)
 OPTIMIZERS = ("adamw_torch_fused", "adamw_torch", "sgd", "sgd_momentum", "rmsprop", "adagrad")
 
 
@@ -188,6 +189,17 @@ def draw(kind, number):
         ranks["saves"] = True
         if r.random() < 0.25:
             ranks["cpu_offload"] = True
+    if how == "evaluated":
+        ranks["world"] = r.choice((2, 4, 8, 16))
+        ranks.pop("replicas", None)
+        ranks["reshard"] = ranks.get("reshard", True) is not False
+        case["eval"] = {
+            "batch": r.choice((1, 2, 4, 8)),
+            "batches": r.choice((1, 2, 3, 5)),
+            "keeps": r.choice(("loss", "logits", "logits", "argmax")),
+            "accumulation_steps": r.choice((None, None, 1, 2)),
+            "concat": r.random() < 0.8,
+        }
     return case
 
 
@@ -474,6 +486,8 @@ def run(oracle, case):
             ledger.phase = f"step{step}"
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
+        if "eval" in case:
+            evaluating.evaluate(oracle, case, sharded.model, optimizer, ledger)
         if ranks.get("saves"):
             saving.save(ranks, sharded.model, optimizer, ledger)
     events = list(ledger.events)

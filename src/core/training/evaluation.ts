@@ -72,6 +72,15 @@ function joined(torch: Torch, tensor: Tensor, added: Tensor, count: number): Ten
   return kept(torch, [rows, ...tensor.sizes.slice(1)], tensor.dtype);
 }
 
+/** What every process has of a tensor, as one block; the own one goes (accelerate/utils/operations.py, `_gpu_gather`). */
+function gathered(torch: Torch, tensor: Tensor, processes: number): Tensor {
+  if (processes <= 1) return tensor;
+  const [rows = 1, ...rest] = tensor.sizes;
+  const all = torch.empty("all_gather", [processes * rows, ...rest], tensor.dtype);
+  tensor.release();
+  return all;
+}
+
 /** Runs the evaluation after the last step: gradients are gone, weights and optimizer states are there. */
 export function runEvaluation(
   torch: Torch,
@@ -97,6 +106,7 @@ export function runEvaluation(
     for (const tensor of names === null ? [] : [names.loss, ...names.logits, ...names.labels]) tensor.release();
     names = null;
   };
+  const { processes = 1 } = spec;
   const perTransfer = spec.accumulationSteps ?? Number.POSITIVE_INFINITY;
   // Once everything has moved to the host, the next batches do what these did.
   const batches = Math.min(spec.batches, perTransfer + 1);
@@ -113,8 +123,12 @@ export function runEvaluation(
     const next = allocateBatch(torch, options.batch);
     for (const tensor of inputs) tensor.release();
     inputs = next;
-    prediction ??= predict(torch, passes, inputs, options.autocast, strategy);
+    const isFirst: boolean = prediction === null;
+    // What the first forward leaves gathered, those after it find there.
+    if (prediction === null || (batch === 1 && strategy.keepGathered !== undefined))
+      prediction = predict(torch, passes, inputs, options.autocast, strategy, isFirst);
     playRegion(torch, prediction.region, step);
+    if (isFirst) strategy.keepGathered?.(torch);
     // What `prediction_step` made itself goes with its return.
     const counted = options.batch.findIndex(({ name }) => name === COUNT);
     if (counted >= 0) inputs.splice(counted, 1)[0]?.release();
@@ -127,9 +141,9 @@ export function runEvaluation(
     const keepsLogits = spec.keeps !== "loss";
     let logits = keepsLogits ? [...new Set(rests)].map((index) => storages[index]!.retain()) : [];
     for (const tensor of storages) tensor.release();
-    const labels = keepsLogits ? given.flatMap(({ name }, k) => (LABELS.has(name) ? [inputs[k]!.retain()] : [])) : [];
+    let labels = keepsLogits ? given.flatMap(({ name }, k) => (LABELS.has(name) ? [inputs[k]!.retain()] : [])) : [];
     forget();
-    const loss = torch.empty("repeat", [spec.batchSize], "float32");
+    const loss = gathered(torch, torch.empty("repeat", [spec.batchSize], "float32"), processes);
     mean.release();
     losses.add(torch, [loss]);
     if (spec.keeps === "argmax" && logits[0] !== undefined) {
@@ -137,7 +151,9 @@ export function runEvaluation(
       for (const tensor of logits) tensor.release();
       logits = [chosen];
     }
+    logits = logits.map((tensor) => gathered(torch, tensor, processes));
     if (logits.length > 0) predictions.add(torch, logits);
+    labels = labels.map((tensor) => gathered(torch, tensor, processes));
     if (labels.length > 0) references.add(torch, labels);
     torch.logits = false;
     names = { loss, logits, labels };
@@ -152,6 +168,7 @@ export function runEvaluation(
   for (const container of containers) container.clear();
   forget();
   for (const tensor of inputs) tensor.release();
+  strategy.endPass?.(torch);
   torch.gradEnabled = true;
   torch.training = true;
 }

@@ -23,13 +23,15 @@ export function predict(
   batch: readonly Tensor[],
   autocast: DType | null,
   strategy: Strategy,
+  /** Whether what it gathers is let go with it. */
+  rests = true,
 ): Prediction {
   for (let fold: Fold | null = FOLDS[0]; fold !== null; ) {
     const state = torch.ledger.state();
     const pass = passes(fold);
     strategy.beginPass?.(torch);
     const outputs = torch.asRegion(() => forward(torch, pass, batch, autocast, null));
-    strategy.endPass?.(torch);
+    if (rests) strategy.endPass?.(torch);
     const storages = [...new Set(outputs.map(({ storage }) => storage))];
     // A region hands over what is left as the gradients of holders.
     const holders = storages.map((storage) => {

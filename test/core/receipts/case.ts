@@ -12,7 +12,14 @@ import {
   LN_TUNING_TARGETS,
   PEFT_TARGETS,
 } from "../../../src/core/training/adapters/peft-targets";
-import type { AdapterSpec, Float8Recipe, FsdpSpec, LoopSpec, TrainingRun } from "../../../src/core/training/run";
+import type {
+  AdapterSpec,
+  EvaluationSpec,
+  Float8Recipe,
+  FsdpSpec,
+  LoopSpec,
+  TrainingRun,
+} from "../../../src/core/training/run";
 import type { TrainedSpec } from "../../../src/core/training/specs/trained";
 import { rowsOf } from "../../rows";
 import { causalRun } from "../runs";
@@ -90,6 +97,15 @@ export interface Case {
   readonly bf16?: boolean;
   /** How the run is spread (`capture/truth/ranks`). */
   readonly ranks?: Ranks;
+  /** The Trainer's evaluation after the steps (`capture/truth/phases.py`). */
+  readonly eval?: {
+    readonly batch: number;
+    readonly seq?: number;
+    readonly batches: number;
+    readonly keeps?: EvaluationSpec["keeps"];
+    readonly accumulation_steps?: number | null;
+    readonly concat?: boolean;
+  };
 }
 
 /** A sharded run in the words of `capture/truth/ranks`. */
@@ -292,9 +308,26 @@ function savingOf({ saves, kind, original = true }: Ranks): Pick<TrainingRun, "s
   return saves === true ? { saving: { optimizer: kind !== "fsdp1" || !original } } : {};
 }
 
+/** What a case evaluates, in the run that trains so. */
+export function evaluationOf(c: Case, run: TrainingRun): Pick<TrainingRun, "evaluation"> {
+  if (c.eval === undefined) return {};
+  return {
+    evaluation: {
+      batchSize: c.eval.batch,
+      sequenceLength: c.eval.seq ?? run.sequenceLength,
+      targetLength: run.targetLength,
+      keeps: c.eval.keeps ?? "loss",
+      accumulationSteps: c.eval.accumulation_steps ?? null,
+      batches: c.eval.batches,
+      concatenates: c.eval.concat ?? true,
+    },
+  };
+}
+
 /** What the rank that a case looks at holds: the fullest, or the stage that it names. */
 export function simulatedAs(c: Case): FullestResult {
-  const [run, graphs] = [runOf(c), graphsOf(c.model.model_type)];
+  const trained = runOf(c);
+  const [run, graphs] = [{ ...trained, ...evaluationOf(c, trained) }, graphsOf(c.model.model_type)];
   const { stage, world = 1 } = c.ranks ?? {};
   if (stage === undefined) return simulateFullest(run, graphs);
   const roles = simulateRoles(run, graphs);

@@ -8,6 +8,11 @@ export function modelParallelSize({ tensorParallel, pipelineParallel, contextPar
   return tensorParallel * pipelineParallel * contextParallel;
 }
 
+/** Processes of a run: one has all GPUs where it puts layers on each (`device_map`). */
+export function processesOf({ worldSize, oneAtATime }: Pick<ParallelSpec, "worldSize" | "oneAtATime">): number {
+  return oneAtATime === true ? 1 : Math.max(1, worldSize);
+}
+
 /** Groups of ranks that have samples of their own; not whole where the degrees do not divide the ranks. */
 export function dataParallelSize(parallel: Degrees & Pick<ParallelSpec, "worldSize">): number {
   return Math.max(1, parallel.worldSize / modelParallelSize(parallel));

@@ -14,7 +14,7 @@ import { type ConfigView, configView, hiddenSize, selectGraph, sizesOf } from ".
 import { DIMENSIONS } from "../../graph/dimensions";
 import type { FamilyGraphs, TensorSpec } from "../../graph/types";
 import type { ParallelSpec, TrainingRun } from "../run";
-import { modelParallelSize } from "./degrees";
+import { modelParallelSize, processesOf } from "./degrees";
 import { byPlan } from "./tensor-plan/local";
 import { withSizes } from "./with-sizes";
 
@@ -72,7 +72,12 @@ export function localRun(run: TrainingRun, family: FamilyGraphs): LocalRun | { r
     worldSize: Math.max(1, Math.floor(worldSize / (tensorParallel * pipelineParallel))),
     contextParallel: 1,
   };
-  return { run: { ...local, parallel }, family: read, uncertain };
+  return { run: { ...local, parallel, ...gatheredEvaluation(local, run.parallel) }, family: read, uncertain };
+}
+
+/** Ranks that share a model gather what they predict from all ranks, too (accelerate/utils/operations.py, gather). */
+function gatheredEvaluation({ evaluation }: TrainingRun, parallel: ParallelSpec): Pick<TrainingRun, "evaluation"> {
+  return evaluation == null ? {} : { evaluation: { ...evaluation, processes: processesOf(parallel) } };
 }
 
 function viewOf(run: TrainingRun, family: FamilyGraphs): ConfigView {

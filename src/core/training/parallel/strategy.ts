@@ -84,6 +84,8 @@ export interface Strategy {
   /** Around one micro-batch's forward and backward. */
   beginPass?(torch: Torch): void;
   endPass?(torch: Torch): void;
+  /** What a forward without a backward leaves gathered is there for the next ones, until `endPass`. */
+  keepGathered?(torch: Torch): void;
   /** All parameters in full at once, as long as the result lives; null where they are there anyway. */
   gatherAll?(torch: Torch): Tensor | null;
   /** What becomes of a gradient when it first appears. */

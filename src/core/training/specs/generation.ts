@@ -18,6 +18,8 @@ export interface EvaluationSpec {
   readonly emptiesCache?: boolean;
   /** Batches of the evaluation set. */
   readonly batches: number;
+  /** Processes whose losses, logits and labels each of them puts together (`gather_for_metrics`); absent: all of the run's. */
+  readonly processes?: number;
   /** `eval_do_concat_batches`: kept tensors are concatenated as they come, instead of listed. */
   readonly concatenates: boolean;
 }

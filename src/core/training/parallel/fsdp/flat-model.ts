@@ -193,6 +193,12 @@ export class FlatModel implements ModuleHooks {
     this.isQueued = false;
   }
 
+  /** `_post_forward_reshard`: the model's own parameters stay, and all where units are not resharded. */
+  keepGathered(torch: Torch): void {
+    for (const { path, flat } of this.states)
+      if (path === "" || this.spec.reshardAfterForward === false) flat?.receive(torch);
+  }
+
   rest(torch: Torch): void {
     if (torch.gradEnabled && !this.reduces && this.spec.reshardAfterForward === false) return;
     for (const state of this.states) {

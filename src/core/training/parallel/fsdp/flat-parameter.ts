@@ -104,22 +104,25 @@ export class FlatParameter {
 
   /** Casts the shard, gathers the whole, and lets go of the cast (`pre_unshard`, `unshard`, `post_unshard`). */
   unshard(torch: Torch): void {
-    const { gatheredDtype, shardElements, own, options } = this;
+    const { options } = this;
     // A shard on the host is sent again even where its whole is here.
     if (this.isUnsharded) {
       if (options.onHost && this.isMixed) this.sent(torch)?.release();
       return;
     }
-    if (this.ranks === 1 && gatheredDtype === own && !options.onHost) {
-      this.point(this.shard.storage.id);
-      return;
-    }
     const sent = this.sent(torch);
-    const gathered = reserve(torch, "all_gather", shardElements * this.ranks, gatheredDtype, "communication");
+    this.receive(torch);
     // Pieces are views of what was sent of the shard (`flat_param_to`), until they are the shard's again.
     if (options.onHost && options.aligned && !this.isMixed) this.onDevice = sent;
     else sent?.release();
-    this.point(gathered.storage.id);
+  }
+
+  /** Its whole is here, however it came. */
+  receive(torch: Torch): void {
+    const { gatheredDtype, shardElements, ranks, shard } = this;
+    const isShard = ranks === 1 && !this.isMixed && !this.options.onHost;
+    const whole = isShard ? shard : reserve(torch, "all_gather", shardElements * ranks, gatheredDtype, "communication");
+    this.point(whole.storage.id);
   }
 
   /** What is gathered of the shard, where that is not the shard itself: in the dtype of mixed precision, from the host. */

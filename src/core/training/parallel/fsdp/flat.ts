@@ -95,6 +95,10 @@ export class FlatSharding implements Strategy {
     this.model?.rest(torch);
   }
 
+  keepGathered(torch: Torch): void {
+    this.model?.keepGathered(torch);
+  }
+
   /**
    * Units are gathered one after the other as they rest (torch/distributed/fsdp/_state_dict_utils.py, `_full_pre_state_dict_hook`), and
    * so is each state of theirs (torch/distributed/fsdp/_optim_utils.py).

@@ -126,6 +126,10 @@ export class FullyShard implements Strategy {
     model.rest(torch);
   }
 
+  keepGathered(torch: Torch): void {
+    this.model?.keepGathered(torch);
+  }
+
   /**
    * Every parameter, and each state of it, is made whole by itself and goes to the host at once. Source:
    * torch/distributed/_state_dict_utils.py (`_iterate_state_dict`: `full_tensor()` of one, then its copy on the host).

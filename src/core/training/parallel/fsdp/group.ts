@@ -69,9 +69,7 @@ export class ParameterGroup {
   waitForUnshard(torch: Torch): void {
     const { gathering, communication } = this;
     if (gathering === null) return;
-    for (const parameter of this.parameters) parameter.allocate(torch);
-    for (const parameter of this.parameters) parameter.toUnsharded();
-    this.sharded = "unsharded";
+    this.receive(torch);
     this.gathering = null;
     if (this.state !== "forward") {
       gathering.release();
@@ -80,6 +78,12 @@ export class ParameterGroup {
     // `prev_all_gather_state` names the one before until the call returns.
     communication.dropGathered();
     communication.gathered = gathering;
+  }
+
+  private receive(torch: Torch): void {
+    for (const parameter of this.parameters) parameter.allocate(torch);
+    for (const parameter of this.parameters) parameter.toUnsharded();
+    this.sharded = "unsharded";
   }
 
   reshard(torch: Torch): void {
@@ -180,6 +184,11 @@ export class ParameterGroup {
       grad.release();
       parameter.whole.grad = null;
     }
+  }
+
+  /** A group that is not resharded after forward is as one leaves it. */
+  keepGathered(torch: Torch): void {
+    if (this.resharded === false) this.receive(torch);
   }
 
   finalizeBackward(): void {

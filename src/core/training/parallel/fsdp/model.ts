@@ -145,6 +145,10 @@ export class FullyShardedModel implements ModuleHooks {
     this.backwardIsOver(torch);
   }
 
+  keepGathered(torch: Torch): void {
+    for (const { group } of this.states) group?.keepGathered(torch);
+  }
+
   /** Nothing is gathered: a forward without a backward leaves the last modules and the model's own parameters. */
   rest(torch: Torch): void {
     for (const state of this.states) {
