@@ -21,14 +21,16 @@ from ..storing.stored import content_of
 from .receipts import ROOT, alone, by_task, draw, keep, load
 
 FILE = ROOT / "test" / "core" / "receipts" / "ways" / "state-spaces.jsonl"
-FAMILIES = ("mamba2", "bamba", "falcon_h1", "granitemoehybrid", "nemotron_h", "zamba2")
+COMBINED = ("mamba2", "bamba", "falcon_h1", "granitemoehybrid", "nemotron_h", "zamba2")
+SELECTIVE = ("mamba", "falcon_mamba")
+FAMILIES = (*COMBINED, *SELECTIVE)
 MULTIPROCESSORS = 108
 
 
 class Kernel:
     """A program of Triton: started on a grid, it writes into what it is given."""
 
-    best_config = types.SimpleNamespace(kwargs=collections.defaultdict(lambda: 64))
+    best_config = types.SimpleNamespace(kwargs=collections.defaultdict(lambda: 64), num_warps=1)
     configs = [best_config]
 
     def __getitem__(self, grid):
@@ -60,13 +62,34 @@ def convolutions(torch):
     return forward, backward
 
 
+def selective_scan(torch):
+    """csrc/selective_scan/selective_scan.cpp: what its two functions make."""
+
+    def fwd(u, delta, a, b, c, d, z, delta_bias, softplus):
+        gated = torch.empty_like(z)
+        chunks = -(-u.shape[2] // 2048)
+        return torch.empty_like(delta), torch.empty(*u.shape[:2], chunks, 2 * a.shape[1], dtype=a.dtype, device=u.device), gated
+
+    def bwd(u, delta, a, b, c, d, z, delta_bias, dout, x, out, dz, softplus, recompute):
+        dz = torch.empty_like(z) if dz is None else dz
+        gated = torch.empty_like(out) if recompute else None
+        du, ddelta = torch.empty_like(u), torch.empty_like(delta)
+        da, db, dc, dd, dbias = (torch.zeros_like(of, dtype=torch.float32) for of in (a, b, c, d, delta_bias))
+        return du, ddelta, da, db.to(b.dtype), dc.to(c.dtype), dd, dbias, dz, *(() if gated is None else (gated,))
+
+    return types.SimpleNamespace(fwd=fwd, bwd=bwd)
+
+
 def install(torch):
-    """mamba_ssm's function in place of transformers' written-out scan."""
+    """mamba_ssm's functions in place of transformers' written-out scans."""
     kept = {name: sys.modules.get(name) for name in ("triton", "triton.language")}
     without_triton()
     stand_ins.package("mamba_ssm", "mamba_ssm.ops", "mamba_ssm.ops.triton", "mamba_ssm.utils")
     combined = importlib.import_module("mamba_ssm.ops.triton.ssd_combined")
-    combined.causal_conv1d_fwd_function, combined.causal_conv1d_bwd_function = convolutions(torch)
+    selective = importlib.import_module("mamba_ssm.ops.selective_scan_interface")
+    selective.selective_scan_cuda = selective_scan(torch)
+    for module in (combined, selective):
+        module.causal_conv1d_fwd_function, module.causal_conv1d_bwd_function = convolutions(torch)
     for name, module in kept.items():
         if module is None:
             del sys.modules[name]
@@ -74,15 +97,19 @@ def install(torch):
             sys.modules[name] = module
     torch.cuda.device = lambda index: contextlib.nullcontext()
     torch.cuda.get_device_properties = lambda device: types.SimpleNamespace(multi_processor_count=MULTIPROCESSORS)
-    function = combined.mamba_split_conv1d_scan_combined
+    called = {
+        "mamba2_split_conv1d_scan_combined": (combined.mamba_split_conv1d_scan_combined, COMBINED),
+        "mamba_inner_fn": (selective.mamba_inner_fn, SELECTIVE),
+    }
+    for name, (function, families) in called.items():
+        for family in families:
+            setattr(importlib.import_module(f"transformers.models.{family}.modeling_{family}"), name, fused(function))
+
+
+def fused(function):
+    """As transformers/integrations/hub_kernels.py calls it."""
     known = inspect.signature(function).parameters
-
-    def fused(*operands, **options):  # as transformers/integrations/hub_kernels.py calls it
-        return function(*operands, **{name: value for name, value in options.items() if name in known})
-
-    for family in FAMILIES:
-        module = importlib.import_module(f"transformers.models.{family}.modeling_{family}")
-        module.mamba2_split_conv1d_scan_combined = fused
+    return lambda *operands, **options: function(*operands, **{name: value for name, value in options.items() if name in known})
 
 
 def lengthened(case):

@@ -55,8 +55,20 @@ describe("state-space layers", () => {
       for (const { body } of blocks) assert.equal(called(body, "softplus") + called(body, "conv1d"), 0);
     });
 
-  it("of Mamba 1, whose scan has a product more, are left as they are", () => {
-    assert.ok(!graphsOf("mamba").graphs.some(hasStateSpaces));
+  for (const family of ["mamba", "falcon_mamba"])
+    it(`of ${family} are the function of Mamba 1, whose scan has a product more`, () => {
+      const [graph] = graphsOf(family).graphs;
+      assert.ok(graph && hasStateSpaces(graph));
+      const blocks = withStateSpaceKernels(graph).blocks.filter(({ body }) => called(body, "mamba_inner") > 0);
+      assert.ok(blocks.length > 0);
+      for (const { body } of blocks) {
+        assert.equal(called(body, "softplus") + called(body, "conv1d"), 0);
+        assert.ok(!body.some((one) => "repeat" in one));
+      }
+    });
+
+  it("of Jamba, which calls convolution and scan one by one, are left as they are", () => {
+    assert.ok(!graphsOf("jamba").graphs.some(hasStateSpaces));
     assert.ok(!graphsOf("llama").graphs.some(hasStateSpaces));
   });
 

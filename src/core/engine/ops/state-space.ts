@@ -7,6 +7,7 @@ import type { DType } from "../dtype";
 import type { Sizes } from "../shape";
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
+import { gradientOf, Locals, multiply } from "./autograd-function";
 import { MULTIPROCESSORS } from "./liger";
 
 /** Operands of the function. */
@@ -62,29 +63,11 @@ function shapesOf({ input, kernel, skip, chunk, groups }: StateSpace) {
 
 type Shapes = ReturnType<typeof shapesOf>;
 
-/** Blocks of one call, which go together when it returns. */
-class Locals {
-  private readonly held: Tensor[] = [];
-
-  constructor(private readonly torch: Torch) {}
-
-  make(operator: string, sizes: Sizes, dtype: DType): Tensor {
-    const tensor = this.torch.empty(operator, sizes, dtype);
-    this.held.push(tensor);
-    return tensor;
-  }
-
-  /** A name that is bound anew. */
-  drop(...tensors: readonly Tensor[]): void {
-    for (const tensor of tensors) {
-      this.held.splice(this.held.indexOf(tensor), 1);
-      tensor.release();
-    }
-  }
-
-  return(): void {
-    this.drop(...this.held);
-  }
+/** The convolution; rows that are no multiple of 8 long are laid out anew for it (ssd_combined.py, `ensure_stride`). */
+function convolve(locals: Locals, shapes: Shapes, { input }: StateSpace): void {
+  const apart = input.size(2) % 8 === 0 ? null : locals.make("clone", shapes.convolved, input.dtype);
+  locals.make("causal_conv1d_fwd", shapes.convolved, input.dtype);
+  if (apart !== null) locals.drop(apart);
 }
 
 /** `_mamba_chunk_scan_combined_fwd`: the result before the gate, and with the gate where the scan has it. */
@@ -139,16 +122,6 @@ function scanBackward(locals: Locals, shapes: Shapes, dtype: DType, gated: boole
   locals.drop(rows);
 }
 
-/** Gradient of a parameter, in its dtype. */
-const gradientOf = (torch: Torch, parameter: Tensor | null): Tensor | null =>
-  parameter && torch.empty("to", parameter.sizes, parameter.dtype);
-
-/** A product with the last weight: forward, or of the gradient. */
-function multiply(torch: Torch, sizes: Sizes, inner: number, dtype: DType): void {
-  const columns = sizes.at(-1) ?? 1;
-  torch.multiply(sizes, { count: 1, rows: sizes.slice(0, -1).reduce((a, b) => a * b, 1), columns, inner, dtype });
-}
-
 /** The whole function: forward now, backward when its gradient comes. */
 export function stateSpace(torch: Torch, operands: StateSpace): Tensor {
   const { input, kernel, kernelBias, timeBias, decay, skip, norm, product } = operands;
@@ -164,7 +137,7 @@ export function stateSpace(torch: Torch, operands: StateSpace): Tensor {
       if (!gradient) return [];
       const locals = new Locals(torch);
       const again = locals.make("empty", shapes.inner, dtype);
-      locals.make("causal_conv1d_fwd", shapes.convolved, dtype);
+      convolve(locals, shapes, operands);
       const own = torch.empty("empty_like", input.sizes, dtype);
       locals.make("empty_like", shapes.convolved, dtype);
       multiply(torch, shapes.inner, product.size(0), compute);
@@ -191,7 +164,7 @@ export function stateSpace(torch: Torch, operands: StateSpace): Tensor {
     },
   );
   const locals = new Locals(torch);
-  locals.make("causal_conv1d_fwd", shapes.convolved, dtype);
+  convolve(locals, shapes, operands);
   const [result, ungated = result] = scan(torch, locals, shapes, dtype, gated) as [Tensor, Tensor?];
   const normed = gated ? null : locals.make("_layer_norm_fwd", shapes.inner, dtype);
   const sums = gated ? null : torch.empty("_layer_norm_fwd", shapes.sums, "float32");

@@ -10,6 +10,7 @@ import * as layout from "../layout";
 import * as liger from "../liger";
 import * as nonlinear from "../nonlinear";
 import * as pooling from "../pooling";
+import { selectiveScan } from "../selective-scan";
 import { stateSpace } from "../state-space";
 import * as trl from "../trl";
 
@@ -57,6 +58,20 @@ export const MODULES: Readonly<Record<string, Rule>> = table({
       product: a.tensor(7),
       chunk: a.number(8, 1),
       groups: a.number(9, 1),
+    }),
+  mamba_inner: (t, a) =>
+    selectiveScan(t, {
+      input: a.tensor(0),
+      kernel: a.tensor(1),
+      kernelBias: a.maybeTensor(2),
+      small: a.tensor(3),
+      times: a.tensor(4),
+      product: a.tensor(5),
+      productBias: a.maybeTensor(6),
+      decay: a.tensor(7),
+      skip: a.tensor(8),
+      timeBias: a.tensor(9),
+      normed: a.get(10) === true,
     }),
   autocast_enter: trl.enterAutocast,
   autocast_exit: trl.leaveAutocast,
