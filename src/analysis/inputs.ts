@@ -8,55 +8,36 @@ import type { FamilyGraphs } from "../core/graph/types";
 import { WRITTEN } from "../core/networks";
 import { NNUNET } from "../core/networks/nnunet";
 import { FORMATS } from "../formats";
-import { deepspeed as deepspeedFormat } from "../formats/deepspeed";
-import { deepspeedReader } from "../formats/deepspeed/read";
-import { LORA_FIELDS, PINNED_FIELDS, savedAdapter } from "../formats/peft";
-import { PINS_FILE, type PinnedRun, type PinsFile, pinnedFor, readPins } from "../formats/pins";
-import type { DocumentLink, Format, LocatedSetting } from "../formats/types";
-import { nodeAt } from "../syntax/text";
-import type { Span } from "../syntax/tree";
+import type { Format, LocatedSetting } from "../formats/types";
 import type { SettingName } from "../terms/settings";
-import { say } from "../words/message";
 import { architectureOf } from "./architecture";
 import type { Catalogue } from "./catalogue";
 import { codedModel } from "./coded-model";
 import { type Composition, compose } from "./compose";
 import type { CommandLine } from "./compose/overrides";
 import { missing } from "./compose/parts";
+import { followDeepspeed } from "./deepspeed-file";
+import type { FollowedLink, Following } from "./followed";
 import { type Framework, frameworkOf, runsOwnCode } from "./frameworks";
 import type { Naming } from "./hydra-program";
-import { findCommand, type Launch, launchOf, namesFile, ownLaunch, startedConfig } from "./launch";
+import { findCommand, launchOf, namesFile, ownLaunch, startedConfig } from "./launch";
 import { findModel } from "./model";
 import type { ModelFound } from "./model-found";
+import { readNearestPins } from "./nearest-pins";
 import { plannedModel, startedPlans } from "./nnunet";
+import { librariesOf, libraryPins } from "./pinned-libraries";
 import type { Problem } from "./problems";
 import { readAlike, readProgram, type StartedProgram, startedProgram } from "./program";
 import { isOutside, isRefused } from "./reach";
 import { type FoundReceipt, findReceipts } from "./receipts";
 import type { Runtime } from "./runtime";
+import { adapterSettings } from "./saved-adapter";
 import { type Layer, located, type Setting, Settings } from "./settings";
 import type { DocumentStore, LoadedDocument } from "./store";
 import { partLoadedAs } from "./trained-part";
 import { lossesOf } from "./trainers";
-import { ancestors, joinUri, normalise, parentOf, relativePath } from "./uris";
-import {
-  LIBRARIES,
-  type Library,
-  type PinnedVersion,
-  pinnedVersions,
-  required,
-  standardLibraries,
-  type Versions,
-} from "./versions";
+import { ancestors, normalise, parentOf, relativePath } from "./uris";
 import { withTower } from "./vision-tower";
-
-/** A link of the document to another file, found. */
-export interface FollowedLink {
-  readonly kind: DocumentLink["kind"];
-  readonly uri: string;
-  readonly from: string;
-  readonly span: Span;
-}
 
 /** Everything a run needs, read. */
 export interface RunInputs {
@@ -429,254 +410,4 @@ function directiveSettings(main: LoadedDocument): Setting[] {
     key: directive.key,
     place: { uri: main.uri, keySpan: directive, valueSpan: directive },
   }));
-}
-
-interface AppliedPins {
-  readonly document: LoadedDocument;
-  readonly settings: readonly Setting[];
-  readonly problems: readonly Problem[];
-}
-
-const pinsOf = new WeakMap<LoadedDocument, PinsFile>();
-
-/** Pins file of a document, read once. */
-function pinsFile(document: LoadedDocument): PinsFile {
-  let file = pinsOf.get(document);
-  if (file === undefined) {
-    file = document.config === undefined ? { runs: [], problems: [] } : readPins(document.config);
-    pinsOf.set(document, file);
-  }
-  return file;
-}
-
-/** The pinned runs that apply to the run's document, the first strongest. */
-export function pinnedRunsOf(inputs: RunInputs): readonly PinnedRun[] {
-  if (inputs.pins === undefined) return [];
-  const path = relativePath(parentOf(inputs.pins.document.uri), inputs.main.uri) ?? "";
-  return pinnedFor(pinsFile(inputs.pins.document), path);
-}
-
-/** The nearest `.vramlens.yaml` up the tree; only that one counts. */
-async function readNearestPins(
-  main: LoadedDocument,
-  folders: readonly string[],
-  store: DocumentStore,
-  dependencies: Set<string>,
-): Promise<AppliedPins | undefined> {
-  for (const folder of folders) {
-    const uri = joinUri(folder, PINS_FILE);
-    dependencies.add(uri);
-    const document = await store.load(uri);
-    if (document === undefined) continue;
-    const file = pinsFile(document);
-    const path = relativePath(folder, main.uri) ?? "";
-    const settings = pinnedFor(file, path)
-      .toReversed()
-      .flatMap((run) => located(run.settings, uri, "pin"));
-    const problems = file.problems.map(
-      (found): Problem => ({ ...found, uri, span: { start: found.start, end: found.end } }),
-    );
-    for (const found of document.config?.parsed.problems ?? []) {
-      problems.push({
-        code: "syntax",
-        severity: "error",
-        message: found.message,
-        uri,
-        span: found,
-      });
-    }
-    return { document, settings, problems };
-  }
-  return undefined;
-}
-
-interface Following {
-  readonly store: DocumentStore;
-  readonly dependencies: Set<string>;
-  readonly problems: Problem[];
-  readonly links: FollowedLink[];
-  readonly isOutside: (uri: string) => boolean;
-  readonly isRefused: (path: string) => boolean;
-}
-
-function isDeepspeed({ config }: LoadedDocument): boolean {
-  return config?.parsed.root?.kind === "map" && deepspeedFormat.recognise(config).confidence > 0;
-}
-
-/** A document as its format reads it, put together from others where it is. */
-interface Composed {
-  readonly main: LoadedDocument;
-  readonly format: Format;
-  readonly composed: Composition | undefined;
-}
-
-/** The DeepSpeed settings of a run: the document itself, a block inside it, or the file it names. */
-async function followDeepspeed(
-  { main, format, composed }: Composed,
-  links: readonly (DocumentLink & { readonly from: LoadedDocument })[],
-  launch: Launch | undefined,
-  starts: readonly string[],
-  following: Following,
-): Promise<{ document: LoadedDocument; settings: readonly Setting[] } | undefined> {
-  if (frameworkOf(format).part === "engine") return { document: main, settings: [] };
-  const { settings } = composed?.read ?? main.read;
-  const inline = settings.find((setting) => setting.name === "deepspeed" && setting.node.kind === "map");
-  if (inline !== undefined) return { document: composed?.documentAt(inline.node.start) ?? main, settings: [] };
-  const own = links.find((candidate) => candidate.kind === "deepspeed");
-  const accelerate = launch?.accelerate?.document;
-  const link = own ?? accelerate?.read.links.find((candidate) => candidate.kind === "deepspeed");
-  const holder = own?.from ?? accelerate ?? main;
-  if (link === undefined) {
-    const inlineThere = accelerate?.read.settings.some((setting) => setting.name === "zero_stage") === true;
-    return inlineThere && accelerate !== undefined ? { document: accelerate, settings: [] } : undefined;
-  }
-  for (const start of new Set([...(own === undefined ? [] : [parentOf(own.from.uri)]), ...starts])) {
-    const uri = joinUri(start, link.target);
-    following.dependencies.add(uri);
-    const document = await following.store.load(uri);
-    if (document === undefined) continue;
-    const root = document.config?.parsed.root;
-    // What lies outside and is no such config is not there: else a config could ask which files exist.
-    if (following.isOutside(uri) && !isDeepspeed(document)) continue;
-    following.links.push({ kind: "deepspeed", uri, from: holder.uri, span: link.span });
-    if (uri === holder.uri) {
-      following.problems.push({
-        code: "cyclic-link",
-        severity: "error",
-        message: say("cyclic-link", { target: link.target }),
-        uri: holder.uri,
-        span: link.span,
-      });
-      return undefined;
-    }
-    if (root?.kind !== "map" || document.config === undefined) {
-      following.problems.push({
-        code: "missing-file",
-        severity: "error",
-        message: say("missing-file.unreadable", { target: link.target }),
-        uri: holder.uri,
-        span: link.span,
-      });
-      return undefined;
-    }
-    if (nodeAt(root, "deepspeed")?.kind === "scalar" && !isDeepspeed(document)) {
-      following.problems.push({
-        code: "cyclic-link",
-        severity: "error",
-        message: say("cyclic-link.not-deepspeed", { target: link.target }),
-        uri: holder.uri,
-        span: link.span,
-      });
-      return undefined;
-    }
-    return { document, settings: located(deepspeedReader(root).settings, uri, "linked") };
-  }
-  following.problems.push({
-    code: "missing-file",
-    // The path starts at the launch directory, which may be another one.
-    severity: "warning",
-    message: say(following.isRefused(link.target) ? "missing-file.untrusted" : "missing-file.deepspeed", {
-      target: link.target,
-    }),
-    uri: holder.uri,
-    span: link.span,
-  });
-  return undefined;
-}
-
-/** Settings that an `adapter_config.json` beside the weights states. */
-function adapterSettings(adapter: Readonly<Record<string, unknown>>, uri: string): Setting[] {
-  const settings: Setting[] = [];
-  const add = (name: SettingName, key: string): void => {
-    const value = adapter[key];
-    if (value === null || value === undefined) return;
-    const plain = Array.isArray(value) ? value.map(String) : value;
-    if (typeof plain !== "object" || Array.isArray(plain)) {
-      settings.push({ name, value: plain as Setting["value"], from: "linked", key, place: { uri, ...NO_SPANS } });
-    }
-  };
-  const type = String(adapter["peft_type"] ?? "LORA");
-  const known = savedAdapter(type);
-  if (known === undefined && type.toUpperCase() !== "LORA") return [];
-  const value = known?.type ?? "lora";
-  settings.push({ name: "adapter", value, from: "linked", key: "peft_type", place: { uri, ...NO_SPANS } });
-  if (known !== undefined) {
-    for (const [key, name] of Object.entries(known.names)) add(name, key);
-    return settings;
-  }
-  add("lora_rank", "r");
-  add("lora_alpha", "lora_alpha");
-  add("lora_dropout", "lora_dropout");
-  add("lora_target_modules", "target_modules");
-  add("lora_modules_to_save", "modules_to_save");
-  add("lora_bias", "bias");
-  add("use_dora", "use_dora");
-  add("use_rslora", "use_rslora");
-  for (const [key, field] of Object.entries(LORA_FIELDS)) {
-    const name = PINNED_FIELDS[field];
-    if (name !== undefined) add(name, key);
-  }
-  return settings;
-}
-
-const NO_SPANS = { keySpan: { start: 0, end: 0 }, valueSpan: { start: 0, end: 0 } };
-
-/** Files that pin versions, the most exact first. */
-const VERSION_FILES: readonly RegExp[] = [
-  /^(?:uv|poetry|pdm)\.lock$|^pylock(?:\.[\w-]+)?\.toml$/,
-  /^requirements\.txt$/,
-  /^(?:requirements[-_.]\w[\w.-]*|constraints)\.txt$/,
-  /^pyproject\.toml$/,
-  /^setup\.(?:py|cfg)$/,
-  /^environment\.ya?ml$/,
-];
-
-const versionsOf = new WeakMap<LoadedDocument, readonly PinnedVersion[]>();
-
-/** Versions a document pins, found once: lock files are long. */
-function versionsIn(document: LoadedDocument): readonly PinnedVersion[] {
-  let found = versionsOf.get(document);
-  if (found === undefined) {
-    found = pinnedVersions(document.text);
-    versionsOf.set(document, found);
-  }
-  return found;
-}
-
-/** Versions pinned next to the config or above it; the nearest file that pins a library wins. */
-async function libraryPins(
-  folders: readonly string[],
-  store: DocumentStore,
-  dependencies: Set<string>,
-): Promise<Setting[]> {
-  const settings = new Map<string, Setting>();
-  for (const folder of folders) {
-    const names = (await store.list(folder)).filter(({ type }) => type === "file").map(({ name }) => name);
-    for (const file of VERSION_FILES.flatMap((pattern) => names.filter((name) => pattern.test(name)).toSorted())) {
-      const uri = joinUri(folder, file);
-      dependencies.add(uri);
-      const document = await store.load(uri);
-      for (const pinned of document === undefined ? [] : versionsIn(document)) {
-        const name: SettingName = `library.${pinned.library}`;
-        if (settings.has(name)) continue;
-        const span = { start: pinned.start, end: pinned.end };
-        settings.set(name, {
-          name,
-          value: pinned.version,
-          from: "linked",
-          key: pinned.library,
-          place: { uri, keySpan: span, valueSpan: span },
-        });
-      }
-    }
-  }
-  return [...settings.values()];
-}
-
-/** The versions in force: pinned ones, else those a pinned framework requires, else the framework's own or the newest. */
-export function librariesOf(settings: Settings, framework: Framework): Versions {
-  const pinned = (library: Library) => settings.string(`library.${library}`);
-  const versions: Record<Library, string> = { ...standardLibraries(framework), ...required(pinned) };
-  for (const library of LIBRARIES) versions[library] = pinned(library) ?? versions[library];
-  return versions;
 }
