@@ -213,7 +213,7 @@ python train.py --model_name_or_path $MODEL --output_dir o --per_device_train_ba
 `;
     const { run, value } = await runOf({ "train.py": HF, "run.sh": script }, "run.sh");
     assert.equal(value("model"), "gpt2");
-    assert.ok(run.assumptions.some(({ what }) => /MODEL gpt2/.test(what)));
+    assert.ok(run.assumptions.some(({ what }) => /`MODEL` gpt2/.test(what)));
   });
 
   it("read fields of fields, words by their place, and absl's flags", async () => {
