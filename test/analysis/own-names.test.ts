@@ -27,6 +27,13 @@ describe("analysis: names of frameworks' own", () => {
     assert.equal(value("sequence_length"), 2048);
   });
 
+  it("a key of ms-swift that every object has is none of its old names", async () => {
+    const config = `{ "model": "Qwen/Qwen2.5-0.5B", "tuner_type": "lora", "lora_rank": 8, "target_modules": "all-linear", "dataset": ["x#500"],
+      "split_dataset_ratio": 0.0, "max_length": 512, "per_device_train_batch_size": 1, "output_dir": "o", "__proto__": 8, "toString": 1 }`;
+    const { report } = await createAnalyzer(memoryRuntime({ "sft.json": config })).analyse(uri("sft.json"), {});
+    assert.deepEqual([report.errors, report.runs[0]?.formats], [[], ["ms-swift"]]);
+  });
+
   it("megatron sft of ms-swift trains every weight unless it is told otherwise", async () => {
     const command = "megatron sft --model Qwen/Qwen2.5-0.5B --dataset x --micro_batch_size 1 --max_length 512";
     assert.equal((await runOf({ "a.sh": command }, "a.sh")).value("adapter"), "none");

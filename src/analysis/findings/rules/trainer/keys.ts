@@ -21,20 +21,22 @@ interface Removed {
 
 function removedKeys(facts: Facts): Removed[] {
   const { keys } = facts.inputs.format;
-  const changed = keys.filter(({ removedIn, oldNames }) => removedIn !== undefined || oldNames !== undefined);
+  const changed = keys
+    .filter(({ removedIn, oldNames }) => removedIn !== undefined || oldNames !== undefined)
+    .map((spec) => ({ spec, oldNames: table(spec.oldNames ?? {}) }));
   const gone = (removedIn: string) => isRemoved(removedIn, facts.resolution.libraries);
   return facts.inputs.main.read.settings.flatMap((setting): Removed[] => {
     const name = setting.key.replace(/^.*\./, "");
     // Below a block or a call that has a key of the same name itself, it is another key.
     const own = keys.some(({ key }) => key === setting.key);
     const of = (key: string) => setting.key === key || (!own && setting.key.endsWith(`.${key}`));
-    for (const spec of changed) {
+    for (const { spec, oldNames } of changed) {
       const { removedIn, replacedBy } = spec;
       if (removedIn !== undefined && of(spec.key) && gone(removedIn)) {
         const next = keys.find(({ key }) => key === replacedBy);
         return [{ setting, key: spec.key, removedIn, replacedBy, renamed: next?.type === spec.type }];
       }
-      const old = spec.oldNames?.[name];
+      const old = oldNames[name];
       if (old !== undefined && gone(old))
         return [{ setting, key: name, removedIn: old, replacedBy: spec.key, renamed: true }];
     }
