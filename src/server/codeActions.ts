@@ -117,7 +117,13 @@ function showPlans(analysis: ServedAnalysis, own: readonly Diagnostic[], context
 function nameModel(analysis: ServedAnalysis, own: readonly Diagnostic[], context: ActionContext): CodeAction[] {
   const at = own.filter((diagnostic) => diagnostic.code === "unknown-model");
   if (at.length === 0) return [];
-  return (["pointToModel", "chooseModel"] as const).flatMap((name): CodeAction[] => {
+  // The code of a script can be traced; the name in a config cannot.
+  const ways = [
+    "pointToModel",
+    "chooseModel",
+    ...(analysis.uri.endsWith(".py") ? (["traceModel"] as const) : []),
+  ] as const;
+  return ways.flatMap((name): CodeAction[] => {
     if (!context.commands.has(CLIENT_COMMANDS[name])) return [];
     const title = text(context.locale, name);
     const command = { title, command: CLIENT_COMMANDS[name], arguments: [analysis.uri] };

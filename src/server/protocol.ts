@@ -83,6 +83,8 @@ export const CLIENT_COMMANDS = {
   pointToModel: "vramlens.pointToModel",
   /** `[uri]`: a model of the catalogue, pinned for the document. */
   chooseModel: "vramlens.chooseModel",
+  /** `[uri]`: a model of a Python file, or the one that it trains, traced by the person's own Python once that is agreed to. */
+  traceModel: "vramlens.traceModel",
   /** `[uri, key, value]`: a pin of `.vramlens.yaml` for the document. */
   pin: "vramlens.pin",
 } as const;

@@ -26,6 +26,8 @@ const FILES: Readonly<Record<string, string>> = {
   "one/run.sh": "#!/bin/bash\naccelerate launch --num_processes 4 \\\n  train.py train.yaml\n",
   "other/train.yaml":
     "model_name_or_path: acme/Secret-7B\nper_device_train_batch_size: 4\noutput_dir: out\nlearning_rate: 1e-5\n",
+  "own.py":
+    "import torch\nfrom model import GPT\nmodel = GPT().cuda()\noptimizer = torch.optim.AdamW(model.parameters())\nfor x, y in batches:\n    logits, loss = model(x, y)\n    loss.backward()\n    optimizer.step()\n",
   "pins/.vramlens.yaml":
     "runs:\n  - match: train.yaml\n    sequence_lenght: 2048\n    device: { name: RTX 4O90 }\n    dtype: bfloat61\n    \n",
   "zero/train.json": sample("llama-8b-zero3/train.json"),
@@ -94,6 +96,12 @@ describe("places", () => {
     const config = await opened("other/train.yaml", "yaml");
     const titles = (await config.actions()).map(({ title }) => title);
     assert.deepEqual(titles.slice(0, 2), ["Point to a local folder…", "Choose from the catalogue…"]);
+  });
+
+  it("offers to trace the model of a script", async () => {
+    const script = await opened("own.py", "python");
+    const trace = (await script.actions()).find(({ command }) => command?.command === CLIENT_COMMANDS.traceModel);
+    assert.deepEqual(trace?.command?.arguments, [uri("own.py")]);
   });
 
   it("explains, completes and checks pins that no run uses", async () => {
