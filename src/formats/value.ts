@@ -29,6 +29,11 @@ function isCounted(spec: KeySpec): boolean {
   return spec.type === "integer" || spec.type === "number" || spec.type === "boolean";
 }
 
+/** A word in capitals that the key itself takes (`SHARD_GRAD_OP`). */
+function isWordOf({ values, means, default: standard }: KeySpec, text: string): boolean {
+  return values?.includes(text) === true || (means !== undefined && Object.hasOwn(means, text)) || standard === text;
+}
+
 interface ReadValue {
   readonly value: LocatedSetting["value"];
   readonly problem?: FormatProblem;
@@ -49,7 +54,8 @@ export function readValue(spec: KeySpec, node: LocatedNode, convertsText: boolea
   if (node.kind === "scalar") {
     if (typeof node.value === "string") {
       if (node.value.trim().toLowerCase() === "auto" && spec.auto === true) return { value: { auto: true } };
-      const template = isTemplate(node.value) && (spec.type !== "any" || FILLED_IN.test(node.value));
+      const isTaken = isWordOf(spec, node.value);
+      const template = !isTaken && isTemplate(node.value) && (spec.type !== "any" || FILLED_IN.test(node.value));
       if (template || (isCounted(spec) && PLACEHOLDER.test(node.value)))
         return { value: null, unknown: true, problem: unresolved(node, key) };
     }

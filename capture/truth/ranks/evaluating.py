@@ -13,7 +13,11 @@ def evaluate(oracle, case, model, optimizer, ledger):
     ledger.phase = "evaluation"
     phases.patch_transformers()
     state = types.SimpleNamespace(
-        distributed_type=DistributedType.MULTI_GPU, backend="nccl", num_processes=case["ranks"]["world"], device=torch.device("cuda"), debug=False
+        distributed_type=DistributedType.MULTI_GPU,
+        backend="nccl",
+        num_processes=case["ranks"]["world"],
+        device=torch.device("cuda"),
+        debug=False,
     )
     operations.PartialState = lambda: state
     phases.evaluate(oracle, case, model, optimizer, operations.gather)

@@ -97,16 +97,16 @@ const FSDP: readonly KeySpec[] = [
       { name: "offload_optimizer", means: { true: "cpu", false: "none" } },
     ],
   }),
-  fsdp("auto_wrap_policy", null, "string", "fsdp_auto_wrap_policy", {
+  fsdp("auto_wrap_policy", null, "any", "fsdp_auto_wrap_policy", {
     default: "TRANSFORMER_BASED_WRAP",
   }),
   fsdp("transformer_layer_cls_to_wrap", "fsdp_wrap_class", "any", "transformer_layer_cls_to_wrap"),
   fsdp("min_num_params", null, "integer", "fsdp_config.fsdp_min_num_params", { min: 0 }),
-  fsdp("backward_prefetch", "fsdp_backward_prefetch", "string", "fsdp_backward_prefetch", {
+  fsdp("backward_prefetch", "fsdp_backward_prefetch", "any", "fsdp_backward_prefetch", {
     default: "NO_PREFETCH",
     nullable: true,
   }),
-  fsdp("backward_prefetch_policy", null, "string", "fsdp_backward_prefetch_policy"),
+  fsdp("backward_prefetch_policy", null, "any", "fsdp_backward_prefetch_policy"),
   fsdp("forward_prefetch", null, "boolean", "fsdp_forward_prefetch"),
   fsdp("activation_checkpointing", "fsdp_activation_checkpointing", "boolean", "checkpointing", {
     default: false,

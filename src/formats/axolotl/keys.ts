@@ -223,7 +223,7 @@ export const AXOLOTL_KEYS: readonly KeySpec[] = [
   memory("fsdp_config.state_dict_type", "fsdp_state_dict_type", "any", "fsdp_state_dict_type", {
     aliases: ["fsdp_config.fsdp_state_dict_type"],
   }),
-  memory("fsdp_config.auto_wrap_policy", null, "string", "fsdp_auto_wrap_policy", {
+  memory("fsdp_config.auto_wrap_policy", null, "any", "fsdp_auto_wrap_policy", {
     aliases: ["fsdp_config.fsdp_auto_wrap_policy"],
     default: "TRANSFORMER_BASED_WRAP",
   }),

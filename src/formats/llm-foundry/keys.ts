@@ -79,7 +79,7 @@ export const LLM_FOUNDRY_KEYS: readonly KeySpec[] = [
     "gradient_checkpointing_kwargs.use_reentrant",
     { default: true },
   ),
-  memory("fsdp_config.backward_prefetch", "fsdp_backward_prefetch", "string", "fsdp_backward_prefetch", {
+  memory("fsdp_config.backward_prefetch", "fsdp_backward_prefetch", "any", "fsdp_backward_prefetch", {
     default: "BACKWARD_POST",
   }),
   memory("fsdp_config.activation_cpu_offload", "offload_activations", "boolean", "offload-activations"),
