@@ -8,7 +8,7 @@ import type { ReportEdit } from "../core/report/schema";
 import type { TrainingRun } from "../core/training/run";
 import { say } from "../words/message";
 import type { Estimator } from "./estimator";
-import { isCountOpen } from "./gpu-count";
+import { openSplit } from "./gpu-count";
 import type { RunInputs } from "./inputs";
 import type { Locale } from "./messages";
 import type { AnalysisOptions } from "./options";
@@ -36,9 +36,11 @@ export interface Variant {
   readonly verdict: Verdict;
 }
 
-/** The verdict; one GPU is no answer for a run that is meant for several when nothing says how many. */
+/** The verdict; one GPU is no answer for a run that is meant for several when nothing says how many, or how it is split. */
 function judged(resolution: Resolution, estimate: Estimate | undefined, usable: number | null): Verdict {
-  return needsMore({ estimate, usable }) && isCountOpen(resolution) ? "unknown" : verdictOf(estimate, usable);
+  return needsMore({ estimate, usable }) && openSplit(resolution) !== undefined
+    ? "unknown"
+    : verdictOf(estimate, usable);
 }
 
 /** How a run's batches differ in length; undefined where they do not. */

@@ -5,7 +5,7 @@ import type { Device } from "../core/hardware/types";
 import type { Estimate } from "../core/report/estimate";
 import type { ReportPlan, ReportRun } from "../core/report/schema";
 import type { TrainingRun } from "../core/training/run";
-import { isCountOpen } from "./gpu-count";
+import { openSplit } from "./gpu-count";
 import { deviceLabel, gib, type Locale, size, t } from "./messages";
 import type { Resolution } from "./resolve";
 import type { Variant } from "./run-analysis";
@@ -69,8 +69,9 @@ export function statementOf(variant: Variant, locale: Locale): ReportRun["statem
   const need = count > 1 ? t(locale, "said.per-gpu", { need: alone }) : alone;
   const label = deviceLabel(device.name, locale);
   const over = estimate.usedPeakBytes > usable;
+  const open = verdict === "unknown" ? openSplit(resolution) : undefined;
   return {
-    verdict: t(locale, verdict === "unknown" && isCountOpen(resolution) ? "said.count-open" : `said.${verdict}`),
+    verdict: t(locale, open === undefined ? `said.${verdict}` : `said.${open}-open`),
     detail: t(locale, "said.detail", { need, peak, device: count > 1 ? `${count} × ${label}` : label }),
     need,
     peak,

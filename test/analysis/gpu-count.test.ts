@@ -45,6 +45,26 @@ describe("analysis: the number of GPUs", () => {
     assert.equal(analysis.runs[0]?.settings.find(({ name }) => name === "world_size")?.value, 8);
   });
 
+  it("is no verdict that does not fit where a file that may share the run out is not there", async () => {
+    const text = (rest: string): string =>
+      `model_name_or_path: Qwen/Qwen2.5-7B\nfinetuning_type: full\nstage: sft\ntemplate: qwen\noutput_dir: o\nbf16: true\n${rest}`;
+    const verdictOf = async (rest: string, device: string, files: Readonly<Record<string, string>> = {}) => {
+      const analysis = await createAnalyzer(memoryRuntime({ ...files, "sft.yaml": text(rest) })).analyse(
+        uri("sft.yaml"),
+        { device, plans: true },
+      );
+      const [run] = analysis.runs;
+      const errors = run?.findings.filter(({ severity, code }) => severity === "error" || code === "gpu-count-open");
+      return [run?.verdict, errors?.length];
+    };
+    const named = "deepspeed: examples/ds.json\n";
+    assert.deepEqual(await verdictOf("", "16GB"), ["does-not-fit", 1]);
+    assert.deepEqual(await verdictOf(named, "16GB"), ["unknown", 0]);
+    assert.deepEqual(await verdictOf(named, "B300"), ["fits", 0]);
+    const stage = '{"zero_optimization": {"stage": 1}, "bf16": {"enabled": true}}';
+    assert.deepEqual(await verdictOf(named, "16GB", { "examples/ds.json": stage }), ["does-not-fit", 1]);
+  });
+
   it("is left open, with the fewest that fit, where sharding says several and nothing how many", async () => {
     const text = `model_name_or_path: Qwen/Qwen2.5-1.5B
 finetuning_type: full

@@ -84,7 +84,7 @@ describe("analysis: models of somebody's own", () => {
     const run = await runOf(script("Seer", { B: 2, I: 64 }, false), {});
     assert.equal(run.perDevice, null);
     const found = run.findings.find(({ code }) => code === "unknown-model");
-    assert.match(found?.message ?? "", /`Seer` is code of this workspace: trace it once/);
+    assert.match(found?.message ?? "", /called `Seer`: trace it once/);
   });
 
   it("knows a class of the same file, and a model that is handed on", async () => {

@@ -3,6 +3,7 @@
 import type { SettingRow } from "../../terms/setting-row";
 import { inOrder, type SettingName } from "../../terms/settings";
 import { type Message, say } from "../../words/message";
+import { openSplit } from "../gpu-count";
 import { largestBatchAlone, largestEvaluationBatch } from "../levers/batch";
 import { fewestOf } from "../levers/fewest-devices";
 import { deviceLabel, type Locale, size, t } from "../messages";
@@ -20,7 +21,8 @@ const pointedAt = (where: keyof NonNullable<SettingRow["pointedAt"]>): readonly 
 export function verdictProblems(analysis: RunAnalysis, variant: Variant): Problem[] {
   const { estimate, usable, verdict, resolution } = variant;
   if (verdict === "unknown" && estimate !== undefined && usable !== null && estimate.usedPeakBytes > usable)
-    return openCount(analysis, variant, estimate.usedPeakBytes, usable);
+    // Settings that could not be read have a finding where their file is named.
+    return openSplit(resolution) === "count" ? openCount(analysis, variant, estimate.usedPeakBytes, usable) : [];
   if (estimate === undefined || usable === null || (verdict !== "does-not-fit" && verdict !== "tight")) return [];
   const { locale, inputs } = analysis;
   const evaluates = estimate.peakPhase === "evaluation" || estimate.peakPhase === "generation";

@@ -77,9 +77,10 @@ export class ResolveContext {
 
   /** What resolving gives, with what was recorded on the way. */
   resolution(found: Pick<Resolution, "run" | "device" | "trainer" | "padding">): Resolution {
-    const { settings, resolved, obstacles, libraries } = this;
+    const { settings, resolved, obstacles, libraries, inputs } = this;
+    const splitUnread = inputs.splitUnread === true;
     const suppositions = [...this.suppositions, ...this.standards()];
-    return { ...found, settings, resolved, suppositions, obstacles, libraries };
+    return { ...found, settings, resolved, suppositions, obstacles, libraries, splitUnread };
   }
 
   /** Values that a script has unless it is started with others. */

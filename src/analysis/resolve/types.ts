@@ -52,6 +52,8 @@ export interface Resolution {
   readonly suppositions: readonly Supposition[];
   readonly obstacles: readonly Obstacle[];
   readonly libraries: Versions;
+  /** As in `RunInputs`. */
+  readonly splitUnread: boolean;
   readonly device: {
     readonly spec: DeviceSpec | null;
     readonly source: "pin" | "config" | "setting" | "none";

@@ -1,5 +1,5 @@
 /** The model: its weights, its code, how it is compiled, and what pins say of it. */
-import { isCountOpen } from "../../../gpu-count";
+import { openSplit } from "../../../gpu-count";
 import { size } from "../../../messages/units";
 import { hit, type Rule, replacement } from "../../rule";
 
@@ -87,9 +87,13 @@ export const TRAINER_MODEL_RULES: readonly Rule[] = [
     check: (facts) => {
       const bytes = facts.estimate?.components.find((component) => component.kind === "weights")?.bytes ?? 0;
       const at = facts.stated("model");
-      return hit(at, facts.usable !== null && bytes > 0.95 * facts.usable && !isCountOpen(facts.resolution), {
-        args: { bytes: size(bytes), usable: size(facts.usable ?? 0) },
-      });
+      return hit(
+        at,
+        facts.usable !== null && bytes > 0.95 * facts.usable && openSplit(facts.resolution) === undefined,
+        {
+          args: { bytes: size(bytes), usable: size(facts.usable ?? 0) },
+        },
+      );
     },
   },
 ];
