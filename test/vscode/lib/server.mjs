@@ -116,7 +116,8 @@ export async function startServer(options = {}) {
   child.stderr.on("data", keep);
   const exited = new Promise((resolve) => child.once("exit", resolve));
   // However this process ends, the server does not outlive it.
-  process.once("exit", () => child.kill("SIGKILL"));
+  const kill = () => child.kill("SIGKILL");
+  process.once("exit", kill);
 
   const deadline = Date.now() + 60_000;
   for (;;) {
@@ -142,6 +143,7 @@ export async function startServer(options = {}) {
         child.kill("SIGKILL");
         await exited;
       }
+      process.off("exit", kill);
       rmSync(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
     },
   };
