@@ -24,14 +24,14 @@ interface Composed {
   readonly composed: Composition | undefined;
 }
 
-/** The DeepSpeed settings of a run: the document itself, a block inside it, or the file it names. */
+/** The DeepSpeed settings of a run: the document itself, a block inside it, or the file it names; "unread" where that cannot be read. */
 export async function followDeepspeed(
   { main, format, composed }: Composed,
   links: readonly (DocumentLink & { readonly from: LoadedDocument })[],
   launch: Launch | undefined,
   starts: readonly string[],
   following: Following,
-): Promise<{ document: LoadedDocument; settings: readonly Setting[] } | undefined> {
+): Promise<{ document: LoadedDocument; settings: readonly Setting[] } | "unread" | undefined> {
   if (frameworkOf(format).part === "engine") return { document: main, settings: [] };
   const { settings } = composed?.read ?? main.read;
   const inline = settings.find((setting) => setting.name === "deepspeed" && setting.node.kind === "map");
@@ -44,8 +44,9 @@ export async function followDeepspeed(
     const inlineThere = accelerate?.read.settings.some((setting) => setting.name === "zero_stage") === true;
     return inlineThere && accelerate !== undefined ? { document: accelerate, settings: [] } : undefined;
   }
-  const stop = (code: string, severity: Problem["severity"], message: Problem["message"]): undefined => {
+  const stop = (code: string, severity: Problem["severity"], message: Problem["message"]): "unread" => {
     following.problems.push({ code, severity, message, uri: holder.uri, span: link.span });
+    return "unread";
   };
   for (const start of new Set([...(own === undefined ? [] : [parentOf(own.from.uri)]), ...starts])) {
     const uri = joinUri(start, link.target);

@@ -55,7 +55,7 @@ export interface RunInputs {
   /** The DeepSpeed file, or the document that holds DeepSpeed's settings inline. */
   readonly deepspeed: LoadedDocument | undefined;
   /** A file that says how the run is split over GPUs is named, and could not be read. */
-  readonly splitUnread?: boolean;
+  readonly splitUnread: boolean;
   readonly model: ModelFound | undefined;
   readonly graphs: FamilyGraphs | undefined;
   /** Models beside the trained one, by the setting that names them. */
@@ -220,11 +220,9 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
     ...(composed?.links ?? read.links.map((link) => ({ ...link, from: main }))),
     ...(program?.links ?? []),
   ];
-  const deepspeed = await followDeepspeed({ main, format, composed }, linked, launch, starts, following);
+  const followed = await followDeepspeed({ main, format, composed }, linked, launch, starts, following);
+  const deepspeed = followed === "unread" ? undefined : followed;
   if (deepspeed !== undefined && deepspeed.document !== main) documents.push(deepspeed.document);
-  const splits = [...linked, ...(launch?.accelerate?.document.read.links ?? [])];
-  const isSplitUnread =
-    launch?.absent !== undefined || (deepspeed === undefined && splits.some(({ kind }) => kind === "deepspeed"));
   documents.push(...(launch?.documents ?? []).filter((document) => !documents.includes(document)));
   if (launch?.accelerate !== undefined) {
     const { document, from, span } = launch.accelerate;
@@ -332,7 +330,7 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
     documents,
     pins: pinned === undefined ? undefined : { document: pinned.document, applied: pinned.settings.length > 0 },
     deepspeed: deepspeed?.document,
-    ...(isSplitUnread ? { splitUnread: true } : {}),
+    splitUnread: followed === "unread" || launch?.absent !== undefined,
     model,
     graphs,
     companions,

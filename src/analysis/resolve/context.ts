@@ -77,8 +77,8 @@ export class ResolveContext {
 
   /** What resolving gives, with what was recorded on the way. */
   resolution(found: Pick<Resolution, "run" | "device" | "trainer" | "padding">): Resolution {
-    const { settings, resolved, obstacles, libraries, inputs } = this;
-    const splitUnread = inputs.splitUnread === true;
+    const { settings, resolved, obstacles, libraries } = this;
+    const { splitUnread } = this.inputs;
     const suppositions = [...this.suppositions, ...this.standards()];
     return { ...found, settings, resolved, suppositions, obstacles, libraries, splitUnread };
   }

@@ -4,6 +4,7 @@ import type { SampleLengths } from "../../core/allocator/lengths";
 import type { DeviceSpec, TrainingRun } from "../../core/training/run";
 import type { SettingName } from "../../terms/settings";
 import type { Message } from "../../words/message";
+import type { AnalysisOptions } from "../options";
 import type { From, Place, Setting, Settings, SettingValue } from "../settings";
 import type { Versions } from "../versions";
 
@@ -64,14 +65,5 @@ export interface Resolution {
   readonly padding: Padding | null;
 }
 
-/** What the person chose outside the documents. */
-export interface Choice {
-  readonly device?: string | undefined;
-  /** For runs whose documents name no device. */
-  readonly defaultDevice?: string | undefined;
-  readonly deviceCount?: number | undefined;
-  /** Whether receipts of the card say what context and libraries take (default true). */
-  readonly learns?: boolean | undefined;
-  /** By canonical name or format key. */
-  readonly set?: Readonly<Record<string, string>> | undefined;
-}
+/** What the person chose outside the documents, of what a run is resolved from. */
+export type Choice = Pick<AnalysisOptions, "device" | "defaultDevice" | "deviceCount" | "learns" | "set">;

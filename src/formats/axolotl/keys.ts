@@ -2,6 +2,7 @@
  * Axolotl's YAML beyond TrainingArguments: what keys mean. Types and defaults are in `fields.json`.
  * Source: `axolotl/utils/schemas/{config,training,peft,model,fsdp}.py`, `core/builders/base.py` of 0.18.
  */
+import { FSDP_BLOCK } from "../accelerate/fsdp";
 import { SHARDING } from "../accelerate/keys";
 import { harmless, memory, onlyWhenOn, other, touching } from "../effects";
 import { rowsOver } from "../fields";
@@ -130,9 +131,7 @@ export const AXOLOTL_KEYS: readonly KeySpec[] = [
   memory("fsdp_config.activation_checkpointing", "fsdp_activation_checkpointing", "boolean", "checkpointing", {
     aliases: ["fsdp_config.fsdp_activation_checkpointing"],
   }),
-  memory("fsdp_config.transformer_layer_cls_to_wrap", "fsdp_wrap_class", "any", "transformer_layer_cls_to_wrap", {
-    aliases: ["fsdp_config.fsdp_transformer_layer_cls_to_wrap"],
-  }),
+  ...FSDP_BLOCK,
   own.memory("dp_shard_size", "dp_shard_size", "parallelism_config_dp_shard_size"),
   own.memory("ray_num_workers", "world_size", "devices", { min: 1 }),
   own.memory("dp_replicate_size", "dp_replicate_size", "dp_replicate_size"),
@@ -214,15 +213,6 @@ export const AXOLOTL_KEYS: readonly KeySpec[] = [
   ...harmless(
     "model_type ddp_find_unused_parameters experimental_skip_move_to_device gptq_disable_exllama jagged_restart_warmup_steps jagged_restart_anneal_steps lisa_layers_attribute lora_fan_in_fan_out nvfp4_merge_aware reinit_weights tokens tokens.bos_token tokens.eos_token tokens.pad_token tokens.unk_token eval_sample_packing liger_rope excess_length_strategy group_by_length embedding_lr vllm.tensor_parallel_size vllm.max_model_len vllm.dtype trl.sync_ref_model ddp_bucket_cap_mb sequence_len_overflow_handling low_cpu_mem_usage quantization fsdp_config.cpu_ram_efficient_loading fsdp_config.fsdp_cpu_ram_efficient_loading fsdp_config.fsdp_sync_module_states fsdp_config.sync_module_states fsdp_config.limit_all_gathers fsdp_config.fsdp_limit_all_gathers",
   ),
-  memory("fsdp_config.backward_prefetch", "fsdp_backward_prefetch", "any", "fsdp_backward_prefetch", {
-    aliases: ["fsdp_config.fsdp_backward_prefetch"],
-  }),
-  memory("fsdp_config.use_orig_params", "fsdp_use_orig_params", "boolean", "fsdp_use_orig_params", {
-    aliases: ["fsdp_config.fsdp_use_orig_params"],
-  }),
-  memory("fsdp_config.state_dict_type", "fsdp_state_dict_type", "any", "fsdp_state_dict_type", {
-    aliases: ["fsdp_config.fsdp_state_dict_type"],
-  }),
   memory("fsdp_config.auto_wrap_policy", null, "any", "fsdp_auto_wrap_policy", {
     aliases: ["fsdp_config.fsdp_auto_wrap_policy"],
     default: "TRANSFORMER_BASED_WRAP",

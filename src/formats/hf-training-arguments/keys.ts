@@ -2,7 +2,9 @@
  * TrainingArguments of transformers 4.x and 5.x: what the keys mean that touch memory or decide about the run. Their types and
  * defaults are in `fields.json`, read from `transformers/training_args.py`.
  */
+
 import { TRAINER_OPTIMIZERS } from "../../terms/optimizers";
+import { FSDP_BLOCK } from "../accelerate/fsdp";
 import { memory, other } from "../effects";
 import { rowsOver } from "../fields";
 import type { KeySpec } from "../types";
@@ -85,18 +87,7 @@ export const TRAINING_ARGUMENTS_KEYS: readonly KeySpec[] = [
     "activation_checkpointing",
     { default: false, aliases: ["fsdp_config.fsdp_activation_checkpointing"] },
   ),
-  memory("fsdp_config.transformer_layer_cls_to_wrap", "fsdp_wrap_class", "any", "transformer_layer_cls_to_wrap", {
-    aliases: ["fsdp_config.fsdp_transformer_layer_cls_to_wrap"],
-  }),
-  memory("fsdp_config.backward_prefetch", "fsdp_backward_prefetch", "any", "fsdp_backward_prefetch", {
-    aliases: ["fsdp_config.fsdp_backward_prefetch"],
-  }),
-  memory("fsdp_config.use_orig_params", "fsdp_use_orig_params", "boolean", "fsdp_use_orig_params", {
-    aliases: ["fsdp_config.fsdp_use_orig_params"],
-  }),
-  memory("fsdp_config.state_dict_type", "fsdp_state_dict_type", "any", "fsdp_state_dict_type", {
-    aliases: ["fsdp_config.fsdp_state_dict_type"],
-  }),
+  ...FSDP_BLOCK,
   memory("fsdp_config.min_num_params", null, "integer", "min_num_params", {
     aliases: ["fsdp_config.fsdp_min_num_params"],
     min: 0,
