@@ -29,7 +29,19 @@ const anywhere = {
   conditions: ["node", "browser"],
   external: ["vscode", ...builtinModules, "node:*"],
 };
-const page = { platform: "browser", target: "es2022", format: "esm" };
+/** A page gets the rows of settings that are tried as data, without the table of all settings that they are told from. */
+const triedRows = {
+  name: "tried-rows",
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]src[\\/]terms[\\/]tried\.ts$/ }, async ({ path }) => {
+      const { outputFiles } = await build({ entryPoints: [path], bundle: true, write: false, format: "esm" });
+      const source = Buffer.from(outputFiles[0].contents).toString("base64");
+      const { TRIED } = await import(`data:text/javascript;base64,${source}`);
+      return { contents: `export const TRIED = new Map(${JSON.stringify([...TRIED])});`, loader: "js" };
+    });
+  },
+};
+const page = { platform: "browser", target: "es2022", format: "esm", plugins: [triedRows] };
 
 const ENTRIES = [
   { in: "src/cli/start.ts", out: "cli.js", options: { ...node, banner: { js: "#!/usr/bin/env node" } }, program: true },
