@@ -17,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 
+from .rows import drawn_in
+
 WORLDS = [2, 4, 8, 16, 64, 256, 1024]
 OPTIMIZERS = ["adamw_torch", "adamw_torch_fused", "sgd", "sgd_momentum", "adamw_for_loop"]
 
@@ -170,7 +172,7 @@ def draw(seed, count, make):
 
 
 def truth(oracle, cases, out):
-    done = {json.loads(line)["case"]["id"] for line in open(out)} if os.path.exists(out) else set()
+    done = drawn_in(out)
     left = [case for case in cases if case["id"] not in done]
     together = {}
     for case in left:

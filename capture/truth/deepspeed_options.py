@@ -19,6 +19,7 @@ import tempfile
 import traceback
 
 from .deepspeed import drawn
+from .rows import drawn_in
 
 WORLDS = [2, 8, 16, 64]
 
@@ -213,7 +214,7 @@ def asked(module, deepspeed, case):
 
 
 def truth(oracle, cases, out):
-    done = {json.loads(line)["case"]["id"] for line in open(out)} if os.path.exists(out) else set()
+    done = drawn_in(out)
     worlds = {}
     for case in cases:
         if case["id"] not in done:

@@ -23,6 +23,7 @@ import time
 from ..families.every_family import FAMILIES
 from .techniques import PRECISIONS, choose, pairs, trained
 from .receipts import FAMILIES as RECEIPTS, ROOT, alone, has_experts, keep, linears_of
+from .rows import rows_of
 from ..storing.stored import content_of
 from ..families.usual_keys import LAYERS, POSITIONS
 
@@ -281,10 +282,6 @@ def cases(families, per, first, seed, seen):
             ordered = choose(drawn, seen)[: 1 + STAND_INS]
             seen |= pairs(ordered[0]) if ordered else set()
             yield ordered
-
-
-def rows_of(file):
-    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
 
 def gather(oracle_file, out, families=(), per=4, first=0, seed="1", seconds=40):

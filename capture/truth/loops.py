@@ -11,10 +11,10 @@ as the plain receipts draw them. Receipts go to `test/core/receipts/ways/loops.j
 import argparse
 import contextlib
 import gc
-import json
 import random
 
 from .receipts import FAMILIES, ROOT, alone, keep, load
+from .rows import drawn_in
 
 DRAWN = {
     "gpt2": "causal-lm",
@@ -122,7 +122,7 @@ def main():
     oracle = load(args.oracle)
     oracle.torch.set_num_threads(1)
     out = ROOT / "test" / "core" / "receipts" / "ways" / "loops.jsonl"
-    have = {json.loads(line)["case"]["id"] for line in out.read_text().splitlines()} if out.exists() else set()
+    have = drawn_in(out)
     for family in DRAWN:
         for number in range(args.count):
             case = case_of(family, number)

@@ -13,6 +13,7 @@ from ..families.every_family import FAMILIES
 from ..storing.stored import content_of
 from .storages import peak
 from .verify import cases
+from .rows import drawn_in
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 FOLDER = ROOT / "test" / "core" / "media"
@@ -41,7 +42,7 @@ def receipts(names, per, seed):
     for name in names:
         file = FOLDER / f"{name}.jsonl"
         file.parent.mkdir(exist_ok=True)
-        have = {json.loads(line)["case"]["id"] for line in file.read_text().splitlines()} if file.exists() else set()
+        have = drawn_in(file)
         for case in drawn(name, per, seed):
             if case["id"] in have:
                 continue

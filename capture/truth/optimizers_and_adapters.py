@@ -16,6 +16,7 @@ import sys
 import types
 
 from .receipts import ROOT, alone, keep, load
+from .rows import drawn_in
 
 GROUPED = {"num_hidden_layers": 2, "num_key_value_heads": 2, "pad_token_id": 0, "max_position_embeddings": 2048}
 DTYPES = ("float32", "bfloat16")
@@ -818,7 +819,7 @@ def main():
         cases, run = KINDS[kind], RUNS[kind]
         out = ROOT / "test" / "core" / "receipts" / "ways" / f"{kind}.jsonl"
         out.parent.mkdir(parents=True, exist_ok=True)
-        have = {json.loads(line)["case"]["id"] for line in out.read_text().splitlines()} if out.exists() else set()
+        have = drawn_in(out)
         for case in cases(args.count):
             if case["id"] not in have and (not args.only or any(name in case["id"] for name in args.only)):
                 alone(lambda: keep(out, case, lambda case: run(oracle, case)))

@@ -26,6 +26,7 @@ from vram_lens.running.ledger import replace_parameters
 from . import storages
 from .receipts import FAMILIES, alone
 from .trl_receipts import OUT, unmasked
+from .rows import drawn_in
 
 code = trl_ppo.code
 aten = torch.ops.aten
@@ -247,7 +248,7 @@ def main():
     torch.set_num_threads(1)
     out = OUT / trl_ppo.NAME / "trl_ppo.jsonl"
     out.parent.mkdir(parents=True, exist_ok=True)
-    have = {json.loads(line)["case"]["id"] for line in out.read_text().splitlines()} if out.exists() else set()
+    have = drawn_in(out)
     for number in range(args.first, args.first + args.count):
         case = draw(number)
         if case["id"] not in have:

@@ -7,6 +7,7 @@ import pathlib
 import random
 
 from .receipts import load
+from .rows import rows_of
 
 
 def arguments(file):
@@ -25,7 +26,7 @@ def add(args, draw, peak):
     `draw(random)` gives what a run is and its config as text, `peak(oracle, run)` what the oracle says of it.
     """
     oracle = load(args.oracle)
-    rows = [json.loads(line) for line in args.out.read_text().splitlines()] if args.out.exists() else []
+    rows = rows_of(args.out)
     known = {row["id"] for row in rows}
     for identity in (f"{args.seed} {k}" for k in range(args.count)):
         if identity in known:

@@ -16,6 +16,7 @@ import random
 import sys
 
 from ..storing.stored import content_of
+from .rows import drawn_in
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 KEPT = ("peak_allocated", "peak_reserved", "peak_phase", "phase_peaks", "params", "trainable")
@@ -539,7 +540,7 @@ def main():
         graphs = content_of(graphs.read_text())["graphs"]
         out = ROOT / "test" / "core" / "receipts" / f"{family}.jsonl"
         out.parent.mkdir(parents=True, exist_ok=True)
-        have = {json.loads(line)["case"]["id"] for line in out.read_text().splitlines()} if out.exists() else set()
+        have = drawn_in(out)
         for number in range(args.first, args.first + args.count):
             case = draw(family, number, graphs)
             if case["id"] not in have:

@@ -11,7 +11,6 @@ import collections
 import contextlib
 import importlib
 import inspect
-import json
 import random
 import sys
 import types
@@ -19,6 +18,7 @@ import types
 from ..recording import stand_ins
 from ..storing.stored import content_of
 from .receipts import ROOT, alone, by_task, draw, keep, load
+from .rows import drawn_in
 
 FILE = ROOT / "test" / "core" / "receipts" / "ways" / "state-spaces.jsonl"
 COMBINED = ("mamba2", "bamba", "falcon_h1", "granitemoehybrid", "nemotron_h", "zamba2")
@@ -131,7 +131,7 @@ def main():
     oracle.torch.set_num_threads(1)
     install(oracle.torch)
     run = by_task(oracle)
-    have = {json.loads(line)["case"]["id"] for line in FILE.read_text().splitlines()} if FILE.exists() else set()
+    have = drawn_in(FILE)
     for family in FAMILIES:
         graphs = content_of((ROOT / "models" / "graphs" / f"{family}.json").read_text())["graphs"]
         for number in range(args.count):

@@ -33,6 +33,7 @@ from . import storages
 from .receipts import FAMILIES, alone
 from ..recording.run import batch_for
 from ..trainers.trl_trainers import Accelerator
+from .rows import drawn_in
 
 aten = torch.ops.aten
 OUT = pathlib.Path(__file__).resolve().parent.parent.parent / "test" / "core" / "trainers"
@@ -387,7 +388,7 @@ def main():
     for kind in args.kind or (SEE if args.sights else code.TRAINERS):
         out = OUT / code.NAME / f"{kind}{'-sights' if args.sights else ''}.jsonl"
         out.parent.mkdir(exist_ok=True)
-        have = {json.loads(line)["case"]["id"] for line in out.read_text().splitlines()} if out.exists() else set()
+        have = drawn_in(out)
         for number in range(args.first, args.first + args.count):
             case = draw_sighted(kind, number) if args.sights else draw(kind, number)
             if case["id"] not in have:

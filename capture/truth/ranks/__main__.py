@@ -17,6 +17,7 @@ import time
 from ..receipts import FAMILIES, ROOT, alone, load
 from . import context, evaluating, group, pipeline, saving
 from .sharding import KINDS, mesh_of, split_layers
+from ..rows import drawn_in
 
 KEPT = ("peak_allocated", "peak_reserved", "peak_phase", "phase_peaks")
 WORLDS = (2, 3, 4, 8, 8, 16, 24, 64, 256, 1024)
@@ -525,7 +526,7 @@ def main():
     args.out.mkdir(parents=True, exist_ok=True)
     for kind in args.kind:
         out = args.out / f"{kind}.jsonl"
-        known = {json.loads(line)["case"]["id"] for line in out.read_text().splitlines()} if out.exists() else set()
+        known = drawn_in(out)
         for number in range(args.first, args.first + args.count):
             case = draw(kind, number)
             if case["id"] not in known:
