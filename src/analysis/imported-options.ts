@@ -20,19 +20,36 @@ interface Looking {
   readonly roots: readonly string[];
   readonly seen: Set<string>;
   readonly found: Map<string, Entry>;
+  readonly foreign: Set<string>;
 }
 
-/** Fields with their defaults, the first class's before others'; those of the program's own classes are not among them. */
-export async function importedOptions(program: LoadedDocument, folders: readonly string[], search: Search) {
+/** What the parsers of a program are given beside its own classes. */
+export interface ImportedOptions {
+  /** Fields with their defaults, the first class's before others'; those of the program's own classes are not among them. */
+  readonly entries: readonly Entry[];
+  /** Classes, and bases of classes, that no file of the workspace defines: a library's. */
+  readonly foreign: readonly string[];
+}
+
+/** The options of a program whose classes stand elsewhere. */
+export async function importedOptions(
+  program: LoadedDocument,
+  folders: readonly string[],
+  search: Search,
+): Promise<ImportedOptions> {
   const python = program.config?.parsed.python;
-  if (python === undefined) return [];
+  if (python === undefined) return { entries: [], foreign: [] };
   const above = [parentOf(program.uri)];
   while (above.length <= MAX_PARENTS) above.push(parentOf(above.at(-1) ?? ""));
   const inside = above.filter((folder) => folders.some((root) => `${folder}/`.startsWith(`${root}/`)));
-  const looking: Looking = { search, roots: [...new Set([...inside, ...folders])], seen: new Set(), found: new Map() };
+  const roots = [...new Set([...inside, ...folders])];
+  const looking: Looking = { search, roots, seen: new Set(), found: new Map(), foreign: new Set() };
   for (const name of parsed(python)) await ofClass(name, program, looking);
   const own = new Set(python.options.entries.map(({ key }) => key));
-  return [...looking.found.values()].filter(({ key }) => !own.has(key));
+  return {
+    entries: [...looking.found.values()].filter(({ key }) => !own.has(key)),
+    foreign: [...looking.foreign],
+  };
 }
 
 /** Names of the classes that parsers are given. */
@@ -57,12 +74,16 @@ async function ofClass(name: string, document: LoadedDocument, looking: Looking)
   }
   const [head = "", ...rest] = name.split(".");
   const imported = python.imports.find((one) => one === head || one.endsWith(`.${head}`));
-  if (imported === undefined) return;
   const last = rest.at(-1);
+  if (imported === undefined) {
+    looking.foreign.add(last ?? head);
+    return;
+  }
   // `from package import module` or `import module`, whose attribute it is; else the name itself is imported.
   const [module, wanted] = last === undefined ? [imported.slice(0, -head.length - 1), head] : [imported, last];
   const file = await moduleFile(module, document, looking);
-  if (file !== undefined) await ofClass(wanted, file, looking);
+  if (file === undefined) looking.foreign.add(wanted);
+  else await ofClass(wanted, file, looking);
 }
 
 /** The file of a module, seen from one that imports it; `.` at its start stands for the package, another for the one above. */

@@ -8,7 +8,7 @@ import type { FamilyGraphs } from "../core/graph/types";
 import { WRITTEN } from "../core/networks";
 import { NNUNET } from "../core/networks/nnunet";
 import { FORMATS } from "../formats";
-import type { Format, LocatedSetting } from "../formats/types";
+import type { Format, LocatedSetting, ProgramOptions } from "../formats/types";
 import type { SettingName } from "../terms/settings";
 import { architectureOf } from "./architecture";
 import type { Catalogue } from "./catalogue";
@@ -34,6 +34,7 @@ import type { Runtime } from "./runtime";
 import { adapterSettings } from "./saved-adapter";
 import { type Layer, located, type Setting, Settings } from "./settings";
 import type { DocumentStore, LoadedDocument } from "./store";
+import { takenOptions } from "./taken-options";
 import { partLoadedAs } from "./trained-part";
 import { lossesOf } from "./trainers";
 import { ancestors, normalise, parentOf, relativePath } from "./uris";
@@ -52,6 +53,8 @@ export interface RunInputs {
   readonly pins: { readonly document: LoadedDocument; readonly applied: boolean } | undefined;
   /** The program that the run's command starts, when it stands in the workspace. */
   readonly program?: StartedProgram;
+  /** What the program of the run's command takes, whatever it is. */
+  readonly taken?: ProgramOptions;
   /** The DeepSpeed file, or the document that holds DeepSpeed's settings inline. */
   readonly deepspeed: LoadedDocument | undefined;
   /** A file that says how the run is split over GPUs is named, and could not be read. */
@@ -178,6 +181,8 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
     store: context.store,
     dependencies,
   });
+  const taken =
+    alone.carrier === "shell" ? await takenOptions({ script: main, folders, store, dependencies }) : undefined;
   const byProgram = main === program?.document ? program.format : program?.commandFormat;
   const format = started === undefined ? (byProgram ?? composed?.format ?? alone) : alone;
   documents.push(...(composed?.included ?? []));
@@ -326,6 +331,7 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
     format,
     ...(composed === undefined ? {} : { composed }),
     ...(program === undefined ? {} : { program }),
+    ...(taken === undefined ? {} : { taken }),
     layers,
     documents,
     pins: pinned === undefined ? undefined : { document: pinned.document, applied: pinned.settings.length > 0 },

@@ -6,7 +6,7 @@ import { FORMATS, recogniseFormat } from "../formats";
 import { HF_SCRIPTS } from "../formats/hf-scripts";
 import { TRAINING_ARGUMENTS_KEYS } from "../formats/hf-training-arguments/keys";
 import { LAUNCHER_OPTIONS } from "../formats/launchers/options";
-import type { ConfigDocument, DocumentLink, EditContext, Format, LocatedSetting } from "../formats/types";
+import type { ConfigDocument, DocumentLink, Format, LocatedSetting } from "../formats/types";
 import { shifted } from "../syntax/graft";
 import { type GivenOptions, parsePython } from "../syntax/python";
 import type { Entry, LocatedNode, MapNode, PythonModule, ShellCommand, Span } from "../syntax/tree";
@@ -59,7 +59,7 @@ export async function startedProgram(
     const document = program === undefined ? undefined : await programFile(program, folders, search);
     if (document === undefined) continue;
     const imported = await importedOptions(document, folders, search);
-    const read = readProgram(document, { script, command }, imported);
+    const read = readProgram(document, { script, command }, imported.entries);
     if (read !== undefined) return read;
   }
   return undefined;
@@ -131,19 +131,6 @@ function plainDefaults(imported: readonly Entry[]): readonly Entry[] {
       ? [{ key, keySpan: at, value: { kind: "scalar" as const, value: value.value, raw: "", ...at } }]
       : [],
   );
-}
-
-/** What the program takes on its command line. */
-export function optionsOf({ document }: StartedProgram): NonNullable<EditContext["program"]> {
-  const python = document.config?.parsed.python;
-  return {
-    options: new Set(python?.options.entries.map(({ key }) => key)),
-    // A default that no text spells is that of an option without a value (`action="store_true"`).
-    switches: new Set(
-      python?.options.entries.flatMap(({ key, value }) => (value.kind === "scalar" && value.raw === "" ? [key] : [])),
-    ),
-    takesArguments: python?.calls.some(({ callee }) => TRAINER_PARSER.test(callee)) === true,
-  };
 }
 
 /** The command's options by the names that the program reads, places moved behind the program's text. */

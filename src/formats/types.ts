@@ -141,12 +141,17 @@ export interface SettingChange {
 export interface EditContext {
   /** Versions of libraries in force, by their names. */
   readonly libraries: Readonly<Record<string, string>>;
-  /** The program that a command starts: its options, those that stand without a value, and whether it takes every field of its trainer's arguments. */
-  readonly program?: {
-    readonly options: ReadonlySet<string>;
-    readonly switches: ReadonlySet<string>;
-    readonly takesArguments: boolean;
-  };
+  /** What the program that a command starts takes; absent when it is not here. */
+  readonly program?: ProgramOptions;
+}
+
+/** What a program takes on its command line. */
+export interface ProgramOptions {
+  readonly options: ReadonlySet<string>;
+  /** Those that stand without a value. */
+  readonly switches: ReadonlySet<string>;
+  /** Classes of libraries whose fields are options, too. */
+  readonly classes: readonly string[];
 }
 
 export type EditResult = { readonly edits: readonly SpanEdit[] } | { readonly refused: Message };

@@ -141,6 +141,38 @@ trainer = Trainer(model=model, args=args)
     assert.ok(refused !== null && "refused" in refused, JSON.stringify(refused));
   });
 
+  it("asks the classes that the program's parser is given, and the program's name where it is not here", async () => {
+    const command =
+      "--model_name_or_path gpt2 --dataset_name d --packing True --output_dir o --per_device_train_batch_size 8 --use_peft True --lora_r 8";
+    const parsed = (classes: string) =>
+      `from transformers import HfArgumentParser, TrainingArguments\nfrom trl import SFTConfig\nHfArgumentParser((${classes},)).parse_args_into_dataclasses()\n`;
+    const writes = async (files: Readonly<Record<string, string>>, name: string): Promise<boolean> => {
+      const analysis = await createAnalyzer(memoryRuntime(files)).analyse(uri("run.sh"), {});
+      const result = analysis.whatIfEdits(analysis.runs[0]?.id ?? "", { [name]: "true" });
+      return result !== null && "edits" in result;
+    };
+    const trains = `python train.py ${command}\n`;
+    const sft = { "run.sh": trains, "train.py": parsed("SFTConfig") };
+    const plain = { "run.sh": trains, "train.py": parsed("TrainingArguments") };
+    assert.deepEqual(
+      [await writes(sft, "offload_activations"), await writes(plain, "offload_activations")],
+      [true, false],
+    );
+    assert.deepEqual([await writes(sft, "torch_compile"), await writes(plain, "torch_compile")], [true, true]);
+    // A parser of its own, that nothing else is read from.
+    const own = `import argparse\np = argparse.ArgumentParser()\np.add_argument("--output_dir")\n`;
+    assert.equal(await writes({ "run.sh": trains, "train.py": own }, "torch_compile"), false);
+    // No program: a library's by its name, or what the command passes, else none.
+    const started = (program: string) => ({ "run.sh": `${program} ${command}\n` });
+    assert.equal(await writes(started("python train.py"), "torch_compile"), false);
+    assert.equal(await writes(started("trl sft"), "offload_activations"), true);
+    const passes = started("python train.py --save_strategy no --save_total_limit 2");
+    assert.deepEqual(
+      [await writes(passes, "torch_compile"), await writes(passes, "offload_activations")],
+      [true, false],
+    );
+  });
+
   it("puts options into the script only where its program takes them", async () => {
     const program = `import argparse
 from transformers import AutoModelForCausalLM, Trainer, TrainingArguments

@@ -4,6 +4,9 @@
  */
 import { strict as assert } from "node:assert";
 import { createAnalyzer } from "../../src/analysis";
+import { recogniseFormat } from "../../src/formats";
+import { parseDocument } from "../../src/formats/parse";
+import type { ConfigDocument } from "../../src/formats/types";
 import { rowsOf } from "../rows";
 import { memoryRuntime, uri } from "./memory-runtime";
 
@@ -79,6 +82,29 @@ describe("analysis: networks built by name", () => {
     const run = await runOf(`import torch, torchvision\nmodel = torchvision.models.googlenet()\n${LOOP}`);
     assert.equal(run.perDevice, null);
     assert.ok(run.findings.some(({ code }) => code === "unknown-model"));
+  });
+
+  it("tells timm's script with few options from torchvision's of the same name", () => {
+    const formatOf = (command: string) =>
+      recogniseFormat(parseDocument("file:///w/run.sh", `${command}\n`) as ConfigDocument)?.format.id;
+    assert.equal(formatOf("python train.py /data --model resnet50 --sched cosine -b 64"), "timm");
+    assert.equal(formatOf("./distributed_train.sh 4 --data-dir /d --model efficientnet_b0 -b 128 --amp"), "timm");
+    const torchvision = "torchrun --nproc_per_node=8 train.py --model resnet50 --batch-size 128 --opt sgd --amp";
+    const more = "--model-ema --auto-augment ta_wide --lr-scheduler cosineannealinglr --mixup-alpha 0.2";
+    assert.notEqual(formatOf(`${torchvision} ${more}`), "timm");
+    assert.notEqual(formatOf("python train.py --model gpt2 --batch_size 4 --epochs 1"), "timm");
+  });
+
+  it("says no length in tokens of a network that is unknown", async () => {
+    const script =
+      'import timm\nmodel = timm.create_model("nobodys_net")\nloader = DataLoader(ds, batch_size=2)\nloss(model(x)).backward()\n';
+    const analysis = await createAnalyzer(memoryRuntime({ "t.py": script })).analyse(uri("t.py"), {});
+    const [run] = analysis.runs;
+    assert.equal(run?.settings.find(({ name }) => name === "micro_batch_size")?.value, 2);
+    assert.equal(
+      run?.settings.find(({ name }) => name === "sequence_length"),
+      undefined,
+    );
   });
 
   it("takes timm's networks for its own run files", async () => {

@@ -651,11 +651,11 @@ describe("formats: edits", () => {
     assert.equal(
       change(
         "a.sh",
-        "torchrun t.py --per_device_train_batch_size 4 --bf16 --output_dir o --learning_rate 1\n",
+        "torchrun run_clm.py --per_device_train_batch_size 4 --bf16 --output_dir o --learning_rate 1\n",
         "gradient_checkpointing",
         true,
       ),
-      "torchrun t.py --per_device_train_batch_size 4 --gradient_checkpointing --bf16 --output_dir o --learning_rate 1\n",
+      "torchrun run_clm.py --per_device_train_batch_size 4 --gradient_checkpointing --bf16 --output_dir o --learning_rate 1\n",
     );
     const [, code] = sample("w.py");
     assert.equal(

@@ -19,7 +19,6 @@ import { type Message, say } from "../../words/message";
 import { frameworkOf } from "../frameworks";
 import type { RunInputs } from "../inputs";
 import { pinnedRunsOf } from "../nearest-pins";
-import { optionsOf } from "../program";
 import type { Resolution } from "../resolve";
 import type { LoadedDocument } from "../store";
 import { holds } from "../versions";
@@ -81,8 +80,8 @@ export function editsFor(inputs: RunInputs, resolution: Resolution, changes: rea
 }
 
 /** What formats ask when they write. */
-function contextOf({ program }: RunInputs, { libraries }: Resolution): EditContext {
-  return { libraries: { ...libraries }, ...(program === undefined ? {} : { program: optionsOf(program) }) };
+function contextOf({ taken }: RunInputs, { libraries }: Resolution): EditContext {
+  return { libraries: { ...libraries }, ...(taken === undefined ? {} : { program: taken }) };
 }
 
 /** An argument that a call of the edited module has and its class refuses, when it did not have it before. */

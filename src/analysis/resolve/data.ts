@@ -201,6 +201,8 @@ function limitOf(c: ResolveContext, config: ModelConfig, settled: boolean): numb
     return length;
   }
   const length = Math.min(ASSUMED_SEQUENCE, limit);
+  // A model nobody knows may read no tokens at all.
+  if (c.inputs.model?.kind !== "found") return length;
   c.put("sequence_length", length, "assumed", unlimited?.key ?? "sequence_length", unlimited?.place ?? null);
   c.suppose(say("assume.sequence-length", { length }), "sequence_length", {
     sequence_length: String(Math.max(1, Math.floor(length / 2))),

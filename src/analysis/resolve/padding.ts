@@ -47,7 +47,7 @@ function multipleOf({ settings, framework }: ResolveContext): number {
 /** null: every step has the same length (packed, padded to the maximum, images), or nothing trains here. */
 export function paddingOf(c: ResolveContext, task: Task): Padding | null {
   const { settings } = c;
-  if (!c.trains || PICTURES_ALONE.has(task) || evenBatches(c)) return null;
+  if (!c.trains || c.inputs.model?.kind !== "found" || PICTURES_ALONE.has(task) || evenBatches(c)) return null;
   const multiple = multipleOf(c);
   const lengths = pinnedLengths(c);
   const expandable = settings.boolean("expandable_segments") === true;

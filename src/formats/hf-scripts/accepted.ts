@@ -1,6 +1,7 @@
 /** Which arguments a call may be given: what its class takes in the version in force, and what the module adds to it. */
 import type { PythonCall, PythonModule } from "../../syntax/tree";
 import { table } from "../../terms/table";
+import { isExample } from "./examples";
 import signatures from "./signatures.json";
 
 interface Signature {
@@ -111,11 +112,28 @@ const TRL_CONFIGS: readonly (readonly [RegExp, string])[] = [
   [/ppo/, "PPOConfig"],
 ];
 
-/** Whether a command whose program is not here takes an option, as the Trainer's and TRL's scripts do. */
-export function commandTakes(words: readonly string[], option: string, trl: boolean, versions: Versions): boolean {
-  if (takes("TrainingArguments", option, versions) === true) return true;
-  if (!trl) return false;
+/** TRL's command and its scripts, wherever they stand (trl/scripts, trl/examples/scripts). */
+const TRL_PROGRAM = /(?:^|[\s/])trl\s{1,9}[a-z]|\btrl[./]scripts[./]|(?:^|[\s/])examples\/scripts\//;
+
+/** Fields of TrainingArguments that scripts with options of their own call so, too (transformers' and diffusers' without a trainer). */
+const COMMON: ReadonlySet<string> = new Set(
+  (
+    "output_dir seed learning_rate weight_decay max_grad_norm adam_beta1 adam_beta2 adam_epsilon bf16 fp16 optim " +
+    "per_device_train_batch_size per_device_eval_batch_size gradient_accumulation_steps gradient_checkpointing " +
+    "num_train_epochs max_steps lr_scheduler_type warmup_steps warmup_ratio logging_dir logging_steps save_steps " +
+    "eval_steps report_to run_name push_to_hub hub_model_id hub_token resume_from_checkpoint local_rank deepspeed " +
+    "do_train do_eval do_predict overwrite_output_dir dataloader_num_workers debug tf32 fsdp"
+  ).split(" "),
+);
+/** So many fields that nobody else has say that a program takes them all. */
+const ENOUGH = 2;
+
+/** Classes whose fields a program takes that is not here, by its name and by what its command passes. */
+export function classesByCommand(words: readonly string[], stated: readonly string[]): readonly string[] {
   const text = words.slice(0, 12).join(" ");
-  const config = TRL_CONFIGS.find(([pattern]) => pattern.test(text))?.[1] ?? "SFTConfig";
-  return takes("ModelConfig", option, versions) === true || takes(config, option, versions) === true;
+  const config = TRL_PROGRAM.test(text) ? TRL_CONFIGS.find(([pattern]) => pattern.test(text)) : undefined;
+  if (config !== undefined) return ["ModelConfig", config[1]];
+  const fields = argumentsOf("TrainingArguments");
+  const own = stated.filter((option) => !COMMON.has(option) && fields.has(option));
+  return isExample(words) || new Set(own).size >= ENOUGH ? ["TrainingArguments"] : [];
 }

@@ -83,3 +83,11 @@ export function exampleSettings(command: ShellCommand): readonly LocatedSetting[
   }
   return [];
 }
+
+/** Whether a command runs one of the examples that have a trainer. */
+export function isExample(words: readonly string[]): boolean {
+  return words.some((word) => {
+    const [, name = "", plain] = SCRIPT.exec(word) ?? [];
+    return plain === undefined && Object.hasOwn(EXAMPLES, name);
+  });
+}

@@ -306,7 +306,7 @@ function shell(id: SchemaId): Format {
     views: shellViews,
     derive,
     recognise: (view) => recogniseShell(id, view),
-    place: (key, view, _document, context) => commandPlace(key, view, id === "trl", context),
+    place: (key, view, _document, context) => commandPlace(key, view, context),
   });
   return {
     ...format,

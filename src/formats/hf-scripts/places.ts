@@ -3,7 +3,7 @@ import type { PythonCall } from "../../syntax/tree";
 import type { Target } from "../edit";
 import type { View } from "../schema";
 import type { ConfigDocument, EditContext, EditResult, KeySpec } from "../types";
-import { className, commandTakes, takesHere } from "./accepted";
+import { classesByCommand, className, takes, takesHere } from "./accepted";
 
 const named = (text: string): ReadonlySet<string> => new Set(text.split(" "));
 
@@ -64,15 +64,11 @@ export function bareSwitches(result: EditResult, { program }: EditContext): Edit
 }
 
 /** The command, when the program that it starts takes the option. */
-export function commandPlace(
-  key: KeySpec,
-  view: View,
-  trl: boolean,
-  { libraries, program }: EditContext,
-): Target | undefined {
+export function commandPlace(key: KeySpec, view: View, { libraries, program }: EditContext): Target | undefined {
   if (view.target === undefined) return undefined;
   const [option = ""] = key.key.split(".");
-  const fields = commandTakes(view.words, option, trl, libraries);
-  const taken = program === undefined ? fields : program.options.has(option) || (program.takesArguments && fields);
+  const stated = view.target.entries.map((entry) => entry.key);
+  const classes = program?.classes ?? classesByCommand(view.words, stated);
+  const taken = program?.options.has(option) === true || classes.some((name) => takes(name, option, libraries));
   return taken ? { map: view.target, path: "" } : undefined;
 }

@@ -1,5 +1,5 @@
 /** timm's train.py. Source: `train.py` of pytorch-image-models 1.0. */
-import { memory, onlyWhenOn } from "../effects";
+import { harmless, memory, onlyWhenOn } from "../effects";
 import type { KeySpec } from "../types";
 
 export const TIMM_KEYS: readonly KeySpec[] = [
@@ -22,4 +22,10 @@ export const TIMM_KEYS: readonly KeySpec[] = [
   memory("torchcompile", "torch_compile", "any", "compile"),
   memory("num_classes", "num_labels", "integer", "num_classes"),
   memory("no_amp", "compute_dtype", "boolean", "compute", { means: onlyWhenOn("fp32") }),
+  ...harmless(
+    "sched sched_on_updates warmup_lr warmup_prefix warmup_epochs decay_epochs decay_milestones cooldown_epochs " +
+      "patience_epochs lr_base lr_base_size lr_base_scale lr_noise lr_noise_pct lr_noise_std opt_eps opt_betas " +
+      "aa reprob remode recount resplit color_jitter crop_pct train_interpolation hflip vflip aug_repeats clip_mode " +
+      "dist_bn checkpoint_hist recovery_interval tta train_split val_split class_map experiment initial_checkpoint workers",
+  ),
 ];
