@@ -170,6 +170,9 @@ const OPTIONS: readonly Option[] = [
   },
 ];
 
+/** Languages that are spoken, with a region and an encoding as `LANG` has them. */
+const LANGUAGES = /^(?:en|zh)(?:[-_.]|$)/i;
+
 /** A name that nobody has, with the nearest of those that there are. */
 function unknown(what: string, name: string, known: readonly string[]): string {
   return complaintText({ what, near: nearNames(name, known) });
@@ -246,7 +249,9 @@ export function parseArguments(argv: readonly string[]): Parsed {
   if (takes !== "PATH..." && paths.length > 1) return usage(`${command.name} takes one file`);
   const count = values.get("--devices");
   if (count !== undefined && !/^[1-9]\d{0,6}$/.test(count))
-    return usage(`--devices needs a whole number, not "${count}"`);
+    return usage(`--devices needs a whole number from 1 on, not "${count}"`);
+  const locale = values.get("--locale");
+  if (locale !== undefined && !LANGUAGES.test(locale)) return usage(`--locale is en or zh-cn, not "${locale}"`);
   return {
     kind: "request",
     request: {
@@ -267,7 +272,7 @@ export function parseArguments(argv: readonly string[]): Parsed {
         adapters: !values.has("--no-adapters"),
         packages: !values.has("--no-packages"),
       },
-      locale: values.get("--locale"),
+      locale,
     },
   };
 }

@@ -77,7 +77,12 @@ async function reportOn(request: Request, runtime: Runtime, io: Io, parts: Parts
   const early = requestComplaint(options);
   if (early !== null) return misused(complaintText(early), io, request.command);
   const { onlyConfigs } = request;
-  const inputs = request.paths.map((path) => ({ uri: uriOf(resolve(io.cwd, path)), shown: path, onlyConfigs }));
+  const inputs = request.paths.map((path) => ({
+    uri: uriOf(resolve(io.cwd, path)),
+    // A folder is said as everything in it is.
+    shown: path.length > 1 ? path.replace(/[/\\]$/, "") : path,
+    onlyConfigs,
+  }));
   const report = await collect(parts.createAnalyzer(runtime), runtime.files, inputs, options, io.version, io.progress);
   const late = unusedComplaint(request.set, report.runs);
   if (late !== null) return misused(complaintText(late), io, request.command);
@@ -99,6 +104,8 @@ export async function main(argv: readonly string[], io: Io, parts: Parts): Promi
   const own = pythonRequest(argv);
   if (typeof own === "string") return misused(own, io, argv[0]);
   if (own !== undefined) {
+    const complaint = requestComplaint({ device: own.device });
+    if (complaint !== null) return misused(complaintText(complaint), io, argv[0]);
     const { packageDirectory, env } = io;
     const runtime = createNodeRuntime({ workspaceFolders: [io.cwd], packageDirectory, env });
     return pythonCommand(own, io, besideScripts(parts, runtime, own.device));

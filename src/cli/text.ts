@@ -91,9 +91,10 @@ function shape(run: ReportRun, say: Say): string | undefined {
   return say(length === null ? "batch" : "tokens", values);
 }
 
+/** The GPUs; empty without one, which the verdict says. */
 function deviceText(run: ReportRun, say: Say): string {
   const { name, memoryBytes, count } = run.devices;
-  if (name === null && memoryBytes === null) return say("no-device");
+  if (name === null && memoryBytes === null) return "";
   const size = memoryBytes === null ? "" : `${Math.round(memoryBytes / GIB)} GiB`;
   // A GPU given by its size alone is named after it.
   const isSize = name === null || /^\d+(?:\.\d+)?\s?GI?B$/i.test(name);
@@ -110,7 +111,7 @@ function headline(run: ReportRun, pen: Pen): string {
     shape(run, pen.say),
   ].filter((part) => part !== undefined);
   const path = displayPath(run.documents[0] ?? run.id, pen.cwd);
-  return `${pen.paint("bold", path)}   ${what.join(pen.say("separator"))}   ${deviceText(run, pen.say)}`;
+  return `${pen.paint("bold", path)}   ${what.join(pen.say("separator"))}   ${deviceText(run, pen.say)}`.trimEnd();
 }
 
 /** What to do without a GPU: the smallest common card that the run fits. */
@@ -216,7 +217,8 @@ function findingLines(run: ReportRun, pen: Pen): string[] {
 }
 
 function assumptionLine(run: ReportRun, { say, paint }: Pen): string[] {
-  if (run.assumptions.length === 0) return [];
+  // Without an estimate nothing rests on them; what is missing has a finding.
+  if (run.assumptions.length === 0 || run.perDevice === null) return [];
   // A key that the sentence names is not said again.
   const list = run.assumptions.map(({ what, settleWith }) =>
     settleWith === "" || what.includes(settleWith) ? what : say("assumption", { what, key: settleWith }),
@@ -366,7 +368,7 @@ export function planText(report: Report, context: TextContext): string {
     const plans = run.plans.flatMap((plan, index) => planLines(plan, index, pen));
     return block(headline(run, pen), [
       verdictLine(run, pen),
-      ...(plans.length === 0 ? [pen.say("no-change")] : plans),
+      ...(run.perDevice === null ? findingLines(run, pen) : plans.length === 0 ? [pen.say("no-change")] : plans),
       ...stageLines(run, pen),
       ...limitLines(run, pen),
     ]);

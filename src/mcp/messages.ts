@@ -3,6 +3,7 @@
  * Only what a server of tools needs: `initialize`, `ping`, `tools/list`, `tools/call`.
  */
 import * as z from "zod";
+import { complaintText, nearNames } from "../analysis/asked";
 import { jsonOf } from "../terms/json";
 
 /** Versions this server speaks, newest first. */
@@ -49,9 +50,13 @@ function refuse(code: number, message: string): Answer {
   return { error: { code, message } };
 }
 
-/** `/a/0: expected string`, the first complaint of a failed check. */
-function complaint(error: z.ZodError): string {
+/** `/a/0: expected string`, the first complaint of a failed check; a misspelt name is told the nearest of those that are known. */
+function complaint(error: z.ZodError, known: readonly string[] = []): string {
   const [issue] = error.issues;
+  if (issue?.code === "unrecognized_keys") {
+    const [name = ""] = issue.keys;
+    return complaintText({ what: `no argument called "${name}"`, near: nearNames(name, known) });
+  }
   return issue === undefined ? "invalid input" : `${issue.path.join(".") || "input"}: ${issue.message}`;
 }
 
@@ -76,7 +81,7 @@ async function callTool(tools: readonly Tool[], params: Readonly<Record<string, 
   const tool = tools.find((one) => one.name === params["name"]);
   if (tool === undefined) return refuse(INVALID_PARAMS, `no tool "${String(params["name"])}"`);
   const input = tool.input.safeParse(params["arguments"] ?? {});
-  if (!input.success) return refuse(INVALID_PARAMS, complaint(input.error));
+  if (!input.success) return refuse(INVALID_PARAMS, complaint(input.error, Object.keys(tool.input.shape)));
   const { text, structured, isError } = await tool.call(input.data);
   return {
     result: {

@@ -150,11 +150,16 @@ describe("a folder with a file that does not parse", () => {
     "bad.yaml": "per_device_train_batch_size: 8\n  gradient_accumulation_steps: 4\nbf16: true\n",
   };
 
-  async function check(...argv: string[]): Promise<{ status: number; out: string; err: string }> {
+  const check = (...argv: string[]) => run("check", ...(/^[^-]/.test(argv[0] ?? "") ? argv : [".", ...argv]));
+
+  // A good line behind the mistake: it is known for what it is, and its text is what the parser made of it.
+  const half = "output_dir: x\nper_device_train_batch_size: 8\n  bf16: true\nlearning_rate: 1e-4\n";
+
+  async function run(...argv: string[]): Promise<{ status: number; out: string; err: string }> {
     let out = "";
     let err = "";
     const io = {
-      cwd: workspace(files),
+      cwd: workspace(argv.includes("half.yaml") ? { "half.yaml": half } : files),
       env: {},
       color: false,
       packageDirectory: root,
@@ -167,7 +172,7 @@ describe("a folder with a file that does not parse", () => {
       },
     };
     const parts = { createAnalyzer, devices: [], readModels: async () => [], readConfigs: async () => ({}) };
-    return { status: await main(["check", ".", ...argv], io, parts), out, err };
+    return { status: await main(argv, io, parts), out, err };
   }
 
   it("names the file and counts it; --strict fails on it", async () => {
@@ -178,6 +183,14 @@ describe("a folder with a file that does not parse", () => {
     assert.equal((await check("--strict")).status, 2);
     const report = reportSchema.parse(JSON.parse((await check("--format", "json")).out));
     assert.equal(report.skipped?.length, 1);
+  });
+
+  it("is complained of once at a place, and a plan of it says why there is none", async () => {
+    const { out } = await check("half.yaml");
+    assert.equal(out.match(/ error /g)?.length, 1, out);
+    const plan = await run("plan", "half.yaml");
+    assert.match(plan.out, / error .*\[syntax\]/);
+    assert.doesNotMatch(`${out}${plan.out}`, /assumes|no change to suggest/);
   });
 
   it("exits 2 without a report where a device or a setting is not understood", async () => {

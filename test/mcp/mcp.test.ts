@@ -96,6 +96,13 @@ describe("model context server", () => {
     });
   }
 
+  it("names the argument nearest to one that it has not", async () => {
+    const args = { path: "train.yaml", sett: { bf16: true } };
+    const { error } = await server().send(request("tools/call", { name: "estimate_gpu_memory", arguments: args }));
+    assert.equal(error.code, -32602);
+    assert.equal(error.message, 'no argument called "sett" (did you mean set?)');
+  });
+
   it("answers ping", async () => {
     assert.deepEqual((await server().send(request("ping"))).result, {});
   });

@@ -27,6 +27,8 @@ export function documentProblems(
     ...(inputs.deepspeed === undefined || inputs.deepspeed === inputs.main ? [] : [inputs.deepspeed]),
   ];
   for (const document of read) {
+    // A parser that stumbles complains of one place more than once; what it made of that place is wrong for the same reason.
+    const broken = new Set<number>();
     for (const found of document.config?.parsed.problems ?? []) {
       if (
         found.code === "not-strict-json" ||
@@ -34,6 +36,10 @@ export function documentProblems(
       )
         continue;
       const code = SYNTAX_CODES[found.code] ?? "syntax";
+      if (code === "syntax") {
+        if (broken.has(found.start)) continue;
+        broken.add(found.start);
+      }
       problems.push({
         code,
         severity: syntaxSeverity(code, document.config?.languageId),
@@ -45,6 +51,7 @@ export function documentProblems(
     }
     problems.push(...(document === inputs.main ? [] : strictness(inputs, document)));
     for (const found of document.read.problems) {
+      if (broken.has(found.start)) continue;
       problems.push({
         code: found.code,
         severity: found.severity,

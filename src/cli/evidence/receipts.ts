@@ -55,9 +55,9 @@ function joined(all: readonly Listed[]): Listed {
 }
 
 /** A folder's receipts, or those above it; a file's own where it is evidence itself, else those of its folder. */
-async function listed(path: string, runtime: Runtime, locale: Locale): Promise<Listed> {
+async function listed(path: string, shown: string, runtime: Runtime, locale: Locale): Promise<Listed> {
   const stat = await runtime.files.stat(uriOf(path));
-  if (stat === undefined) return { ...NOTHING, problems: [t(locale, "error.unreadable")] };
+  if (stat === undefined) return { ...NOTHING, problems: [t(locale, "input.missing", { path: shown })] };
   if (stat.type === "file") {
     const own = await ofFile(path, runtime, locale);
     if (own.receipts.length + own.others.length > 0) return own;
@@ -69,7 +69,7 @@ async function listed(path: string, runtime: Runtime, locale: Locale): Promise<L
     if (dirname(folder) === folder) break;
     folder = dirname(folder);
   }
-  return { ...NOTHING, problems: [t(locale, "receipt.none", { folder: path })] };
+  return { ...NOTHING, problems: [t(locale, "receipt.none", { folder: shown })] };
 }
 
 function receiptText({ when, card, run, peak, world, versions, outcome }: Receipt): string {
@@ -89,7 +89,9 @@ function otherText({ tool, allocatedBytes, usedBytes, card }: Measured, locale: 
 /** @returns exit status: 0 something is listed, 2 nothing could be read */
 export async function receiptsCommand(request: Request, runtime: Runtime, io: Io): Promise<number> {
   const locale = localeOf(languageOf(request, io));
-  const found = joined(await Promise.all(request.paths.map((path) => listed(resolve(io.cwd, path), runtime, locale))));
+  const found = joined(
+    await Promise.all(request.paths.map((path) => listed(resolve(io.cwd, path), path, runtime, locale))),
+  );
   const { receipts, others, problems } = allPrintable(found);
   for (const problem of problems) io.stderr(`vram-lens: ${problem}\n`);
   if (request.exports || request.format === "json") {

@@ -5,7 +5,7 @@ const DEVICE =
   "GPU by name (RTX 4090, A100-80GB), several (8xH100), a slice (H100 MIG 3g.40gb), a cloud machine (p4d.24xlarge) or a size (24GB). Default: what the files and settings name.";
 
 /** What is asked of both tools. */
-export const toolInput = z.object({
+export const toolInput = z.strictObject({
   path: z
     .string()
     .min(1)

@@ -75,7 +75,10 @@ function first<T>(name: string, items: readonly T[], most: number): object {
 
 function answerRun(name: ToolName, run: ReportRun, most: number): object {
   const { perDevice, statement, devices } = run;
-  const says = [statement.verdict, statement.detail, statement.room].filter((part) => part !== "").join(" · ");
+  const { verdict, detail, room } = statement;
+  // Without a GPU the detail ends with the room already.
+  const parts = detail.endsWith(room) ? [verdict, detail] : [verdict, detail, room];
+  const says = parts.filter((part) => part !== "").join(" · ");
   const head = {
     run: run.id,
     says,
@@ -84,7 +87,7 @@ function answerRun(name: ToolName, run: ReportRun, most: number): object {
     device: devices.name,
     devices: devices.count,
     ...(perDevice === null
-      ? { missing: run.assumptions.map(({ settleWith }) => settleWith) }
+      ? { missing: missingOf(run) }
       : {
           usedGiB: gib(perDevice.usedPeakBytes),
           bandGiB: [gib(perDevice.band.lowBytes), gib(perDevice.band.highBytes)],
@@ -94,6 +97,7 @@ function answerRun(name: ToolName, run: ReportRun, most: number): object {
   };
   if (name === "find_fitting_config") {
     const plans = run.plans.filter((plan) => plan.fits !== false);
+    if (perDevice === null) return { ...head, ...findingsOf(run, most) };
     const why = devices.name === null ? { next: "Pass the GPU as `device` to get plans." } : {};
     return { ...head, ...why, ...first("plans", plans.map(planOf), Math.min(most, 8)) };
   }
@@ -110,12 +114,25 @@ function answerRun(name: ToolName, run: ReportRun, most: number): object {
       run.assumptions.map(({ what, settleWith }) => ({ what, settleWith })),
       most,
     ),
-    ...first(
-      "findings",
-      run.findings.map(({ code, severity, message }) => ({ code, severity, message })),
-      most,
-    ),
+    ...findingsOf(run, most),
   };
+}
+
+function findingsOf(run: ReportRun, most: number): object {
+  const found = run.findings.map(({ code, severity, message }) => ({ code, severity, message }));
+  return first("findings", found, most);
+}
+
+/** Settings without which there is no estimate; all others have a default. */
+const NEEDED = ["model", "micro_batch_size"] as const;
+
+/** Those of them that a run lacks. */
+function missingOf({ model, settings }: ReportRun): readonly string[] {
+  const lacks = {
+    model: model === null,
+    micro_batch_size: settings.every(({ name, value }) => name !== "micro_batch_size" || value === null),
+  };
+  return NEEDED.filter((name) => lacks[name]);
 }
 
 function planOf(plan: ReportPlan): object {

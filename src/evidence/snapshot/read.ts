@@ -11,9 +11,12 @@ function isJson(bytes: Uint8Array): boolean {
   return first === 0x7b || first === 0x5b;
 }
 
-/** Never throws, and executes nothing of the file. */
+/** Never throws, and executes nothing of the file. What is no pickle from its first byte on is no recording, not a damaged one. */
 export function readRecording(bytes: Uint8Array): RecordingRead {
-  if (!isJson(bytes)) return readSnapshot(bytes);
+  if (!isJson(bytes)) {
+    const read = readSnapshot(bytes);
+    return !read.ok && read.why === "broken" && read.at === 0 ? { ...read, why: "other" } : read;
+  }
   // An empty list of protocol 2 begins with `]` after its header; `{` and `[` alone are JSON's.
   return readProfile(new TextDecoder("utf-8").decode(bytes));
 }
