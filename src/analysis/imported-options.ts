@@ -73,14 +73,15 @@ async function ofClass(name: string, document: LoadedDocument, looking: Looking)
     return;
   }
   const [head = "", ...rest] = name.split(".");
-  const imported = python.imports.find((one) => one === head || one.endsWith(`.${head}`));
-  const last = rest.at(-1);
+  const imported = python.bound.get(head);
   if (imported === undefined) {
-    looking.foreign.add(last ?? head);
+    looking.foreign.add(rest.at(-1) ?? head);
     return;
   }
-  // `from package import module` or `import module`, whose attribute it is; else the name itself is imported.
-  const [module, wanted] = last === undefined ? [imported.slice(0, -head.length - 1), head] : [imported, last];
+  const dotted = [imported, ...rest].join(".");
+  const cut = dotted.lastIndexOf(".");
+  const [before, wanted] = [dotted.slice(0, Math.max(0, cut)), dotted.slice(cut + 1)];
+  const module = /^\.*$/.test(before) ? dotted.slice(0, cut + 1) : before;
   const file = await moduleFile(module, document, looking);
   if (file === undefined) looking.foreign.add(wanted);
   else await ofClass(wanted, file, looking);

@@ -151,6 +151,8 @@ export interface PythonModule {
   readonly effects: readonly PythonEffect[];
   /** Dotted names that are imported (`transformers`, `trl.SFTConfig`). */
   readonly imports: readonly string[];
+  /** Names that imports bind, with the dotted name that each stands for (`nn` for `torch.nn`). */
+  readonly bound: ReadonlyMap<string, string>;
   /** What is called where a result is taken apart into several names (`logits, loss = model(x)`). */
   readonly unpacked: readonly string[];
   /** Options of the program's command line with their defaults; one without a default is unknown. */

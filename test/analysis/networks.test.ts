@@ -53,6 +53,13 @@ describe("analysis: networks built by name", () => {
     ["by a short name", "from torchvision import models\nmodel = models.vgg16()", "torchvision/vgg16", undefined],
     ["as a function", "from torchvision.models import resnet18\nmodel = resnet18()", "torchvision/resnet18", undefined],
     ["by text", 'import torchvision\nmodel = torchvision.models.get_model("vgg16")', "torchvision/vgg16", undefined],
+    ["by a name of its own", "import torchvision.models as tv\nmodel = tv.vgg16()", "torchvision/vgg16", undefined],
+    [
+      "as a function by another name",
+      "from timm import create_model as make\nmodel = make('resnet18')",
+      "timm/resnet18",
+      undefined,
+    ],
     [
       "of timm with its weights",
       'import timm\nmodel = timm.create_model("resnet18.a1_in1k", num_classes=9)',

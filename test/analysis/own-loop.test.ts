@@ -197,6 +197,46 @@ trainer.fit(Module(), torch.utils.data.DataLoader(data, batch_size=6))
   });
 });
 
+describe("analysis: Lightning around a network", () => {
+  const script = (network: string, trainer: string): string => `import lightning as L
+import torch, torchvision
+from torch.utils.data import DataLoader
+from mine.networks import Net
+class Module(L.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.net = ${network}
+    def training_step(self, batch, index):
+        x, y = batch
+        return torch.nn.functional.cross_entropy(self.net(x), y)
+    def configure_optimizers(self):
+        return torch.optim.SGD(self.parameters(), lr=0.1, momentum=0.9)
+transform = torchvision.transforms.Compose([torchvision.transforms.Resize(224), torchvision.transforms.ToTensor()])
+trainer = L.Trainer(${trainer})
+trainer.fit(Module(), DataLoader(data, batch_size=64))
+`;
+
+  async function runOf(network: string, trainer = "max_steps=2") {
+    const [run] = (
+      await createAnalyzer(memoryRuntime({ "train.py": script(network, trainer) })).analyse(uri("train.py"), {})
+    ).runs;
+    assert.ok(run);
+    return run;
+  }
+
+  it("takes what Lightning 2.6.6 took on fake CUDA tensors", async () => {
+    const run = await runOf("torchvision.models.resnet18(num_classes=10)");
+    assert.deepEqual([run.formats[0], run.model?.name], ["lightning", "torchvision/resnet18"]);
+    assert.equal(run.perDevice?.allocatedPeakBytes, 1_553_798_144);
+  });
+
+  it("names the module to trace where the network is somebody's own", async () => {
+    const run = await runOf("Net(3)");
+    assert.equal(run.perDevice, null);
+    assert.match(run.findings.map(({ message }) => message).join(), /called `Module`: trace it once/);
+  });
+});
+
 describe("analysis: a run that says nothing of its batch", () => {
   it("is told what is missing, at its first setting", async () => {
     const text = `from transformers import AutoModelForCausalLM\nmodel = AutoModelForCausalLM.from_pretrained("./model")\nfor b in stream:\n    model(**b).loss.backward()\n`;

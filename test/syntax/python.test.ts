@@ -36,6 +36,17 @@ args = TrainingArguments(
     assert.deepEqual(parsePython(text).python?.imports, ["transformers.TrainingArguments"]);
   });
 
+  it("knows what each name of an import stands for", () => {
+    const text =
+      "import torch.nn as nn, os.path\nfrom a.b import (C as D,  # why\n  E)\nfrom . import sibling\nfrom ..up import F\n";
+    const python = parsePython(text).python;
+    assert.deepEqual(Object.fromEntries(python?.bound ?? []), {
+      ...{ nn: "torch.nn", os: "os", D: "a.b.C", E: "a.b.E" },
+      ...{ sibling: ".sibling", F: "..up.F" },
+    });
+    assert.deepEqual(python?.imports, ["torch.nn", "os.path", "a.b.C", "a.b.E", ".sibling", "..up.F"]);
+  });
+
   it("says why a value is unknown instead of guessing", () => {
     const text =
       "if y:\n  x = 1\nelse:\n  x = 2\ndef f(n):\n  T(a=x, b=n, c=g(), d=f'{n}', e=1 if n else 2, f=undefined)\nfor i in y:\n  T(a=i)\n";

@@ -1,5 +1,5 @@
 /** Settings that calls say, placed where they say it. */
-import type { Entry, LocatedNode, PythonCall, Span } from "../../syntax/tree";
+import type { Entry, LocatedNode, PythonCall, PythonModule, Span } from "../../syntax/tree";
 import type { SettingName } from "../../terms/settings";
 import type { LocatedSetting } from "../types";
 
@@ -21,4 +21,11 @@ export function keyword({ keywords }: PythonCall, name: string): Entry | undefin
 
 export function plain(node: LocatedNode | undefined): string | number | boolean | null | undefined {
   return node?.kind === "scalar" ? node.value : undefined;
+}
+
+/** A dotted name with what its first part is imported as (`nn.Linear` for `torch.nn.Linear`); as it is where nothing binds it. */
+export function qualified(name: string, { bound }: PythonModule): string {
+  const [head = ""] = name.split(".", 1);
+  const whole = bound.get(head);
+  return whole === undefined ? name : whole + name.slice(head.length);
 }

@@ -5,10 +5,11 @@
 import type { LocatedNode, PythonCall, PythonModule, Span } from "../../syntax/tree";
 import { networkName } from "../timm/names";
 import type { LocatedSetting, SettingName } from "../types";
-import { plain } from "./called";
+import { plain, qualified } from "./called";
 
 /** `models.resnet50(…)`: a function of torchvision.models in lower case; `get_model` and its like take the name. */
 const NETWORK = /^(?:(.*)\.)?([a-z]\w*)$/;
+const TORCHVISION = /^torchvision\.models(?:\.|$)/;
 const BY_NAME = new Set(["get_model", "create_model"]);
 /** Functions of `torchvision.models` that make no network. */
 const NO_NETWORK = new Set(["list_models", "get_weight", "get_model_weights", "get_model_builder"]);
@@ -27,27 +28,19 @@ function keyword(call: PythonCall, ...names: readonly string[]): LocatedNode | u
   return call.keywords.entries.find(({ key }) => names.includes(key))?.value;
 }
 
-function networkOf(call: PythonCall, { imports }: PythonModule): Named | undefined {
-  const [, owner = "", name = ""] = NETWORK.exec(call.callee) ?? [];
+function networkOf(call: PythonCall, python: PythonModule): Named | undefined {
+  const [, owner = "", name = ""] = NETWORK.exec(qualified(call.callee, python)) ?? [];
+  const library = /^timm(?:\.|$)/.test(owner) ? "timm" : TORCHVISION.test(owner) ? "torchvision" : undefined;
+  if (library === undefined) return undefined;
   const given = call.positional[0] ?? keyword(call, "name", "model_name");
   const said = plain(given);
-  if (BY_NAME.has(name)) {
-    const library = /(?:^|\.)timm(?:\.|$)/.test(owner) || imports.includes(`timm.${name}`) ? "timm" : "torchvision";
-    const known = library === "timm" || isTorchvision(owner, name, imports);
-    return known && typeof said === "string" && given !== undefined
+  if (BY_NAME.has(name))
+    return typeof said === "string" && given !== undefined
       ? { name: `${library}/${networkName(said)}`, call, at: { start: given.start, end: given.end } }
       : undefined;
-  }
-  return !NO_NETWORK.has(name) && isTorchvision(owner, name, imports)
+  return library === "torchvision" && !NO_NETWORK.has(name)
     ? { name: `torchvision/${name}`, call, at: call.calleeSpan }
     : undefined;
-}
-
-/** Whether a function is one of `torchvision.models`, through whatever name the module is imported by. */
-function isTorchvision(owner: string, name: string, imports: readonly string[]): boolean {
-  if (owner === "") return imports.some((one) => one.startsWith("torchvision.models") && one.endsWith(`.${name}`));
-  if (/^torchvision\.models$/.test(owner)) return true;
-  return owner === "models" && imports.includes("torchvision.models");
 }
 
 function setting(name: SettingName, key: string, value: string | number, at: Span, node?: LocatedNode): LocatedSetting {

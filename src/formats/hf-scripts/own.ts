@@ -5,7 +5,7 @@
 import type { LocatedNode, PythonCall, PythonClass, PythonModule } from "../../syntax/tree";
 import type { SettingName } from "../../terms/settings";
 import type { LocatedSetting } from "../types";
-import { at } from "./called";
+import { at, qualified } from "./called";
 import { rawOf, trainedNames } from "./loads";
 
 const CLASS = /^(?:.*\.)?([A-Z]\w{0,99})$/;
@@ -29,13 +29,9 @@ function isModule(name: string, classes: readonly PythonClass[], steps = 0): boo
 }
 
 /** Whether a class was imported from code that is no library's. */
-function isImported(callee: string, imports: readonly string[]): boolean {
-  const [root = ""] = callee.split(".");
-  return imports.some(
-    (one) =>
-      !LIBRARIES.test(one) &&
-      (one === root || one.endsWith(`.${root}`) || one === callee || one === `${root}.${callee}`),
-  );
+function isImported(callee: string, python: PythonModule): boolean {
+  const [root = ""] = callee.split(".", 1);
+  return python.bound.has(root) && !LIBRARIES.test(qualified(callee, python));
 }
 
 function behind(node: LocatedNode, calls: readonly PythonCall[]): PythonCall | undefined {
@@ -47,7 +43,7 @@ function behind(node: LocatedNode, calls: readonly PythonCall[]): PythonCall | u
 function madeBy(call: PythonCall | undefined, python: PythonModule, steps = 0): PythonCall | undefined {
   if (call === undefined || steps > 8) return undefined;
   const name = CLASS.exec(call.callee)?.[1];
-  const own = name !== undefined && (isModule(name, python.classes) || isImported(call.callee, python.imports));
+  const own = name !== undefined && (isModule(name, python.classes) || isImported(call.callee, python));
   if (own && !WRAPS.test(call.callee)) return call;
   if (!WRAPS.test(call.callee)) return undefined;
   for (const inner of [call.receiver, call.positional[0]]) {
@@ -75,9 +71,12 @@ const SIZES: readonly (readonly [RegExp, SettingName])[] = [
   [/^(?:image_size|img_size|image_dim)$/i, "image_size"],
 ];
 
-/** The model, as a graph of the workspace, and the sizes that constants of the script state; nothing where it is another's. */
-export function ownSettings(python: PythonModule): readonly LocatedSetting[] {
-  const call = ownModelCall(python);
+/**
+ * The model, as a graph of the workspace, and the sizes that constants of the script state; nothing where it is another's.
+ *
+ * @param call makes the model
+ */
+export function ownSettings(python: PythonModule, call = ownModelCall(python)): readonly LocatedSetting[] {
   const name = CLASS.exec(call?.callee ?? "")?.[1];
   if (call === undefined || name === undefined) return [];
   const sizes = SIZES.flatMap(([pattern, setting]): LocatedSetting[] => {

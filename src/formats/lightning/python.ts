@@ -1,14 +1,17 @@
-/** Lightning in Python: a module around a model of transformers, and the Trainer that fits it. */
+/** Lightning in Python: a module around a model of transformers, a library's network or one's own, and the Trainer that fits it. */
 
-import type { PythonCall } from "../../syntax/tree";
+import type { PythonCall, PythonModule } from "../../syntax/tree";
 import { pythonView } from "../carriers";
 import { CALL_KEYS } from "../hf-scripts/keys";
 import { loadedClass } from "../hf-scripts/loads";
 import { LOADER, lightningLoop, trainingLoader } from "../hf-scripts/loop";
+import { builtNetwork, networkSettings } from "../hf-scripts/networks";
+import { ownSettings } from "../hf-scripts/own";
+import { pictureSide } from "../hf-scripts/pictures";
 import { tokenizedLengths } from "../hf-scripts/tokenizing";
-import { isBefore, LOADS, trainingOf } from "../hf-scripts/training";
+import { callsBehind, isBefore, keyword, LOADS, trainingOf } from "../hf-scripts/training";
 import { PEFT_CALL_KEYS, PEFT_CALLS } from "../peft";
-import { builds, NOT_RECOGNISED } from "../recognition";
+import { builds, NOT_RECOGNISED, type Recognition } from "../recognition";
 import { schemaFormat, type View } from "../schema";
 import type { CarrierId, ConfigDocument, Format, KeySpec, LocatedSetting } from "../types";
 import { derive } from "./index";
@@ -47,6 +50,18 @@ function views(document: ConfigDocument): readonly View[] {
   });
 }
 
+/** The call that makes the module which the Trainer fits. */
+function fittedModule(python: PythonModule): PythonCall | undefined {
+  const fit = python.calls.find(({ callee }) => /\.fit$/.test(callee));
+  return callsBehind(python, fit?.positional[0] ?? (fit === undefined ? undefined : keyword(fit, "model")))[0];
+}
+
+/** What is trained: the network of a library that a module is made around, else the module itself as it was traced. */
+function trainedSettings(python: PythonModule): readonly LocatedSetting[] {
+  const network = networkSettings(python);
+  return network.length > 0 ? network : ownSettings(python, fittedModule(python));
+}
+
 function settingsOf(
   settings: readonly LocatedSetting[],
   _: View,
@@ -54,9 +69,19 @@ function settingsOf(
 ): readonly LocatedSetting[] {
   const trainer = python?.calls.find(({ callee }) => TRAINER.test(callee));
   if (python === undefined || trainer === undefined) return derive(settings);
-  const said = [...tokenizedLengths(python), ...lightningLoop(python, trainer)];
+  const trained = trainingOf(python).load === undefined ? trainedSettings(python) : [];
+  const said = [...tokenizedLengths(python), ...lightningLoop(python, trainer), ...trained, ...pictureSide(python)];
   const open = said.filter(({ name }) => !settings.some((setting) => setting.name === name));
   return [...derive(settings), ...loadedClass(python), ...open];
+}
+
+function recognise({ map, words }: View, { parsed: { python } }: ConfigDocument): Recognition {
+  if (python === undefined || !words.some((word) => TRAINER.test(word))) return NOT_RECOGNISED;
+  const trains =
+    map.entries.some(({ key }) => key.startsWith("load.")) ||
+    builtNetwork(python) !== undefined ||
+    fittedModule(python) !== undefined;
+  return trains ? { confidence: 0.93, because: builds("LightningModule") } : NOT_RECOGNISED;
 }
 
 function lightningPython(carrier: CarrierId): Format {
@@ -67,10 +92,7 @@ function lightningPython(carrier: CarrierId): Format {
     calls: CALLS,
     views: (document) => ((document.parsed.syntax === "notebook") === (carrier === "notebook") ? views(document) : []),
     derive: settingsOf,
-    recognise: ({ map, words }) =>
-      words.some((word) => TRAINER.test(word)) && map.entries.some(({ key }) => key.startsWith("load."))
-        ? { confidence: 0.93, because: builds("LightningModule") }
-        : NOT_RECOGNISED,
+    recognise,
   });
 }
 

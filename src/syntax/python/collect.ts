@@ -19,6 +19,8 @@ export class Collector {
   readonly unpacked: string[] = [];
   readonly assigned: { readonly name: SyntaxNode; readonly value: SyntaxNode; readonly statement: SyntaxNode }[] = [];
   readonly imports: string[] = [];
+  /** Names that imports bind, with what each stands for. */
+  readonly bound = new Map<string, string>();
 
   constructor(private readonly text: string) {}
 
@@ -112,20 +114,29 @@ export class Collector {
     return node.name === "CallExpression" && node.firstChild !== null ? this.slice(node.firstChild) : "";
   }
 
+  /** `import a.b as c, d`, `from a import b as c, d`. */
   private importStatement(node: SyntaxNode): void {
-    const words = this.slice(node).replace(/[()\\\n]/g, " ");
-    const from = /^\s*from\s+([\w.]+)\s+import\s+(.*)$/s.exec(words);
-    if (from !== null) {
-      for (const part of (from[2] ?? "").split(",")) {
-        const name = part.split(/\sas\s/)[0]?.trim();
-        if (name !== undefined && name !== "") this.imports.push(`${from[1]}.${name}`);
-      }
-      return;
+    const words = childrenOf(node).filter(({ name }) => !["Comment", "(", ")"].includes(name));
+    const at = words.findIndex(({ name }) => name === "import");
+    const from = this.joined(words.slice(1, at));
+    for (let rest = words.slice(at + 1); rest.length > 0; ) {
+      const comma = rest.findIndex(({ name }) => name === ",");
+      const part = rest.slice(0, comma < 0 ? rest.length : comma);
+      rest = comma < 0 ? [] : rest.slice(comma + 1);
+      const as = part.findIndex(({ name }) => name === "as");
+      const name = this.joined(as < 0 ? part : part.slice(0, as));
+      const alias = as < 0 ? "" : this.joined(part.slice(as + 1));
+      if (name === "") continue;
+      const whole = at < 1 ? name : from.endsWith(".") ? from + name : `${from}.${name}`;
+      this.imports.push(whole);
+      // Without another name, `import a.b` binds `a`.
+      const [root = name] = name.split(".", 1);
+      this.bound.set(alias || root, alias === "" && at < 1 ? root : whole);
     }
-    for (const part of words.replace(/^\s*import\s+/, "").split(",")) {
-      const name = part.split(/\sas\s/)[0]?.trim();
-      if (name !== undefined && name !== "") this.imports.push(name);
-    }
+  }
+
+  private joined(nodes: readonly SyntaxNode[]): string {
+    return nodes.map((node) => this.slice(node)).join("");
   }
 
   private slice(node: SyntaxNode): string {

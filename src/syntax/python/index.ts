@@ -63,7 +63,16 @@ export function readModule(text: string, given: GivenOptions = NOTHING_GIVEN): P
   try {
     tree = parser.parse(text);
   } catch {
-    return { calls: [], classes: [], assignments: nothing, effects: [], imports: [], options: nothing, unpacked: [] };
+    return {
+      calls: [],
+      classes: [],
+      assignments: nothing,
+      effects: [],
+      imports: [],
+      bound: new Map(),
+      options: nothing,
+      unpacked: [],
+    };
   }
   const { found, flow, evaluator } = interpreted(text, tree, given);
   const paths = new Paths(flow, evaluator);
@@ -111,6 +120,7 @@ export function readModule(text: string, given: GivenOptions = NOTHING_GIVEN): P
     assignments: { kind: "map", entries, start: 0, end: text.length },
     effects: effects.toSorted((a, b) => a.order - b.order),
     imports: found.imports,
+    bound: found.bound,
     options,
     unpacked: found.unpacked.filter((callee) => callee !== ""),
   };
