@@ -32,6 +32,8 @@ function describe(schema: Json, path: string): Json {
       ]),
     );
   }
+  if (typeof schema["additionalProperties"] === "object")
+    described["additionalProperties"] = describe(schema["additionalProperties"] as Json, path);
   if (schema["items"] !== undefined) described["items"] = describeInner(schema["items"] as Json, path);
   if (Array.isArray(schema["anyOf"])) described["anyOf"] = schema["anyOf"].map((one: Json) => describeInner(one, path));
   return described;

@@ -111,6 +111,11 @@ export function hasEditor({ page }: State): boolean {
   return page.kind !== "report" || page.message.editor;
 }
 
+/** Whether a Python file is shown. */
+export function isScript({ page }: State): boolean {
+  return page.kind === "report" && page.message.uri.endsWith(".py");
+}
+
 export function isTrying(state: State): boolean {
   return Object.keys(state.set).length > 0;
 }

@@ -84,6 +84,7 @@ def parser():
     of.add_parser("selftest", help="check that this PyTorch can do all of it")
     for one in of.choices.values():
         one.add_argument("--json", action="store_true", help="progress and result as one JSON object a line")
+        one.add_argument("--said", default="", metavar="FILE", help="write the result there as well, as JSON")
         one.add_argument("--time-limit", type=float, default=0, metavar="SECONDS", help="give up after so long (default: never)")
     return top
 
@@ -111,7 +112,7 @@ def run(arguments, speech):
 def main(argv=None):
     argv = sys.argv[1:] if argv is None else argv
     arguments = parser().parse_args(argv)
-    speech = Speech(arguments.json)
+    speech = Speech(arguments.json, arguments.said)
     if arguments.time_limit > 0:
         limited(arguments.time_limit)
     status = 0

@@ -1,6 +1,7 @@
 """What is said to a person or to the program that started this one: sentences on a terminal, or one JSON object a line."""
 
 import json
+import os
 import sys
 
 BAD_USAGE, FAILED, NO_TORCH = 2, 1, 3
@@ -19,10 +20,13 @@ class Stopped(Exception):
 
 
 class Speech:
-    """Where progress and results go; what the person's own code prints goes to standard error."""
+    """Where progress and results go; what the person's own code prints goes to standard error.
 
-    def __init__(self, as_json):
-        self.as_json, self.out = as_json, sys.stdout
+    `said`: a file that the result is written to as well; empty: none.
+    """
+
+    def __init__(self, as_json, said=""):
+        self.as_json, self.said, self.out = as_json, os.path.abspath(said) if said else "", sys.stdout
         sys.stdout = sys.stderr
 
     def progress(self, text):
@@ -32,6 +36,9 @@ class Speech:
             print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
     def result(self, data, text):
+        if self.said:
+            with open(self.said, "w", encoding="utf-8") as file:
+                json.dump(data, file)
         if self.as_json:
             self._line(data)
         else:

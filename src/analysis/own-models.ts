@@ -9,6 +9,9 @@ import { joinUri } from "./uris";
 /** Where graphs stand, below the folder of the config or one above it. */
 const GRAPHS_FOLDER = ".vramlens/graphs";
 
+/** The file of a graph, below a folder. */
+export const graphUri = (folder: string, name: string): string => joinUri(folder, `${GRAPHS_FOLDER}/${name}.json`);
+
 /** `own/GPT`, or the file's path. */
 const NAMED = /^(?:own\/|(?:.{0,200}\/)?\.vramlens\/graphs\/)([A-Za-z_][\w.-]{0,99}?)(?:\.json)?$/;
 
@@ -44,7 +47,7 @@ export async function ownModel(name: string, search: ModelSearch): Promise<Model
   const graph = NAMED.exec(name)?.[1];
   if (graph === undefined) return undefined;
   for (const folder of search.folders) {
-    const uri = joinUri(folder, `${GRAPHS_FOLDER}/${graph}.json`);
+    const uri = graphUri(folder, graph);
     search.dependencies.add(uri);
     const document = await search.store.load(uri);
     if (document === undefined) continue;

@@ -2,13 +2,17 @@
 
 import { COMMON_SIZES } from "../core/hardware/devices";
 import { PINNED_FIELDS, pinnedFieldEffect } from "../formats/peft";
-import { pinChoices, pinKeys, readPins } from "../formats/pins";
+import { keysBelow, pinChoices, readPins } from "../formats/pins";
 import type { LocatedNode } from "../syntax/tree";
+import { table } from "../terms/table";
 import type { CompletionContent, DocumentAnalysis, HoverContent } from "./analyzer";
 import { yamlContext } from "./complete/context";
 import { deviceLabel, type Locale, messageId, t, text } from "./messages";
 import { effectText } from "./messages/effects";
 import type { LoadedDocument } from "./store";
+
+/** What is typed with a key that lists or names stand below. */
+const OPENED: Readonly<Partial<Record<string, string>>> = table({ runs: "runs:\n  - ", traces: "traces:\n  " });
 
 /** Path inside a run of keys from the root down: `runs` itself is left out. */
 function inner(path: readonly string[]): string {
@@ -20,7 +24,8 @@ function meaningOf(path: readonly string[], locale: Locale): string | undefined 
   const field = path.at(-1) ?? "";
   if (path.includes("adapter") && field !== "adapter" && Object.hasOwn(PINNED_FIELDS, field))
     return effectText(pinnedFieldEffect(field), locale);
-  const id = messageId(`pin.${path.length === 1 ? path[0] : inner(path)}`);
+  const named = path[0] === "traces" ? ["traces", ...path.slice(2)].join(".") : inner(path);
+  const id = messageId(`pin.${path.length === 1 ? path[0] : named}`);
   return id === undefined ? undefined : t(locale, id);
 }
 
@@ -30,12 +35,12 @@ function pinCompletions(document: LoadedDocument, offset: number, locale: Locale
   if (context === undefined) return [];
   const range = document.lines.range(context.word);
   if (context.kind === "key") {
-    const names = context.path.length === 0 ? ["runs"] : context.path[0] === "runs" ? pinKeys(inner(context.path)) : [];
+    const names = keysBelow(context.path);
     const behind = document.text.slice(context.word.end, context.word.end + 40);
     return names.map((name, index) => ({
       kind: "key",
       label: name,
-      insertText: /^\s*:/.test(behind) ? name : name === "runs" ? "runs:\n  - " : `${name}: `,
+      insertText: /^\s*:/.test(behind) ? name : (OPENED[name] ?? `${name}: `),
       detail: "",
       documentation: meaningOf([...context.path, name], locale) ?? "",
       range,

@@ -13,10 +13,11 @@ import { chooseModel, pinFor, pointToModel } from "./modelPick";
 import type { PanelHost } from "./panel";
 import { applyBest, applyPlan, applyValues } from "./plans";
 import type { PreviewHost } from "./preview";
-import { checkScript, traceModel } from "./python";
+import { checkScript } from "./python";
 import { reportMarkdown } from "./reportText";
 import type { Runs } from "./runsTree";
 import type { Session } from "./session";
+import { traceModel } from "./traceModel";
 
 interface Parts {
   readonly context: vscode.ExtensionContext;
@@ -56,8 +57,8 @@ export const COMMANDS: Readonly<Record<string, Command>> = table({
     applyValues(session, targetUri(argument, current.uri), runId, set),
   "vramlens.showLocalCard": showLocalCard,
   "vramlens.explainFailure": ({ failures }, argument) => explainFailure(failures, argument),
-  "vramlens.traceModel": ({ context }, argument, name) =>
-    withPython(argument, (uri) => traceModel(context, uri, typeof name === "string" ? name : undefined)),
+  "vramlens.traceModel": ({ context, session }, argument, name) =>
+    withPython(argument, (uri) => traceModel(context, session, uri, typeof name === "string" ? name : undefined)),
   "vramlens.checkAgainstPytorch": ({ context }, argument) => withPython(argument, (uri) => checkScript(context, uri)),
   "vramlens.copyReport": copyReport,
   "vramlens.toggle": toggle,

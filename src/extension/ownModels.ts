@@ -20,14 +20,42 @@ export function ownClasses(text: string): OwnClass[] {
 /** Seconds that a trace or a check may take. */
 const TIME_LIMIT = 900;
 
-/** Arguments of the interpreter for a trace of a class. */
-export function traceArguments(file: string, name: string): readonly string[] {
-  return ["-m", "vram_lens", "trace", "--time-limit", String(TIME_LIMIT), `${file}:${name}`];
+/** What a trace is told beside what is traced. */
+export interface TraceGiven {
+  readonly inputs?: string;
+  readonly loss?: string;
+  readonly arguments?: string;
 }
 
-/** Arguments of the interpreter for a trace of the model that a script calls, up to its first backward. */
-export function traceScriptArguments(file: string): readonly string[] {
-  return ["-m", "vram_lens", "trace", "--time-limit", String(TIME_LIMIT), "--script", file];
+/**
+ * Arguments of the interpreter for a trace.
+ *
+ * @param name a class of the file; empty: the model that the file trains as a script, up to its first backward
+ * @param said the file that the result is written to as well
+ * @param show only what would be traced is said
+ */
+export function traceArguments(
+  file: string,
+  name: string,
+  given: TraceGiven,
+  { said = "", show = false }: { readonly said?: string; readonly show?: boolean } = {},
+): readonly string[] {
+  const options = Object.entries({ ...given, said }).flatMap(([option, value]) =>
+    value === undefined || value === "" ? [] : [`--${option}`, value],
+  );
+  const target = name === "" ? ["--script", file] : [`${file}:${name}`];
+  const shown = show ? ["--show"] : [];
+  return ["-m", "vram_lens", "trace", "--time-limit", String(TIME_LIMIT), ...shown, ...options, ...target];
+}
+
+/** What a trace said in the file that it was told to write; nothing of another form is taken. */
+export function traceSaid(text: string): { readonly name: string; readonly inputs: string } {
+  try {
+    const { name = "", inputs = "" } = JSON.parse(text) as { name?: unknown; inputs?: unknown };
+    return { name: typeof name === "string" ? name : "", inputs: typeof inputs === "string" ? inputs : "" };
+  } catch {
+    return { name: "", inputs: "" };
+  }
 }
 
 /** A file that a trace was made of, as it was then. */

@@ -2,6 +2,7 @@
 import * as vscode from "vscode";
 import type { Range } from "../core/report/schema";
 import {
+  CLIENT_COMMANDS,
   type CompareResult,
   type EditsResult,
   type GuideResult,
@@ -292,6 +293,9 @@ class Panel {
         break;
       case "pickDevice":
         void chooseDevice(this.host.session, this.host.context.globalState, this.uri, message.device);
+        break;
+      case "trace":
+        void vscode.commands.executeCommand(CLIENT_COMMANDS.traceModel, this.uri);
         break;
       case "reveal":
         void this.reveal(vscode.Uri.parse(message.uri), message.range);

@@ -4,15 +4,7 @@
  */
 import * as vscode from "vscode";
 import { labelOf } from "./documents";
-import {
-  checkArguments,
-  commandLine,
-  ownClasses,
-  type TracedSource,
-  traceArguments,
-  tracedSources,
-  traceScriptArguments,
-} from "./ownModels";
+import { checkArguments, commandLine } from "./ownModels";
 
 const EXTENSION = "ms-python.python";
 
@@ -42,13 +34,16 @@ async function interpreterOf(uri: vscode.Uri): Promise<string | undefined> {
   });
 }
 
-/** Shows the command, and runs it in the folder once it is asked for. Returns the exit status; undefined: it did not run. */
-async function runShown(
-  context: vscode.ExtensionContext,
-  uri: vscode.Uri,
-  title: string,
-  words: (file: string) => readonly string[],
-): Promise<number | undefined> {
+/** A file of a trusted workspace's folder, and the Python that may run it. */
+export interface Runnable {
+  readonly folder: vscode.WorkspaceFolder;
+  readonly python: string;
+  /** Relative to the folder. */
+  readonly file: string;
+}
+
+/** What may be run of a file; undefined where nothing may, which is said. */
+export async function runnable(uri: vscode.Uri): Promise<Runnable | undefined> {
   const { t } = vscode.l10n;
   const folder = vscode.workspace.getWorkspaceFolder(uri);
   if (!vscode.workspace.isTrusted || folder === undefined || uri.scheme !== "file") {
@@ -59,14 +54,28 @@ async function runShown(
   }
   const python = await interpreterOf(uri);
   if (python === undefined || python === "") return undefined;
-  const list = words(vscode.workspace.asRelativePath(uri, false));
+  return { folder, python, file: vscode.workspace.asRelativePath(uri, false) };
+}
+
+/** Shows the command; whether the person asks for it to be run. */
+export async function agreed({ folder, python }: Runnable, title: string, list: readonly string[]): Promise<boolean> {
+  const { t } = vscode.l10n;
   const run = t("Run");
   const detail = t(
     "In {0}:\n{1}\n\nThe file is imported, which runs it.",
     folder.uri.fsPath,
     commandLine(python, list),
   );
-  if ((await vscode.window.showInformationMessage(title, { modal: true, detail }, run)) !== run) return undefined;
+  return (await vscode.window.showInformationMessage(title, { modal: true, detail }, run)) === run;
+}
+
+/** Runs what was agreed to. Returns the exit status; undefined: it has none. */
+export async function runTask(
+  context: vscode.ExtensionContext,
+  { folder, python }: Runnable,
+  title: string,
+  list: readonly string[],
+): Promise<number | undefined> {
   const path = vscode.Uri.joinPath(context.extensionUri, "python").fsPath;
   const environment = { PYTHONPATH: path, PYTHONDONTWRITEBYTECODE: "1", PYTHONIOENCODING: "utf-8" };
   const execution = new vscode.ProcessExecution(python, [...list], { cwd: folder.uri.fsPath, env: environment });
@@ -92,101 +101,12 @@ function ended(execution: vscode.TaskExecution, token: vscode.CancellationToken)
   });
 }
 
-/** Traces a class of a file: the one that is named, else one that is chosen; where it defines none, the model that it calls. */
-export async function traceModel(context: vscode.ExtensionContext, uri: vscode.Uri, wanted?: string): Promise<void> {
-  const { t } = vscode.l10n;
-  const document = await vscode.workspace.openTextDocument(uri);
-  const names = ownClasses(document.getText()).map(({ name }) => name);
-  const chosen = wanted ?? (names.length > 1 ? await vscode.window.showQuickPick(names) : names[0]);
-  if (chosen === undefined && names.length > 0) return;
-  const name = chosen ?? t("the model that {0} trains", labelOf(uri));
-  const status = await runShown(context, uri, t("Trace {0}", name), (file) =>
-    chosen === undefined ? traceScriptArguments(file) : traceArguments(file, chosen),
-  );
-  if (status !== undefined && status !== 0)
-    void vscode.window.showWarningMessage(t("{0} was not traced; the terminal says why.", name));
-}
-
 /** Runs a script for two steps on a device that is not there. */
 export async function checkScript(context: vscode.ExtensionContext, uri: vscode.Uri): Promise<void> {
   const { t } = vscode.l10n;
-  await runShown(context, uri, t("Check {0} against PyTorch", labelOf(uri)), checkArguments);
-}
-
-/** Minutes since a graph was written, as the lens says it. */
-function ago(milliseconds: number): string {
-  const minutes = Math.max(0, Math.round((Date.now() - milliseconds) / 60_000));
-  const { t } = vscode.l10n;
-  if (minutes < 60) return t("{0} min ago", minutes);
-  return minutes < 48 * 60 ? t("{0} h ago", Math.round(minutes / 60)) : t("{0} days ago", Math.round(minutes / 1440));
-}
-
-/** The SHA-256 of a file; undefined where it cannot be read. */
-async function sha256Of(uri: vscode.Uri): Promise<string | undefined> {
-  try {
-    const content = new Uint8Array(await vscode.workspace.fs.readFile(uri));
-    return Buffer.from(await globalThis.crypto.subtle.digest("SHA-256", content)).toString("hex");
-  } catch {
-    return undefined;
-  }
-}
-
-/** Larger graphs are not read for a lens. Bytes. */
-const LARGEST_GRAPH = 24 * 1024 * 1024;
-
-/** When a graph was written, and which files it was traced from. */
-interface Trace {
-  readonly written: number;
-  readonly sources: readonly TracedSource[];
-}
-
-/** A lens above every class of a model: trace it, or when it was traced, and whether its source is another one by now. */
-class ModelLenses implements vscode.CodeLensProvider {
-  private readonly traces = new Map<string, Trace>();
-
-  async provideCodeLenses(document: vscode.TextDocument): Promise<vscode.CodeLens[]> {
-    const folder = vscode.workspace.getWorkspaceFolder(document.uri);
-    const enabled = vscode.workspace.getConfiguration("vramlens", document.uri).get<boolean>("enable", true);
-    if (!vscode.workspace.isTrusted || folder === undefined || !enabled) return [];
-    return Promise.all(
-      ownClasses(document.getText()).map(async ({ name, line }) => {
-        const title = await this.title(folder.uri, name);
-        const command = { title, command: "vramlens.traceModel", arguments: [document.uri, name] };
-        return new vscode.CodeLens(new vscode.Range(line, 0, line, 0), command);
-      }),
-    );
-  }
-
-  private async title(folder: vscode.Uri, name: string): Promise<string> {
-    const { t } = vscode.l10n;
-    const trace = await this.traceOf(vscode.Uri.joinPath(folder, ".vramlens", "graphs", `${name}.json`));
-    if (trace === undefined) return t("Trace for VRAM Lens");
-    const when = ago(trace.written);
-    for (const { path, sha256 } of trace.sources) {
-      if ((await sha256Of(vscode.Uri.joinPath(folder, path))) !== sha256)
-        return t("Traced {0}, the source has changed since: trace again", when);
-    }
-    return t("Traced {0}: trace again", when);
-  }
-
-  private async traceOf(graph: vscode.Uri): Promise<Trace | undefined> {
-    const key = graph.toString();
-    try {
-      const { mtime, size } = await vscode.workspace.fs.stat(graph);
-      const known = this.traces.get(key);
-      if (known?.written === mtime) return known;
-      const text = size > LARGEST_GRAPH ? "" : Buffer.from(await vscode.workspace.fs.readFile(graph)).toString("utf8");
-      const found = { written: mtime, sources: tracedSources(text) };
-      this.traces.set(key, found);
-      return found;
-    } catch {
-      this.traces.delete(key);
-      return undefined;
-    }
-  }
-}
-
-/** The lenses of files on disk. */
-export function registerModelLenses(): vscode.Disposable {
-  return vscode.languages.registerCodeLensProvider({ language: "python", scheme: "file" }, new ModelLenses());
+  const able = await runnable(uri);
+  if (able === undefined) return;
+  const title = t("Check {0} against PyTorch", labelOf(uri));
+  const list = checkArguments(able.file);
+  if (await agreed(able, title, list)) await runTask(context, able, title, list);
 }

@@ -113,21 +113,42 @@ function showPlans(analysis: ServedAnalysis, own: readonly Diagnostic[], context
   return [{ title, kind: CodeActionKind.QuickFix, diagnostics: at, command }];
 }
 
+/** Assumptions that another code than the model's own was counted (core/uncertainty/code.ts). */
+const STANDS_IN: ReadonlySet<string> = new Set(["relative", "branch"]);
+
+/** Whether the range is where a script names a model that other code stands in for. */
+function namesStandIn(analysis: ServedAnalysis, range: Range): boolean {
+  return analysis.runs.some(
+    ({ assumptions, settings }) =>
+      assumptions.some(({ id }) => STANDS_IN.has(id)) &&
+      settings.some(
+        ({ name, uri, range: place }) =>
+          name === "model" && uri === analysis.uri && place !== undefined && meets(place, range),
+      ),
+  );
+}
+
+function meets(a: Range, b: Range): boolean {
+  return comparePositions(a.start, b.end) <= 0 && comparePositions(b.start, a.end) <= 0;
+}
+
 /** Ways to say which model it is, where nothing readable says it; what asks for more than an edit is the client's command. */
 function nameModel(analysis: ServedAnalysis, own: readonly Diagnostic[], context: ActionContext): CodeAction[] {
-  const at = own.filter((diagnostic) => diagnostic.code === "unknown-model");
-  if (at.length === 0) return [];
+  const of = (code: string) => own.filter((diagnostic) => diagnostic.code === code);
+  const [unknown, remote] = [of("unknown-model"), of("remote-code")];
   // The code of a script can be traced; the name in a config cannot.
+  const isScript = analysis.uri.endsWith(".py");
+  const traces = isScript && (unknown.length + remote.length > 0 || namesStandIn(analysis, context.range));
+  const at = [...unknown, ...remote];
   const ways = [
-    "pointToModel",
-    "chooseModel",
-    ...(analysis.uri.endsWith(".py") ? (["traceModel"] as const) : []),
+    ...(unknown.length > 0 ? (["pointToModel", "chooseModel"] as const) : []),
+    ...(traces ? (["traceModel"] as const) : []),
   ] as const;
   return ways.flatMap((name): CodeAction[] => {
     if (!context.commands.has(CLIENT_COMMANDS[name])) return [];
     const title = text(context.locale, name);
     const command = { title, command: CLIENT_COMMANDS[name], arguments: [analysis.uri] };
-    return [{ title, kind: CodeActionKind.QuickFix, diagnostics: at, command }];
+    return [{ title, kind: CodeActionKind.QuickFix, ...(at.length > 0 ? { diagnostics: at } : {}), command }];
   });
 }
 

@@ -18,6 +18,8 @@ import {
   type FindDeviceParams,
   type FindDeviceResult,
   type GuideResult,
+  type KeepTraceParams,
+  type KeptTraceResult,
   METHODS,
   type PlanEditsParams,
   type ReportParams,
@@ -28,6 +30,7 @@ import {
   type SweepResult,
   type ToolParams,
   type ToolReply,
+  type TraceParams,
   type UriParams,
   type WhatIfParams,
   type WhatIfResult,
@@ -102,6 +105,22 @@ export function registerPanelRequests(connection: Connection, context: RequestCo
   );
   connection.onRequest<EditsResult, void>(METHODS.settle, (params: SettleParams, token: CancellationToken) =>
     safely<EditsResult>(log, "settle", token, failed("settleUnknown", params.key), () => settled(context, params)),
+  );
+  connection.onRequest<KeptTraceResult, void>(METHODS.keptTrace, (params: TraceParams, token: CancellationToken) =>
+    safely<KeptTraceResult>(
+      log,
+      "kept trace",
+      token,
+      { kept: null },
+      async () => (await context.analyzer()?.keptTrace(params)) ?? { kept: null },
+    ),
+  );
+  connection.onRequest<EditsResult, void>(METHODS.keepTrace, (params: KeepTraceParams, token: CancellationToken) =>
+    safely<EditsResult>(log, "keep trace", token, { ok: false, message: "" }, async () => {
+      const result = await context.analyzer()?.keepTrace(params, context.locale());
+      if (result === undefined) return { ok: false, message: "" };
+      return result.ok ? { ...result, versions: versionsOf(context, result.edits) } : result;
+    }),
   );
   connection.onRequest<ExplainResult, void>(METHODS.explain, (params: ExplainParams, token: CancellationToken) =>
     safely<ExplainResult>(log, "explain", token, { explanations: [], versions: {}, locale: context.locale() }, () =>

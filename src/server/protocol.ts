@@ -48,6 +48,10 @@ export const METHODS = {
   devices: "vramlens/devices",
   /** Client → server, request. {@link FindDeviceParams} → {@link FindDeviceResult}. What a typed name or size means. */
   findDevice: "vramlens/findDevice",
+  /** Client → server, request. {@link TraceParams} → {@link KeptTraceResult}. How a model was traced before. */
+  keptTrace: "vramlens/keptTrace",
+  /** Client → server, request. {@link KeepTraceParams} → {@link EditsResult}. Edits of `.vramlens.yaml` that keep a trace. */
+  keepTrace: "vramlens/keepTrace",
   /** Client → server, request. {@link ExplainParams} → {@link ExplainResult}. What happened where memory ran out. */
   explain: "vramlens/explain",
   /** Client → server, request. {@link ToolParams} → {@link ToolReply}. What a language model asks, as it is answered. */
@@ -229,6 +233,30 @@ export interface SettleParams extends UriParams {
   readonly value: string;
 }
 
+/** A model that is to be traced by the person's own Python. */
+export interface TraceParams {
+  /** URI of the folder that holds `.vramlens`. */
+  readonly folder: string;
+  /** The Python file, relative to the folder. */
+  readonly file: string;
+  /** A class of the file; empty: its outermost one. */
+  readonly entry: string;
+  /** The file is a script that trains the model. */
+  readonly script: boolean;
+  /** Arguments of that script. */
+  readonly arguments: string;
+}
+
+export interface KeptTraceResult {
+  /** null: nothing is kept. */
+  readonly kept: { readonly inputs?: string; readonly loss?: string; readonly arguments?: string } | null;
+}
+
+export interface KeepTraceParams extends TraceParams {
+  /** Name of the graph that was made. */
+  readonly name: string;
+}
+
 /** Edits to apply as one undoable change, or why there are none. */
 export type EditsResult =
   | {
@@ -391,6 +419,8 @@ export type PageToHost =
     }
   /** Chooses a GPU: the one named, or one from the editor's quick pick; the editor asks where to keep it. */
   | { readonly type: "pickDevice"; readonly device?: string }
+  /** Traces the model of the document: the editor shows what would be run, and asks. */
+  | { readonly type: "trace" }
   /** Shows a place in an editor. */
   | { readonly type: "reveal"; readonly uri: string; readonly range: Range }
   /** Writes the pin that settles an assumption. */

@@ -6,6 +6,7 @@ import { strict as assert } from "node:assert";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createAnalyzer } from "../../src/analysis";
+import { keeping, traceKept } from "../../src/analysis/traces";
 import { ownGraphs } from "../../src/core/graph/own";
 import { memoryRuntime, uri } from "./memory-runtime";
 
@@ -106,6 +107,44 @@ describe("analysis: models of somebody's own", () => {
     const pins = "runs:\n  - match: train.py\n    dtype: float32\n    model: .vramlens/graphs/Seer.json\n";
     const run = await runOf(script("Seer", { B: 4, I: 101 }, true), { ...traced("Seer"), ".vramlens.yaml": pins });
     assert.equal(run.perDevice?.allocatedPeakBytes, ROWS.find(({ sizes }) => sizes["I"] === 101)?.allocated);
+  });
+});
+
+describe("analysis: how a model was traced", () => {
+  const asked = { file: "model.py", entry: "Seer", script: false, arguments: "" };
+  const kept = async (files: Readonly<Record<string, string>>) => {
+    const { files: access } = memoryRuntime({ ...traced("Seer"), ...files });
+    return keeping(access, uri(""), "Seer", asked);
+  };
+
+  it("is kept beside the graph, and read for the next trace", async () => {
+    const change = await kept({});
+    assert.ok(change?.create);
+    const { files } = memoryRuntime({ ".vramlens.yaml": change.text });
+    assert.deepEqual(await traceKept(files, uri(""), asked), {
+      file: "model.py",
+      inputs: JSON.parse(GRAPHS.Seer).traced.inputs,
+    });
+    assert.equal(await traceKept(files, uri(""), { ...asked, entry: "Other" }), undefined);
+    assert.equal(await kept({ ".vramlens.yaml": change.text }), undefined);
+  });
+
+  it("leaves runs of the same file alone", async () => {
+    const pins = "runs:\n  - match: train.py\n    dtype: float32\n";
+    const change = await kept({ ".vramlens.yaml": pins });
+    assert.ok(change !== undefined && change.text.startsWith(pins));
+    const run = await runOf(script("Seer", { B: 2, I: 64 }, false), {
+      ...traced("Seer"),
+      ".vramlens.yaml": change.text,
+    });
+    assert.deepEqual(
+      run.findings.filter(({ code }) => code === "invalid-value"),
+      [],
+    );
+  });
+
+  it("is nothing where there is no graph", async () => {
+    assert.equal(await keeping(memoryRuntime({}).files, uri(""), "Seer", asked), undefined);
   });
 });
 

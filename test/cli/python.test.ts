@@ -3,6 +3,7 @@ import { strict as assert } from "node:assert";
 import { comparison } from "../../src/cli/python/command";
 import { readEvents } from "../../src/cli/python/events";
 import { pythonRequest } from "../../src/cli/python/request";
+import { askedTrace, withKept } from "../../src/cli/python/trace";
 import { fakeRun } from "./fake";
 
 const MIB = 2 ** 20;
@@ -110,5 +111,33 @@ describe("command line: a person's own Python", () => {
       /part in forward:\n {4}PyTorch {3}0\.020 GiB {2}gelu {2}blocks\.0\.mlp {2}model\.py:7\n {4}the estimate has no/,
     );
     assert.match(comparison("train.py", read, undefined, null), /no estimate/);
+  });
+
+  it("traces as the time before, but for what is said", () => {
+    const request = (...words: string[]) => {
+      const found = pythonRequest(["trace", ...words]);
+      assert.ok(typeof found === "object");
+      return found;
+    };
+    assert.deepEqual(askedTrace(request("./nets/model.py:GPT(Config(n=3))")), {
+      file: "nets/model.py",
+      entry: "GPT(Config(n=3))",
+      script: false,
+      arguments: "",
+    });
+    assert.deepEqual(askedTrace(request("train.py", "--script", "--arguments", "--layers 3")), {
+      file: "train.py",
+      entry: "",
+      script: true,
+      arguments: "--layers 3",
+    });
+    const kept = { file: "model.py", inputs: "x=float[B,8]", loss: "out.sum()" };
+    assert.deepEqual(withKept(["model.py"], kept), ["model.py", "--inputs", "x=float[B,8]", "--loss", "out.sum()"]);
+    assert.deepEqual(withKept(["model.py", "--inputs=x=float[B,9]", "--loss", "y"], kept), [
+      "model.py",
+      "--inputs=x=float[B,9]",
+      "--loss",
+      "y",
+    ]);
   });
 });

@@ -280,6 +280,8 @@ export const en = {
   "empty.noRun.hint": "The file was read, but it does not say what is trained.",
   "empty.unknownModel": "Name the model",
   "empty.unknownModel.hint": "A folder with its config.json, or a name of the catalogue such as Qwen/Qwen3-8B.",
+  "empty.trace": "Trace this model…",
+  "empty.traceAgain": "Trace this model again…",
   "empty.noEstimate": "No estimate for this run",
   "empty.noDevice": "Which GPU?",
   "empty.noDevice.hint": "The peak is known; the card is not. Choose one to get a verdict and plans.",

@@ -281,6 +281,8 @@ export const zhCn: MessageTable = {
   "empty.noRun.hint": "文件已读取，但没有说明训练什么。",
   "empty.unknownModel": "指定模型",
   "empty.unknownModel.hint": "指定含 config.json 的文件夹，或填写清单中的名称，例如 Qwen/Qwen3-8B。",
+  "empty.trace": "追踪此模型…",
+  "empty.traceAgain": "重新追踪此模型…",
   "empty.noEstimate": "此运行无法估算",
   "empty.noDevice": "用哪种 GPU？",
   "empty.noDevice.hint": "峰值已知，GPU 未知。选择 GPU 后即可得到结论和方案。",

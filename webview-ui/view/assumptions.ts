@@ -5,12 +5,15 @@ import { capital, fileName, gib } from "../model/format";
 import { parseAnswer, settleField } from "../model/settle";
 import type { View } from "./context";
 import { rich } from "./rich";
+import { traceView } from "./trace";
 
 export function assumptionsView(view: View, run: ReportRun, assumptions: readonly ReportAssumption[]): PageNode {
   const { t } = view;
   const releases = releasesView(view, run);
-  if (assumptions.length === 0) return releases ?? h("p.quiet", { key: "none" }, t("assumptions.none"));
-  return h("div", { key: "assumed" }, listView(view, run, assumptions), releases);
+  const trace = run.model === null ? null : traceView(view, run);
+  if (assumptions.length === 0 && trace === null)
+    return releases ?? h("p.quiet", { key: "none" }, t("assumptions.none"));
+  return h("div", { key: "assumed" }, listView(view, run, assumptions), trace, releases);
 }
 
 /** Releases that no file states: the newest known ones are taken. */

@@ -6,6 +6,7 @@ import { settleView } from "./assumptions";
 import type { View } from "./context";
 import { icon } from "./icons";
 import { rich } from "./rich";
+import { traceView } from "./trace";
 
 export function loadingView({ t }: View): PageNode {
   return h(
@@ -55,6 +56,7 @@ export function noEstimateView(view: View, run: ReportRun): PageNode | null {
     h("h2", { attrs: { id: "no-estimate-title" } }, t(unknown ? "empty.unknownModel" : "empty.noEstimate")),
     unknown ? h("p", null, t("empty.unknownModel.hint")) : reason === "" ? null : h("p", null, rich(reason)),
     unknown ? settleView(view, "model", "settle-model") : null,
+    traceView(view, run),
   );
 }
 

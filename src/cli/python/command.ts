@@ -10,6 +10,7 @@ import { allPrintable, inJson } from "../../words/printable";
 import type { Io, Parts } from "../io";
 import { type Measured, readEvents } from "./events";
 import { PYTHON_OPTIONS, type PythonRequest } from "./request";
+import { traceCommand } from "./trace";
 
 /** Characters that a command may print; what comes after is of no use to anybody. */
 const OUTPUT_LIMIT = 64 * 1024 * 1024;
@@ -34,6 +35,10 @@ function outcome(result: PythonEnd, python: string, io: Io): number {
   return 2;
 }
 
+/** A word as a shell is given it. */
+const quoted = (word: string): string =>
+  /^[\w@%+=:,./\\-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+
 /** Runs the package's command; what it prints goes to `onOutput`. */
 async function run(
   request: PythonRequest,
@@ -43,7 +48,7 @@ async function run(
 ): Promise<number> {
   const python = request.python ?? activePython(io.env);
   const limit = request.timeLimit === 0 ? [] : ["--time-limit", String(request.timeLimit)];
-  io.stderr(`${python} -m vram_lens ${[request.command, ...words].join(" ")}\n`);
+  io.stderr(`${[python, "-m", "vram_lens", request.command, ...words].map(quoted).join(" ")}\n`);
   const result = await runPython({
     python,
     arguments: [request.command, ...limit, ...words],
@@ -64,6 +69,7 @@ export async function pythonCommand(request: PythonRequest, io: Io, { configs, e
     io.stdout(`vram-lens takes\n${PYTHON_OPTIONS}\nand hands on the rest:\n`);
     return run(request, request.rest, io, io.stdout);
   }
+  if (request.command === "trace") return traceCommand(request, io, (words) => run(request, words, io, io.stdout));
   if (request.command !== "check")
     return run(request, [...(request.json ? ["--json"] : []), ...request.rest], io, io.stdout);
   const folder = mkdtempSync(join(tmpdir(), "vram-lens-"));

@@ -16,6 +16,7 @@ import { nearest } from "../suggest";
 import { plainValue, problem } from "../table";
 import type { ConfigDocument, FormatProblem, LocatedSetting } from "../types";
 import { matchesGlob } from "./glob";
+import { traceProblems, traceSchema } from "./traces";
 
 export const PINS_FILE = ".vramlens.yaml";
 
@@ -117,7 +118,10 @@ const runSchema = z.strictObject({
   libraries: z.optional(librariesSchema),
 });
 
-export const pinsSchema = z.strictObject({ runs: z.array(runSchema) });
+export const pinsSchema = z.strictObject({
+  runs: z.optional(z.array(runSchema)),
+  traces: z.optional(z.record(z.string(), traceSchema)),
+});
 
 /** Canonical setting of each pin, by its path inside a run. */
 const NAMES: Readonly<Record<string, SettingName>> = table({
@@ -252,8 +256,8 @@ function settingsOf(map: MapNode, prefix: string): LocatedSetting[] {
 
 function validate(root: LocatedNode): FormatProblem[] {
   const result = pinsSchema.safeParse(plainValue(root));
-  if (result.success) return [];
-  return result.error.issues.flatMap((issue) => issuesOf(issue, root));
+  const problems = result.success ? [] : result.error.issues.flatMap((issue) => issuesOf(issue, root));
+  return [...problems, ...traceProblems(root)];
 }
 
 function issuesOf(issue: z.core.$ZodIssue, root: LocatedNode): FormatProblem[] {
@@ -262,8 +266,7 @@ function issuesOf(issue: z.core.$ZodIssue, root: LocatedNode): FormatProblem[] {
   if (issue.code === "unrecognized_keys") {
     return issue.keys.map((key) => {
       const span = at.kind === "map" ? (at.entries.find((entry) => entry.key === key)?.keySpan ?? at) : at;
-      const parent = issue.path.filter((part) => typeof part === "string" && part !== "runs").join(".");
-      const near = nearest(key, KNOWN.get(parent) ?? []);
+      const near = nearest(key, keysBelow(issue.path));
       return problem(
         "unknown-key",
         "warning",
@@ -280,6 +283,14 @@ function issuesOf(issue: z.core.$ZodIssue, root: LocatedNode): FormatProblem[] {
   const reason = values.length === 0 ? issue.message : say("invalid-value.one-of", { values: values.join(", ") });
   const fixes = near === undefined ? [] : [replacing({ key: String(key ?? path), valueSpan: at }, near, false)];
   return [problem("invalid-value", "error", at, "invalid-value.pins", { key: String(key ?? path), reason }, fixes)];
+}
+
+/** Keys that a pins file allows below a path from its root, whose places in lists are numbers or left out. */
+export function keysBelow(path: readonly PropertyKey[]): readonly string[] {
+  const [first, ...rest] = path.filter((part) => typeof part === "string");
+  if (first === undefined) return Object.keys(pinsSchema.shape);
+  if (first === "traces") return rest.length === 1 ? Object.keys(traceSchema.shape) : [];
+  return first === "runs" ? pinKeys(rest.join(".")) : [];
 }
 
 /** Keys allowed below a path of a pinned run (`""` for the run itself); none where values stand. */

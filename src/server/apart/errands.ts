@@ -8,10 +8,11 @@ import type { Explanation } from "../../analysis/explain/explain";
 import { explainLog } from "../../analysis/explain/log";
 import type { AnalysisOptions } from "../../analysis/options";
 import type { Runtime } from "../../analysis/runtime";
+import { keeping, traceKept } from "../../analysis/traces";
 import type { ReportEdit } from "../../core/report/schema";
 import { settleEdits } from "../pins";
-import type { EditsResult, SettleParams } from "../protocol";
-import type { Locale } from "../text";
+import type { EditsResult, KeepTraceParams, KeptTraceResult, SettleParams, TraceParams } from "../protocol";
+import { type Locale, text } from "../text";
 
 /** A config that a log may be of, analysed as its own settings say. */
 export interface ConfigOfLog {
@@ -22,6 +23,10 @@ export interface ConfigOfLog {
 export interface Errands {
   /** The edits that pin a key's value for a document, without the versions of what they edit. */
   settle(params: SettleParams, workspaceFolders: readonly string[], locale: Locale): Promise<EditsResult>;
+  /** How a model was traced before. */
+  keptTrace(params: TraceParams): Promise<KeptTraceResult>;
+  /** The edits that keep how a model was traced, without the versions of what they edit. */
+  keepTrace(params: KeepTraceParams, locale: Locale): Promise<EditsResult>;
   /** What edits change, in a line. */
   changesSaid(edits: readonly ReportEdit[], locale: Locale): Promise<string>;
   /** Every failure of a log beside the run that it fits best. */
@@ -37,6 +42,18 @@ export type CreateProgram = (runtime: Runtime) => AnalysisProgram;
 export function errandsOf(analyzer: ServedAnalyzer, { files }: Runtime): Errands {
   return {
     settle: (params, workspaceFolders, locale) => settleEdits(params, { files, workspaceFolders, locale }),
+    keptTrace: async (params) => {
+      const { inputs, loss, arguments: given } = (await traceKept(files, params.folder, params)) ?? {};
+      const said = { ...(inputs && { inputs }), ...(loss && { loss }), ...(given && { arguments: given }) };
+      return { kept: Object.keys(said).length === 0 ? null : said };
+    },
+    keepTrace: async (params, locale) => {
+      const change = await keeping(files, params.folder, params.name, params);
+      if (change === undefined) return { ok: false, message: "" };
+      const { edit, create } = change;
+      const title = text(locale, "keepTraceTitle", params.name);
+      return { ok: true, title, create: create ? [edit.uri] : [], edits: [edit], versions: {} };
+    },
     changesSaid: async (edits, locale) => {
       const texts = new Map<string, string | undefined>();
       for (const { uri } of edits) texts.set(uri, await files.readText(uri));

@@ -93,6 +93,14 @@ export class RemoteAnalyzer implements AnalysisProgram {
     return this.done("settle", given) as ReturnType<Errands["settle"]>;
   }
 
+  keptTrace(...given: Parameters<Errands["keptTrace"]>) {
+    return this.done("keptTrace", given) as ReturnType<Errands["keptTrace"]>;
+  }
+
+  keepTrace(...given: Parameters<Errands["keepTrace"]>) {
+    return this.done("keepTrace", given) as ReturnType<Errands["keepTrace"]>;
+  }
+
   changesSaid(...given: Parameters<Errands["changesSaid"]>) {
     return this.done("changesSaid", given) as ReturnType<Errands["changesSaid"]>;
   }

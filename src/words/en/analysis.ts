@@ -29,6 +29,9 @@ export const ANALYSIS = {
   "invalid-value.not-a-list": "`{key}` must be a list.",
   "invalid-value.not-a-map": "`{key}` must be a block of settings.",
   "invalid-value.one-of": "one of {values}",
+  "invalid-value.graph-name": "`{name}`: a graph's name is made of letters, digits, dots and dashes",
+  "invalid-value.inputs":
+    "`{word}`: inputs are written NAME=DTYPE[SIDES] or NAME=VALUE, as in `idx=int64[B,S] scale=0.5`",
   "invalid-value.pins": "`{key}`: {reason}",
   "ignored.checkpointing": "`gradient_checkpointing` is off",
   "ignored.fsdp": "`fsdp` does not switch FSDP on",

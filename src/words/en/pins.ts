@@ -32,5 +32,13 @@ export const PINS = {
   "pin.device.count": "Number of GPUs.",
   "pin.device.occupied": "What a desktop or another process takes of the card, such as 1.5GiB.",
   "pin.host_memory": "RAM of a machine, such as 256GiB: what offloading may fill.",
+  "pin.traces": "How models of your own are traced, by the name of the graph. `vram-lens trace` keeps it here.",
+  "pin.traces.file": "The Python file, or the model's folder, relative to this file.",
+  "pin.traces.entry": "A class, a function, or a call that makes the model. Left out: the class of the graph's name.",
+  "pin.traces.script": "The file trains the model: it is run until its first backward.",
+  "pin.traces.arguments": "Arguments of that script.",
+  "pin.traces.inputs":
+    "Example inputs: `idx=int64[B,S] x=float[B,3,I,I]`. B samples, S tokens, T target tokens, I side, A sound.",
+  "pin.traces.loss": "The loss, an expression of `out`, `torch`, `F` and the inputs.",
   "pin.libraries": "Versions that decide behaviour, as major.minor.",
 } as const;

@@ -27,6 +27,8 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "invalid-value.not-a-list": "`{key}` 必须是列表。",
   "invalid-value.not-a-map": "`{key}` 必须是一组设置。",
   "invalid-value.one-of": "可用的值为 {values}",
+  "invalid-value.graph-name": "`{name}`：计算图的名称由字母、数字、点和连字符组成",
+  "invalid-value.inputs": "`{word}`：输入写作 名称=类型[各边] 或 名称=值，例如 `idx=int64[B,S] scale=0.5`",
   "invalid-value.pins": "`{key}`：{reason}",
   "ignored.checkpointing": "`gradient_checkpointing` 未开启",
   "ignored.fsdp": "`fsdp` 未开启 FSDP",

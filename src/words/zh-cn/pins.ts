@@ -32,5 +32,13 @@ export const PINS = {
   "pin.device.count": "GPU 张数。",
   "pin.device.occupied": "桌面或其他进程占用的显存，例如 1.5GiB。",
   "pin.host_memory": "一台机器的内存，例如 256GiB：卸载最多可用的量。",
+  "pin.traces": "如何追踪您自己的模型，按计算图的名称。由 `vram-lens trace` 记录在此。",
+  "pin.traces.file": "Python 文件或模型文件夹，相对于此文件。",
+  "pin.traces.entry": "构造模型的类、函数或调用。留空则为与计算图同名的类。",
+  "pin.traces.script": "该文件训练此模型：运行到第一次反向传播为止。",
+  "pin.traces.arguments": "该脚本的参数。",
+  "pin.traces.inputs":
+    "示例输入：`idx=int64[B,S] x=float[B,3,I,I]`。B 样本数，S token 数，T 目标 token 数，I 边长，A 音频采样数。",
+  "pin.traces.loss": "损失：由 `out`、`torch`、`F` 和各输入构成的表达式。",
   "pin.libraries": "决定行为的版本，写作 主版本.次版本。",
 } as const;

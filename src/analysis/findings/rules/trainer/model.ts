@@ -62,7 +62,7 @@ export const TRAINER_MODEL_RULES: readonly Rule[] = [
     severity: "information",
     title: "The model runs its own code",
     why: "With `trust_remote_code` the checkpoint's own Python may replace the architecture; the estimate is for the library's implementation of this model type.",
-    mend: "Trace the model with the capture tool for an exact graph.",
+    mend: "Trace it with your own Python (`vram-lens trace FOLDER`, or `train.py --script`) and pin the graph as `model`.",
     en: "`trust_remote_code` lets the checkpoint replace the architecture: the estimate is for the library's own.",
     zh: "`trust_remote_code` 允许检查点替换架构：估算基于库自带的实现。",
     example: { trl: "trust_remote_code: true" },
