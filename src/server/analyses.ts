@@ -74,19 +74,23 @@ export class Analyses {
   invalidate(uris: Iterable<string>): ReadonlySet<string> {
     const changed = new Set(uris);
     // A file that appears changes what its folder holds: a result may depend on a folder's receipts before there are any.
-    const touched = new Set(changed);
-    for (const uri of changed) touched.add(parentOf(uri));
-    const dropped = new Set<string>();
-    for (const uri of changed) this.analyzer.invalidate(uri);
-    for (const entry of this.pending) for (const uri of touched) entry.changed.add(uri);
-    for (const entry of this.pending) if (changed.has(entry.uri)) entry.ends.abort();
+    const folders = new Set<string>();
+    for (const uri of changed) {
+      folders.add(parentOf(uri));
+      this.analyzer.invalidate(uri);
+    }
+    for (const entry of this.pending) {
+      for (const uris of [changed, folders]) for (const uri of uris) entry.changed.add(uri);
+      if (changed.has(entry.uri)) entry.ends.abort();
+    }
+    const dropped = new Set(changed);
+    const isTouched = (uri: string): boolean => changed.has(uri) || folders.has(uri);
     for (const [uri, entry] of this.entries) {
-      if (changed.has(uri) || entry.settled?.dependencies.some((dependency) => touched.has(dependency)) === true) {
+      if (changed.has(uri) || entry.settled?.dependencies.some(isTouched) === true) {
         this.entries.delete(uri);
         dropped.add(uri);
       }
     }
-    for (const uri of changed) dropped.add(uri);
     return dropped;
   }
 

@@ -127,8 +127,10 @@ class Server {
     documents.onDidChangeContent(({ document }) => this.changed([document.uri]));
     documents.onDidClose(({ document }) => this.closed(document.uri));
     connection.onDidChangeWatchedFiles(({ changes }) => {
+      const changed = new Set(changes.flatMap(({ uri }) => changedBy(normalise(uri))));
       // The text of an open document is what counts, not its file.
-      this.changed(changes.flatMap(({ uri }) => changedBy(uri)).filter((uri) => this.open.get(uri) === undefined));
+      for (const uri of this.open.uris()) changed.delete(normalise(uri));
+      this.changedAt(changed);
     });
     connection.onDidChangeConfiguration(({ settings }) => {
       if (this.session.client?.configuration !== true) this.fallbackSettings = vramlensSection(settings);
@@ -271,8 +273,12 @@ class Server {
   }
 
   private changed(uris: readonly string[]): void {
-    if (uris.length === 0 || this.session.analyses === undefined) return;
-    const changed = new Set(uris.map(normalise));
+    this.changedAt(new Set(uris.map(normalise)));
+  }
+
+  /** @param changed in the one spelling: thousands of files may change at once, and each is looked at once */
+  private changedAt(changed: ReadonlySet<string>): void {
+    if (changed.size === 0 || this.session.analyses === undefined) return;
     const dropped = this.session.analyses.invalidate(changed);
     const open = this.open.uris().filter((uri) => dropped.has(normalise(uri)));
     for (const uri of open) this.publisher.schedule(uri);

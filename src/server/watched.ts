@@ -5,6 +5,7 @@ const CONFIGS = "**/*.{yaml,yml,json,jsonc,json5,hjson,toml,py,sh,ipynb}";
 
 /** The folder of receipts and those above it, which are made with the first receipt. */
 const FOLDERS = RECEIPTS_FOLDER.split("/").map((_, index, names) => names.slice(0, index + 1).join("/"));
+const ENDS = FOLDERS.map((folder) => `/${folder}`);
 
 /**
  * Patterns for the client's watcher. A folder and what lies in it may be made before a watcher is told of the folder: then no
@@ -14,6 +15,6 @@ export const WATCHED: readonly string[] = [CONFIGS, ...FOLDERS.map((folder) => `
 
 /** What may be another one after an event: a folder on the way to receipts stands for any receipt in it. */
 export function changedBy(uri: string): readonly string[] {
-  const folder = FOLDERS.find((name) => uri.endsWith(`/${name}`));
-  return folder === undefined ? [uri] : [uri, `${uri.slice(0, -folder.length)}${RECEIPTS_FOLDER}/any`];
+  const end = ENDS.find((end) => uri.endsWith(end));
+  return end === undefined ? [uri] : [uri, `${uri.slice(0, -end.length)}/${RECEIPTS_FOLDER}/any`];
 }
