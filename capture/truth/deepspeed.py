@@ -207,8 +207,8 @@ def receipts(rows):
             continue
         kept = {key: value for key, value in row["case"].items() if key not in ("model_name", "task", "amp")}
         row = {"case": kept, "peak": result["peak_allocated"], "reserved": result["peak_reserved"], "phase": result["peak_phase"]}
-        saving = result["phase_peaks"].get("saving")
-        yield row if saving is None else {**row, "saving": saving}
+        apart = {phase: result["phase_peaks"][phase] for phase in ("saving", "handover") if phase in result["phase_peaks"]}
+        yield {**row, **apart}
 
 
 def main():

@@ -19,6 +19,7 @@ import tempfile
 import traceback
 
 from .deepspeed import drawn
+from .ranks import handing
 from .rows import drawn_in
 
 WORLDS = [2, 8, 16, 64]
@@ -58,6 +59,7 @@ KINDS = {
     "super-offload": lambda r, zero: stage3(zero, offload_optimizer=any_offload(r, super_offload=True)),
     "own-adam": lambda r, zero: {**zero, "stage": r.choice([0, 1, 2, 3])},
     "saved": lambda r, zero: stage3(zero, stage3_gather_16bit_weights_on_model_save=True),
+    "handed": lambda r, zero: stage3(zero),
 }
 OFTEN = ("qwz", "qwz-hpz", "qgz", "zeropp", "twin-flow", "plain-linear", "not-contiguous", "host12", "frozen", "all-reduced-gradients")
 
@@ -78,7 +80,8 @@ def drawn_for(kind, number, r):
     case["model"][layers] = min(case["model"][layers], 4)
     if kind == "frozen":
         zero["frozen"] = r.choice(["embed", "layers.0", "mlp"])
-    if kind == "frozen-quantized" and "peft" not in case and case["model"]["model_type"] not in ("gpt2", "opt", "gpt_neox"):
+    adapts = kind == "frozen-quantized" or (kind == "handed" and r.random() < 0.5)
+    if adapts and "peft" not in case and case["model"]["model_type"] not in ("gpt2", "opt", "gpt_neox"):
         case["peft"] = {"r": 16, "target_modules": "all-linear"}
     if kind == "wide-communication":
         zero["engine"] = {"communication_data_type": "fp32"}
@@ -91,14 +94,18 @@ def drawn_for(kind, number, r):
         zero["precision"], zero["engine"] = "bf16", {"bf16": {"enabled": True, **own}}
     if kind == "own-adam":
         zero["engine"] = {"optimizer": {"type": r.choice(["Adam", "AdamW", "Lion"]), "params": {"lr": 1e-5}}}
+    if kind == "handed":
+        zero["hands_over"] = True
+        if r.random() < 0.3:
+            zero["config"]["offload_param"] = any_offload(r)
     if kind in ("half-states", "twin-flow", "super-offload", "zenflow"):
         zero.setdefault("engine", {})["optimizer"] = {"type": "AdamW", "params": {"lr": 1e-5}}
     return case
 
 
-def draw(seed, count):
+def draw(seed, count, only=()):
     r = random.Random(seed)
-    kinds = [*KINDS, *OFTEN]
+    kinds = only or [*KINDS, *OFTEN]
     return [drawn_for(kinds[number % len(kinds)], number, r) for number in range(count)]
 
 
@@ -203,8 +210,16 @@ def asked(module, deepspeed, case):
         engine.step = stepped
         return engine, *rest
 
+    def handing_over(**more):
+        """TRL's synchronization with vLLM before the first step."""
+        engine, *rest = with_document(**more)
+        handing.over(engine.module, module.f.LED[0], zero_stage=3)
+        return engine, *rest
+
     gathers = case["zero"]["config"].get("stage3_gather_16bit_weights_on_model_save")
-    deepspeed.initialize, module.o.build = saving if gathers else with_document, frozen
+    hands_over = case["zero"].get("hands_over")
+    deepspeed.initialize = saving if gathers else handing_over if hands_over else with_document
+    module.o.build = frozen
     module.signal.alarm(200)
     try:
         result = module.run(case)
@@ -239,10 +254,11 @@ def main():
     parser.add_argument("files", nargs="*")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=90)
+    parser.add_argument("--kind", nargs="+", default=(), choices=KINDS, help="draw only these")
     parser.add_argument("--oracle", default="../shared/oracle/distributed/oracle_zero.py")
     options = parser.parse_intermixed_args()
     if options.what == "draw":
-        for case in draw(options.seed, options.count):
+        for case in draw(options.seed, options.count, options.kind):
             print(json.dumps(case, separators=(",", ":")))
     elif options.what == "several":
         several(options.oracle, options.files[0])

@@ -141,6 +141,8 @@ export interface Framework {
   readonly prefLoss?: true;
   /** A trainer it has under the name of one that is followed elsewhere, and why it is not. */
   readonly unlike?: Readonly<Record<string, MessageId>>;
+  /** Weights go to vLLM in batches of layers, all at once unless told otherwise; absent: as TRL sends them. */
+  readonly sendsBatches?: true;
   /** vLLM is told the config's share only with a mode. */
   readonly vllmShareNeedsMode?: true;
 }
@@ -256,6 +258,8 @@ const ROWS: Readonly<Record<SchemaId, Framework>> = {
     float8: { backend: "transformer-engine", keeps: "head", cachesWeights: true },
     // swift/utils/torch_utils.py (get_default_device_map)
     loadsOnDevice: true,
+    // swift/rlhf_trainers/rollout_mixin.py (split_batches)
+    sendsBatches: true,
     splitsNames: true,
     // swift/arguments/rlhf_args.py (4.6)
     losses: "alike",

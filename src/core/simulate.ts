@@ -31,7 +31,7 @@ import { chooseStrategy, type HostUse, type Strategy } from "./training/parallel
 import { processesOf } from "./training/parallel/degrees";
 import { type Waiting, whileWaiting, withBuffers } from "./training/parallel/pipeline";
 import { shareOf } from "./training/parallel/tensor";
-import type { EvaluationSpec, GenerationSpec, SavingSpec, TrainingRun } from "./training/run";
+import type { EvaluationSpec, GenerationSpec, SavingSpec, TrainingRun, WeightSyncSpec } from "./training/run";
 import { NO_QUIRKS } from "./training/specs/quirks";
 import { type Before, runSteps, STEPS } from "./training/step";
 import {
@@ -43,6 +43,7 @@ import {
   runPpo,
   scoringOf,
   sequencesPerSample,
+  syncWeights,
   vllmBlock,
 } from "./training/trainers";
 
@@ -311,8 +312,14 @@ class TrainingSimulation {
     const vllm = spec?.vllm;
     if (vllm !== undefined) vllmBlock(torch, vllm.sleepingBytes);
     if (spec?.rollout == null) {
-      if (vllm !== undefined)
-        return beforeEach(torch.ledger, () => vllmBlock(torch, vllm.generatingBytes - vllm.sleepingBytes)?.release());
+      if (vllm !== undefined) {
+        const sync = this.weightSync(vllm.sync);
+        return beforeEach(torch.ledger, () => {
+          const engine = vllmBlock(torch, vllm.generatingBytes - vllm.sleepingBytes);
+          sync?.();
+          engine?.release();
+        });
+      }
       const onPolicy = spec?.generation ?? null;
       return onPolicy && beforeEach(torch.ledger, () => this.generateGathered(onPolicy));
     }
@@ -329,9 +336,23 @@ class TrainingSimulation {
         },
         scoring: scoringOf(family, spec).map((scoring) => this.passes.of(program, scope, scoring, sizes)),
         generate: (generation) => this.generateGathered(generation),
+        sync: this.weightSync(spec.rollout.sync),
+        engineBytes: this.engineBytes(spec.rollout.sync),
       },
       this.strategy,
     );
+  }
+
+  /** Of vLLM's weights, which are as those of the model are loaded. */
+  private engineBytes(sync: WeightSyncSpec | undefined): number {
+    const { model, loadDtype } = this.models;
+    return (model.elements * ELEMENT_BYTES[loadDtype]) / (sync?.spread ?? 1);
+  }
+
+  /** Hands the trained weights over to vLLM, as often as it is called. */
+  private weightSync(sync: WeightSyncSpec | undefined): (() => void) | undefined {
+    const { torch, strategy, models } = this;
+    return sync === undefined ? undefined : () => syncWeights(torch, strategy, models.parameters, sync);
   }
 
   /** What PPO's loop runs on. */

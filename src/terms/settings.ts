@@ -598,6 +598,7 @@ export const SETTINGS = {
   loss_type: { type: "any" },
   max_completion_length: { type: "integer" },
   max_new_tokens: { type: "integer" },
+  move_model_batches: { type: "integer" },
   max_prompt_length: { type: "integer" },
   num_generations: { type: "integer" },
   num_iterations: { type: "integer" },
@@ -632,6 +633,7 @@ export const SETTINGS = {
   vllm_importance_sampling_correction: { type: "boolean" },
   vllm_mode: { type: "enum" },
   vllm_sleep_level: { type: "integer" },
+  vllm_tensor_parallel_size: { type: "integer" },
   // Loops of one's own
   loop_holds: { type: "list" },
   loop_keeps_cache: { type: "boolean" },

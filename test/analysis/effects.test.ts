@@ -54,6 +54,10 @@ const WITHOUT: Readonly<Record<string, string>> = {
   megatron_amp_o2: "read by the format alone, into the dtype of the weights",
   ref_model: "the reference is the policy's own model unless it is named; named, it is read as a model beside",
   num_mini_batches: "decides how often a piece of the batch is gone through; pieces are of the same size",
+  move_model_batches:
+    "decides how much is gathered for vLLM where weights are sharded, tried in `test/core/handover.test.ts`",
+  vllm_tensor_parallel_size:
+    "decides what vLLM wakes up while weights are handed over, tried in `test/core/handover.test.ts`",
   ds3_gather_for_generation: "decides between two phases of a run that generates under ZeRO-3",
   badam_start_block: "decides which of equal blocks is trained first",
   fsdp_config: "a map, or the path of a file with it",

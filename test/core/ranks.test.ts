@@ -16,6 +16,7 @@ const KINDS = [
   "blocks-offload",
   "fsdp1-offload",
   "fsdp1-saved",
+  "fsdp2-saved",
   "fsdp2-evaluated",
   "fsdp1-evaluated",
   "tensor",

@@ -15,7 +15,7 @@ import sys
 import time
 
 from ..receipts import FAMILIES, ROOT, alone, load
-from . import context, evaluating, group, pipeline, saving
+from . import context, evaluating, group, handing, pipeline, saving
 from .sharding import KINDS, mesh_of, split_layers
 from ..rows import drawn_in
 
@@ -109,7 +109,8 @@ SPLIT = ("context", "tensor-more", "pipeline", "pipeline-sharded")
 OFFLOADED = ("fsdp2-offload", "blocks-offload", "fsdp1-offload")
 SAVED = ("fsdp2-saved", "fsdp1-saved")
 EVALUATED = ("fsdp2-evaluated", "fsdp1-evaluated")
-EVERY = (*KINDS, *OFFLOADED, *SAVED, *EVALUATED, *SPLIT)
+HANDED = ("fsdp2-handed", "fsdp1-handed")
+EVERY = (*KINDS, *OFFLOADED, *SAVED, *EVALUATED, *HANDED, *SPLIT)
 OPTIMIZERS = ("adamw_torch_fused", "adamw_torch", "sgd", "sgd_momentum", "rmsprop", "adagrad")
 
 
@@ -190,6 +191,11 @@ def draw(kind, number):
         ranks["saves"] = True
         if r.random() < 0.25:
             ranks["cpu_offload"] = True
+    if how == "handed":
+        ranks["hands_over"] = True
+        # Flat parameters have no adapters merged into their parts.
+        if kind == "fsdp1":
+            case.pop("peft", None)
     if how == "evaluated":
         ranks["world"] = r.choice((2, 4, 8, 16))
         ranks.pop("replicas", None)
@@ -463,6 +469,8 @@ def run(oracle, case):
             _attach_context_parallel_hooks(model)
         sharded = KINDS[ranks["kind"]](case, model, shards)
         del model
+        if ranks.get("hands_over"):
+            handing.over(sharded.model, ledger, fsdp_version={"fsdp1": 1, "fsdp2": 2}[ranks["kind"]])
         ledger.phase = "optimizer-init"
         loaded = len(ledger.events)
         optimizer = optimizer_of(case["optim"], sharded.model, ndims, sharded.together)

@@ -13,6 +13,7 @@ import type {
   TrainerKind,
   TrainerSpec,
   TrainingRun,
+  WeightSyncSpec,
 } from "../../core/training/run";
 import { paced } from "../../core/training/trainers/pace";
 import type { SettingName } from "../../terms/settings";
@@ -233,7 +234,7 @@ function comparingSpec(
     promptLength: prompt,
     completionLength: completion,
     ...(scorer === null ? {} : { scorers: { reward: scorer } }),
-    ...(vllm ? { vllm: vllmBytes(c, batch) } : {}),
+    ...(vllm ? { vllm: { ...vllmBytes(c, batch), sync: syncOf(c) } } : {}),
     ...(cached
       ? {
           generation: {
@@ -318,7 +319,7 @@ function rolloutSpec(c: ResolveContext, kind: TrainerKind, adapted: boolean, bat
   };
   const { scores, ...generated } = paced(pace, batch.micro, batch.accumulation);
   const reference = beta === 0 ? "none" : adapted ? "adapter" : "model";
-  const bytes = vllm ? vllmBytes(c, batch) : { generatingBytes: 0, sleepingBytes: 0 };
+  const bytes = vllm ? { ...vllmBytes(c, batch), sync: syncOf(c) } : { generatingBytes: 0, sleepingBytes: 0 };
   const level = c.settings.string("importance_sampling_level") === "sequence" ? "sequence" : "token";
   const loss = c.settings.list("loss_type")?.[0] ?? String(c.ofTrainer("loss_type") ?? "dapo");
   if (kind === "grpo" && c.settings.find("loss_type") === undefined)
@@ -445,6 +446,20 @@ function cacheOf(c: ResolveContext, batch: Batch): Pick<RolloutSpec, "cache" | "
 /** Whether the trainer is told the config's share for vLLM. */
 export function handsOnVllmShare({ format }: RunInputs, settings: Settings): boolean {
   return frameworkOf(format).vllmShareNeedsMode !== true || settings.find("vllm_mode") !== undefined;
+}
+
+/**
+ * How the weights get to vLLM: one by one unless adapters are merged (trl/generation/vllm_generation.py, _iter_named_params), or in
+ * batches of layers; a server has them packed (trl/generation/vllm_client.py, update_named_params).
+ */
+function syncOf(c: ResolveContext): WeightSyncSpec {
+  const { sendsBatches } = frameworkOf(c.inputs.format);
+  const spread = c.settings.number("vllm_tensor_parallel_size") ?? 1;
+  return {
+    batches: sendsBatches === true ? (c.settings.number("move_model_batches") ?? 1) : null,
+    ...(spread > 1 ? { spread } : {}),
+    ...(c.value("vllm_mode", "colocate") === "server" && sendsBatches !== true ? { packs: true } : {}),
+  };
 }
 
 /** vLLM on the training GPUs takes a share of the card: weights, cache and all; asleep it keeps none (its sleep level 2). */

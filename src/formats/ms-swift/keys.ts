@@ -110,6 +110,8 @@ const OWN: readonly KeySpec[] = [
   own.memory("vllm_mode", "vllm_mode", "vllm_mode"),
   own.memory("vllm_gpu_memory_utilization", "vllm_gpu_memory_utilization", "vllm", { min: 0, max: 1 }),
   own.memory("sleep_level", "vllm_sleep_level", "sleep_level"),
+  own.memory("vllm_tensor_parallel_size", "vllm_tensor_parallel_size", "engine-tensor", { min: 1 }),
+  own.memory("move_model_batches", "move_model_batches", "move_model_batches", { min: 1 }),
   own.memory("offload_model", null, "offload_model"),
   own.memory("vllm_enforce_eager", null, "engine-part"),
   own.memory("vllm_max_num_seqs", null, "engine-part"),
@@ -213,7 +215,7 @@ const ROLES: readonly KeySpec[] = [
 ];
 
 // The engine's share of the card decides, whatever it is spread over and takes.
-const ENGINE = harmless("adapters vllm_tensor_parallel_size vllm_max_model_len");
+const ENGINE = harmless("adapters vllm_max_model_len");
 
 const OWN_NAMES = new Set([...OWN, ...MEGATRON].flatMap((key) => [key.key, ...(key.aliases ?? [])]));
 

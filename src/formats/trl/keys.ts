@@ -62,6 +62,7 @@ export const TRL_KEYS: readonly KeySpec[] = [
     "vllm_importance_sampling_correction",
     "vllm_importance_sampling_correction",
   ),
+  own.memory("vllm_tensor_parallel_size", "vllm_tensor_parallel_size", "engine-tensor", { min: 1 }),
   own.memory("ds3_gather_for_generation", "ds3_gather_for_generation", "ds3_gather_for_generation"),
   own.memory("cache_implementation", "cache_implementation", "cache_implementation"),
   own.memory(
@@ -116,7 +117,7 @@ export const OTHER_TRL_KEYS: readonly string[] = (
   "reference_free desirable_weight undesirable_weight loss_weights f_divergence_type ld_alpha " +
   "temperature top_p top_k min_p repetition_penalty epsilon epsilon_high delta scale_rewards " +
   "reward_weights reward_funcs mask_truncated_completions log_completions vllm_server_host vllm_server_port " +
-  "vllm_server_timeout vllm_tensor_parallel_size vllm_max_model_length " +
+  "vllm_server_timeout vllm_max_model_length " +
   "remove_unused_columns seq_kd cliprange vf_coef gamma lam kl_coef whiten_rewards " +
   "reward_adapter total_episodes stop_token " +
   "missing_eos_penalty ignore_bias_buffers bos_token unsloth use_unsloth benchmarks callbacks " +

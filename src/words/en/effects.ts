@@ -193,6 +193,7 @@ export const EFFECTS = {
   importance_sampling_level: "Ratios of a token, or one of the sequence (GSPO).",
   vllm_importance_sampling_correction: "Scores vLLM's completions with the policy before it learns from them.",
   ds3_gather_for_generation: "Under ZeRO-3 the whole model is gathered on every GPU while it generates.",
+  move_model_batches: "Batches in which layers are gathered for vLLM; unset, the whole model is gathered at once.",
   cache_implementation:
     "How the key-value cache is kept while transformers generates: growing, static, offloaded, quantized.",
   use_transformers_continuous_batching:

@@ -189,6 +189,7 @@ export const EFFECTS: Readonly<Record<keyof typeof EN, string>> = {
   importance_sampling_level: "按 token 或按整个序列（GSPO）计算比率。",
   vllm_importance_sampling_correction: "学习之前先用策略模型为 vLLM 的补全打分。",
   ds3_gather_for_generation: "在 ZeRO-3 下，生成时每张 GPU 上都会聚合整个模型。",
+  move_model_batches: "为 vLLM 分几批聚合各层；未设置时一次聚合整个模型。",
   cache_implementation: "transformers 生成时键值缓存的存放方式：增长、静态、卸载或量化。",
   use_transformers_continuous_batching: "以连续批处理生成，分页 KV 缓存占满 GPU 的可用空间。",
   use_transformers_paged: "`use_transformers_continuous_batching` 的旧名称。",

@@ -42,6 +42,41 @@ export interface ModelEnds {
   readonly names: ReadonlyMap<string, Tensor>;
 }
 
+/** Who is given weights one after the other, each whole for as long as it names it. */
+export interface WeightReceiver {
+  take(torch: Torch, whole: Tensor): void;
+  /** All have come. */
+  end(torch: Torch): void;
+}
+
+/** What a rank has of the factors and weights that are merged. */
+export interface MergedParts {
+  /** Ranks that have one part each. */
+  readonly ranks: number;
+  readonly dtypeOf: (factor: Tensor) => DType;
+}
+
+/** Nothing is in parts. */
+export const WHOLE_PARTS: MergedParts = { ranks: 1, dtypeOf: ({ dtype }) => dtype };
+
+/** Weights on their way to another engine. */
+export interface WeightHandover {
+  /** Batches of layers that are whole at once (1: the model); null: one parameter after the other. */
+  readonly batches: number | null;
+  readonly receiver: WeightReceiver;
+  /** Adapters are put into the weights on their way. */
+  readonly adapted: boolean;
+  /** Whether a parameter is among what is sent: factors of adapters stay. */
+  sent(parameter: Tensor): boolean;
+  /** Adds adapters to the weights that are there, or takes them out again. */
+  merge(torch: Torch, parts: MergedParts): void;
+}
+
+/** What is in full until it is let go. */
+export interface Whole {
+  release(): void;
+}
+
 export interface Strategy {
   /** Dtype the parameters have on the device, when the strategy changes it. */
   readonly parameterDtype: DType | null;
@@ -87,7 +122,9 @@ export interface Strategy {
   /** What a forward without a backward leaves gathered is there for the next ones, until `endPass`. */
   keepGathered?(torch: Torch): void;
   /** All parameters in full at once, as long as the result lives; null where they are there anyway. */
-  gatherAll?(torch: Torch): Tensor | null;
+  gatherAll?(torch: Torch): Whole | null;
+  /** All parameters are made whole and handed over, where they are not there anyway. */
+  handOver?(torch: Torch, handover: WeightHandover): void;
   /** What becomes of a gradient when it first appears. */
   readonly leafHook?: LeafHook | undefined;
   /** Told of gradients and modules between the events of each micro-batch; set once the optimizer is made. */

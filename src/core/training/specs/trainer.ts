@@ -44,6 +44,16 @@ export interface RolloutPace {
   readonly alwaysScores: boolean;
 }
 
+/** How the trained weights get to the engine that generates with them. */
+export interface WeightSyncSpec {
+  /** Where parameters are spread, batches of layers that are whole at once (1: the model); null: one parameter after the other. */
+  readonly batches: number | null;
+  /** They are packed on the first rank and sent to a server; absent: the engine is in the same process. */
+  readonly packs?: true;
+  /** Ranks that an engine's weights are spread over (`vllm_tensor_parallel_size`); 1 when absent. */
+  readonly spread?: number;
+}
+
 /** Completions that are generated and scored before the steps that learn from them. */
 export interface RolloutSpec {
   /** What `sequences`, `every` and `scores` follow from. */
@@ -61,6 +71,8 @@ export interface RolloutSpec {
   readonly generates: boolean;
   /** Whether sharded parameters are gathered whole for it (`ds3_gather_for_generation`); true when absent. */
   readonly gathers?: boolean;
+  /** Absent: the policy itself generates, or its weights are handed over by code nobody has followed. */
+  readonly sync?: WeightSyncSpec;
   /** What of the trained model waits on the host while vLLM generates. */
   readonly parks?: { readonly weights: boolean; readonly optimizer: boolean };
   /** Bytes that vLLM takes of the card while it generates, and while the policy trains. */
@@ -113,7 +125,7 @@ export interface TrainerSpec {
   readonly ppo?: PpoSpec;
   readonly critic?: CriticSpec;
   /** Bytes that vLLM takes of the card while it generates, and while the policy trains; absent: the policy generates. */
-  readonly vllm?: Pick<RolloutSpec, "generatingBytes" | "sleepingBytes">;
+  readonly vllm?: Pick<RolloutSpec, "generatingBytes" | "sleepingBytes" | "sync">;
   /** Text the policy generates before each micro-batch, its prompts from the data; absent or null: none. */
   readonly generation?: GenerationSpec | null;
   /** The loss is another version's or another library's, which widens the band. */

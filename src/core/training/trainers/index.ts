@@ -27,6 +27,7 @@ export { type PpoGraphs, type PpoOptions, ppoGraphs, runPpo } from "./ppo";
 export { Rollout, vllmBlock } from "./rollout";
 export { sequencesOf, sequencesPerSample } from "./sequences";
 export { valueHead } from "./value-head";
+export { syncWeights } from "./weight-sync";
 
 /** Whether a loss asks its models for logits; others multiply hidden states with the head themselves. */
 function asksForLogits({ main }: TrainerGraph): boolean {

@@ -29,6 +29,10 @@ export interface RolloutOptions {
   readonly scoring: readonly PassFactory[];
   /** Generates with the policy, on the phase in force. */
   readonly generate: (spec: GenerationSpec) => void;
+  /** Hands the policy's weights over to what generates with them. */
+  readonly sync?: (() => void) | undefined;
+  /** Bytes of vLLM's weights. */
+  readonly engineBytes: number;
 }
 
 /** Shape of one kept tensor per sequence; null for one number per sequence. */
@@ -70,6 +74,12 @@ export class Rollout implements Before {
     const { sequences, generates, generatingBytes, sleepingBytes } = spec.rollout;
     const { promptLength, completionLength } = spec;
     torch.ledger.enter("generation", step);
+    // Of an engine that slept, only the weights are awake (trl/generation/vllm_generation.py, sync_weights).
+    if (options.sync !== undefined) {
+      const awake = this.vllm(Math.min(generatingBytes - sleepingBytes - this.parkedBytes, options.engineBytes));
+      options.sync();
+      awake?.release();
+    }
     this.vllm(generatingBytes - sleepingBytes - this.parkedBytes)?.release();
     // All of the generation batch at once.
     if (generates)

@@ -99,6 +99,11 @@ export class FlatSharding implements Strategy {
     this.model?.keepGathered(torch);
   }
 
+  /** Unit after unit (`_iter_fsdp1_params`): a unit's memory goes with its context, whoever still names a part of it. */
+  handOver(torch: Torch): void {
+    for (const flat of this.flats) flat.gatherForSaving(torch, 0);
+  }
+
   /**
    * Units are gathered one after the other as they rest (torch/distributed/fsdp/_state_dict_utils.py, `_full_pre_state_dict_hook`), and
    * so is each state of theirs (torch/distributed/fsdp/_optim_utils.py).

@@ -4,7 +4,15 @@ import type { ModuleHooks } from "../../../engine/module-hooks";
 import type { Tensor } from "../../../engine/tensor";
 import type { Torch } from "../../../engine/torch";
 import type { FsdpSpec, SavingSpec } from "../../run";
-import { elements, type ForwardUsage, type ModelEnds, reserve, type Strategy } from "../strategy";
+import {
+  elements,
+  type ForwardUsage,
+  type MergedParts,
+  type ModelEnds,
+  reserve,
+  type Strategy,
+  type WeightHandover,
+} from "../strategy";
 import { FrozenGathering } from "./frozen";
 import { FullyShardedModel } from "./model";
 import { ShardedParameter } from "./parameter";
@@ -131,13 +139,35 @@ export class FullyShard implements Strategy {
   }
 
   /**
+   * `full_tensor()` of one parameter after the other; adapters are added to the parts of each rank (trl/generation/vllm_generation.py,
+   * `_iter_fsdp2_params`). Those that go in batches are whole together (swift/rlhf_trainers/rollout_mixin.py, `_collect_state_dict_for_vllm`).
+   */
+  handOver(torch: Torch, { batches, receiver, sent, merge }: WeightHandover): void {
+    const parts: MergedParts = {
+      ranks: this.options.ranks,
+      dtypeOf: (factor) => this.shards.get(factor)?.own ?? factor.dtype,
+    };
+    if (batches === null) merge(torch, parts);
+    const together: Tensor[] = [];
+    for (const shard of this.shards.values()) {
+      if (batches === null && !sent(shard.whole)) continue;
+      const whole = shard.made(torch);
+      receiver.take(torch, whole);
+      if (batches === null) whole.release();
+      else together.push(whole);
+    }
+    if (batches === null) merge(torch, parts);
+    for (const whole of together) whole.release();
+  }
+
+  /**
    * Every parameter, and each state of it, is made whole by itself and goes to the host at once. Source:
    * torch/distributed/_state_dict_utils.py (`_iterate_state_dict`: `full_tensor()` of one, then its copy on the host).
    */
   save(torch: Torch, { optimizer }: SavingSpec): void {
-    for (const shard of this.shards.values()) shard.gatherForSaving(torch);
+    for (const shard of this.shards.values()) shard.made(torch).release();
     if (!optimizer) return;
-    for (const shard of this.shards.values()) if (shard.whole.requiresGradFlag) shard.gatherForSaving(torch);
+    for (const shard of this.shards.values()) if (shard.whole.requiresGradFlag) shard.made(torch).release();
   }
 
   onReduced(reduced: (shard: Tensor) => void): void {

@@ -89,11 +89,13 @@ export class ShardedParameter {
   }
 
   /** The whole of its shards as they rest (`DTensor.full_tensor`); those on the host are sent first. */
-  gatherForSaving(torch: Torch): void {
+  made(torch: Torch): Tensor {
     const { ranks, cpuOffload } = this.policy;
     const sent = cpuOffload ? reserve(torch, "_to_copy", this.padded, this.own, "communication") : null;
-    if (ranks > 1) reserve(torch, "all_gather", this.gatheredElements, this.own, "communication").release();
+    if (ranks <= 1) return sent ?? this.shard.retain();
+    const whole = reserve(torch, "all_gather", this.gatheredElements, this.own, "communication");
     sent?.release();
+    return whole;
   }
 
   /** Nothing of it is kept from one pass to the next. */

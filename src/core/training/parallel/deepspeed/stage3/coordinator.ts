@@ -99,6 +99,11 @@ export class Coordinator {
     this.landAll(torch);
   }
 
+  /** Hooks are registered anew: what was recorded holds no longer. */
+  forget(torch: Torch): void {
+    if (this.mode !== "invalid") this.invalidate(torch);
+  }
+
   /** `trace_prologue` and `record_module`. */
   private follow(torch: Torch, module: ZeroModule): void {
     if (this.mode === "complete" && this.order[this.step] !== module) this.invalidate(torch);

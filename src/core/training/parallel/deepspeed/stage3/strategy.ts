@@ -9,7 +9,16 @@ import type { Tensor } from "../../../../engine/tensor";
 import type { Torch } from "../../../../engine/torch";
 import type { Optimizer } from "../../../optimizers";
 import { ForwardGathering } from "../../gathering";
-import { elements, type ForwardUsage, type ModelEnds, reserve, type Strategy } from "../../strategy";
+import {
+  elements,
+  type ForwardUsage,
+  type ModelEnds,
+  reserve,
+  type Strategy,
+  type WeightHandover,
+  WHOLE_PARTS,
+  type Whole,
+} from "../../strategy";
 import type { EngineOptions, MakeOptimizer } from "../engine";
 import { hostOfOptimizer, onHost } from "../host";
 import { Coordinator } from "./coordinator";
@@ -177,10 +186,54 @@ export class Stage3 implements Strategy, Watcher, Gathered {
   /** Whether the inputs of each module require grad. */
   private readonly tracked = new Map<string, boolean>();
 
-  /** `deepspeed.zero.GatheredParameters` over all that is not there. */
-  gatherAll(torch: Torch): Tensor {
-    const away = [...this.parameters.values()].filter(({ status }) => status === "away");
-    return reserve(torch, "all_gather", elements(away.map(({ tensor }) => tensor)), this.dtype, "communication");
+  /**
+   * `deepspeed.zero.GatheredParameters` over all of them, which spreads what always stays there, too. Hooks are taken off and put on again around it, which throws the trace away
+   * (trl/models/utils.py, `_unwrap_model_for_generation`, `add_hooks`).
+   */
+  gatherAll(torch: Torch): Whole {
+    const all = [...this.parameters.values()];
+    const there = all.filter(({ status }) => status === "here");
+    this.gatherWhole(torch, all);
+    return {
+      release: () => {
+        for (const parameter of all) parameter.drop();
+        this.gatherEach(torch, there);
+        this.coordinator.forget(torch);
+      },
+    };
+  }
+
+  /**
+   * A context over each parameter, or over all where adapters are merged, which parts cannot be (trl/generation/vllm_generation.py,
+   * `_iter_named_params`); over a batch of layers (swift/rlhf_trainers/rollout_mixin.py, `split_batches`).
+   */
+  handOver(torch: Torch, { batches, adapted, receiver, sent, merge }: WeightHandover): void {
+    const all = [...this.parameters.values()];
+    const there = all.filter(({ status }) => status === "here");
+    const together = batches ?? (adapted ? 1 : null);
+    for (const batch of together === null ? all.map((parameter) => [parameter]) : inBatches(all, together)) {
+      this.gatherWhole(torch, batch);
+      if (adapted) merge(torch, WHOLE_PARTS);
+      for (const { data, tensor } of batch) if (data !== null && sent(tensor)) receiver.take(torch, data);
+      if (adapted) merge(torch, WHOLE_PARTS);
+      for (const parameter of batch) parameter.drop();
+    }
+    // What was there is gathered again by the next forward.
+    receiver.end(torch);
+    this.gatherEach(torch, there);
+  }
+
+  /** `GatheredParameters.__enter__`: parts on the host are on the device together, until all is whole. */
+  private gatherWhole(torch: Torch, parameters: readonly ZeroParameter[]): void {
+    const away = parameters.filter(({ status }) => status === "away");
+    const { ranks, spec } = this.options;
+    const sent =
+      spec.offloadParam === "none"
+        ? []
+        : away.map(({ share, dtype }) => reserve(torch, "_to_copy", share, dtype, "communication"));
+    this.gatherEach(torch, away);
+    if (ranks > 1) for (const part of sent) part.release();
+    else for (const [k, parameter] of away.entries()) parameter.data = sent[k] ?? null;
   }
 
   releaseAll(torch: Torch): void {
@@ -226,4 +279,18 @@ export class Stage3 implements Strategy, Watcher, Gathered {
       all.filter(({ persists, status }) => persists && status === "away"),
     );
   }
+}
+
+/** Layers in so many batches, and what lies outside of them as one; all of it where there is one batch. */
+function inBatches(parameters: readonly ZeroParameter[], batches: number): ZeroParameter[][] {
+  if (batches <= 1) return [[...parameters]];
+  const layers = Math.max(0, ...parameters.map(({ tensor }) => (tensor.layer ?? -1) + 1));
+  const each = Math.max(1, Math.ceil(layers / batches));
+  const made = new Map<number, ZeroParameter[]>();
+  for (const parameter of parameters) {
+    const { layer } = parameter.tensor;
+    const batch = layer === null ? batches : Math.floor(layer / each);
+    made.set(batch, [...(made.get(batch) ?? []), parameter]);
+  }
+  return [...made.values()];
 }
