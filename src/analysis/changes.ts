@@ -1,4 +1,5 @@
 /** Edits as the lines they change, for a person to read: in full before applying them, in short beside a title or after. */
+import { diffArrays } from "diff";
 import { withEdits } from "../core/report/apply";
 import type { ReportEdit } from "../core/report/schema";
 import { type Locale, t } from "./messages";
@@ -10,39 +11,28 @@ export interface Change {
   readonly after: readonly string[];
 }
 
-/** Lines that differ between two texts, by their longest common subsequence. */
+/** Stretches of lines that differ between two texts. */
 export function changedLines(before: string, after: string): readonly Change[] {
-  const a = before.split(/\r?\n/);
-  const b = after.split(/\r?\n/);
-  let head = 0;
-  while (head < a.length && head < b.length && a[head] === b[head]) head++;
-  let tail = 0;
-  while (tail < a.length - head && tail < b.length - head && a[a.length - 1 - tail] === b[b.length - 1 - tail]) tail++;
-  const left = a.slice(head, a.length - tail);
-  const right = b.slice(head, b.length - tail);
-  const width = right.length + 1;
-  const longest = new Uint32Array((left.length + 1) * width);
-  const at = (i: number, j: number): number => longest[i * width + j] ?? 0;
-  for (let i = left.length - 1; i >= 0; i--) {
-    for (let j = right.length - 1; j >= 0; j--) {
-      longest[i * width + j] = left[i] === right[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
-    }
-  }
-  const changes: { line: number; before: string[]; after: string[] }[] = [];
-  let open: { line: number; before: string[]; after: string[] } | undefined;
-  for (let i = 0, j = 0; i < left.length || j < right.length; ) {
-    if (i < left.length && j < right.length && left[i] === right[j]) {
-      open = undefined;
-      i++;
-      j++;
-      continue;
-    }
-    if (open === undefined) {
-      open = { line: head + i, before: [], after: [] };
+  return changed(before.split(/\r?\n/), after.split(/\r?\n/));
+}
+
+/** Differences that are looked for; texts that have more are said to differ as a whole. */
+const MAX_DIFFERENCES = 2_000;
+
+function changed(before: readonly string[], after: readonly string[]): readonly Change[] {
+  const parts = diffArrays([...before], [...after], { maxEditLength: MAX_DIFFERENCES });
+  if (parts === undefined) return [{ line: 0, before, after }];
+  const changes: Change[] = [];
+  let open: { line: number; before: readonly string[]; after: readonly string[] } | undefined;
+  let line = 0;
+  for (const { added, removed, value } of parts) {
+    if (!added && !removed) open = undefined;
+    else if (open === undefined) {
+      open = { line, before: removed ? value : [], after: added ? value : [] };
       changes.push(open);
-    }
-    if (j >= right.length || (i < left.length && at(i + 1, j) >= at(i, j + 1))) open.before.push(left[i++] ?? "");
-    else open.after.push(right[j++] ?? "");
+    } else if (added) open.after = value;
+    else open.before = value;
+    if (!added) line += value.length;
   }
   return changes;
 }
@@ -77,7 +67,7 @@ function lineChanges({ before, after }: Change, locale: Locale): readonly string
   for (const line of after.map(tidy).filter(Boolean)) {
     const at = left.findIndex((old) => keyOf(old) === keyOf(line));
     if (at < 0) added.push(t(locale, "change.add", { line }));
-    else successors.push(...left.splice(at, 1).map((old) => replaced(old, line)));
+    else successors.push(...left.splice(at, 1).flatMap((old) => replaced(old, line, locale)));
   }
   return [...successors, ...left.map((line) => t(locale, "change.remove", { line })), ...added];
 }
@@ -98,12 +88,43 @@ function keyOf(line: string): string | undefined {
 const KEY_AND_VALUE = /^"?([\w.-]+)"?\s{0,20}[:=]\s{0,20}(\S.*)$/;
 const FLAG_AND_VALUE = /^(--?[\w.-]+)(?:[ =]{1,20}(\S.*))?$/;
 
-/** `key: 8` and `key: 2` as `key 8 → 2`; anything else in full. */
-function replaced(before: string, after: string): string {
-  if (before === after) return "";
+/** `key: 8` and `key: 2` as `key 8 → 2`; of many arguments or options those that differ; anything else in full. */
+function replaced(before: string, after: string, locale: Locale): readonly string[] {
+  if (before === after) return [];
+  const changes = changed(partsOf(before), partsOf(after));
+  const isShorter = changes.some((change) => !change.before.includes(before) || !change.after.includes(after));
+  const parts = changes.flatMap((change) => [...change.before, ...change.after]);
+  if (isShorter && parts.every((part) => keyOf(part) !== undefined))
+    return changes.flatMap((change) => lineChanges(change, locale));
   const [, key, old] = KEY_AND_VALUE.exec(before) ?? FLAG_AND_VALUE.exec(before) ?? [];
   const [, newKey, fresh] = KEY_AND_VALUE.exec(after) ?? FLAG_AND_VALUE.exec(after) ?? [];
   if (key !== undefined && key === newKey && old !== undefined && fresh !== undefined)
-    return `${key} ${old} → ${fresh}`;
-  return `${before} → ${after}`;
+    return [`${key} ${old} → ${fresh}`];
+  return [`${before} → ${after}`];
+}
+
+const OPENING = "([{";
+const CLOSING = ")]}";
+
+/** What a line states one by one, where it does: arguments of a call, entries of a map, options of a command. */
+function partsOf(line: string): readonly string[] {
+  const cuts = [0];
+  let quote = "";
+  let depth = 0;
+  for (let at = 0; at < line.length; at++) {
+    const sign = line.charAt(at);
+    if (quote !== "") {
+      if (sign === "\\") at++;
+      else if (sign === quote) quote = "";
+    } else if (sign === '"' || sign === "'") quote = sign;
+    else if (OPENING.includes(sign)) {
+      if (depth === 0) cuts.push(at + 1);
+      depth++;
+    } else if (CLOSING.includes(sign)) {
+      depth = Math.max(0, depth - 1);
+      if (depth === 0) cuts.push(at);
+    } else if (sign === "," && depth === 1) cuts.push(at + 1);
+    else if (depth === 0 && /^\s-{1,2}[A-Za-z]/.test(line.slice(at, at + 4))) cuts.push(at);
+  }
+  return cuts.map((from, index) => tidy(line.slice(from, cuts[index + 1])));
 }

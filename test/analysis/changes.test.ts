@@ -42,4 +42,35 @@ describe("changes of a plan", () => {
       "",
     );
   });
+
+  it("says of a call or a command what became of its arguments", () => {
+    const said = (before: string, after: string) => changesSaid([edit(0, 0, before.length, after)], () => before, "en");
+    assert.equal(
+      said(
+        "args = SFTConfig(bf16=True, max_length=8)",
+        'args = SFTConfig(bf16=True, max_length=4, load={"a": [1, 2]})',
+      ),
+      'max_length 8 → 4, add load={"a": [1, 2]}',
+    );
+    assert.equal(
+      said("T(m, args=A(b=1, c='x, (y'), p=2).train()", "T(m, args=A(b=3, c='x, (y'), p=2).train()"),
+      "b 1 → 3",
+    );
+    assert.equal(
+      said(
+        "torchrun a.py --batch 8 --bf16 --ids '{\"-x\": 1}'",
+        "torchrun a.py --batch 4 --bf16 --ids '{\"-x\": 1}' --lora_r 16",
+      ),
+      "--batch 8 → 4, add --lora_r 16",
+    );
+    assert.equal(said("  --a 1 --b 2 --c", "  --a 1 --c"), "remove --b 2");
+    assert.equal(said("targets: [q, v]", "targets: [q, v, k]"), "targets [q, v] → [q, v, k]");
+    assert.equal(said("model = f(x).cuda()", "model = f(x).half()"), "model f(x).cuda() → f(x).half()");
+  });
+
+  it("compares files of any size", () => {
+    const lines = Array.from({ length: 60_000 }, (_, line) => `k${line}: 1`);
+    const [first, ...others] = changedLines(["a", ...lines, "z"].join("\n"), ["b", ...lines, "y"].join("\n"));
+    assert.deepEqual([first, others.length], [{ line: 0, before: ["a"], after: ["b"] }, 1]);
+  });
 });
