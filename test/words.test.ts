@@ -78,7 +78,10 @@ const prose = (text: string): string => text.replace(/`[^`]*`|\]\([a-z]+:[^)]*\)
 
 /** Words that stand for what has another name, by the name that it has. */
 const TERMS: readonly (readonly [string, RegExp])[] = [
-  ["GPU", /显卡|单卡|跨卡|卡间|[这另一]张卡/],
+  ["GPU", /显卡|单卡|多卡|跨卡|卡间|[这另一]张卡/],
+  ["缓冲区", /缓冲(?!区)/],
+  ["每条序列", /每个序列/],
+  ["阶段", /stage [\d{]/],
   ["显存池", /内存池/],
   ["张 GPU", /[块个颗台] ?GPU/],
   ["微批大小", /批次|批量大小|微批次/],
@@ -133,10 +136,10 @@ describe("words", () => {
     it(`have one term for each thing and the marks of the language: ${name}`, () => {
       for (const [id, text] of Object.entries(table)) {
         for (const [term, other] of TERMS) assert.doesNotMatch(prose(text), other, `${id}: it is ${term}: ${text}`);
-        assert.doesNotMatch(prose(text), /\p{Script=Han}[,:;!?()]|[,;:!?()]\p{Script=Han}/u, `${id}: ${text}`);
+        assert.doesNotMatch(prose(text), /\p{Script=Han}[,:;!?()]|[,;:!?()]\p{Script=Han}|;(?! )/u, `${id}: ${text}`);
         assert.doesNotMatch(
           prose(text),
-          /\p{Script=Han}(token|GPU|GiB)|(token|GPU|GiB)\p{Script=Han}/u,
+          /\p{Script=Han}(token|GPU|GiB|KV|ZeRO)|(token|GPU|GiB|KV|ZeRO)\p{Script=Han}/u,
           `${id}: ${text}`,
         );
       }

@@ -28,6 +28,20 @@ const CANONICAL: ReadonlySet<string> = new Set([
   ...PINNED_NAMES,
 ]);
 
+/** Blocks of pins, which settle what no single key of theirs does alone. */
+const BLOCKS: ReadonlySet<string> = new Set(["libraries", "lengths"]);
+
+const WRITTEN: ReadonlySet<string> = new Set(
+  FORMATS.flatMap(({ keys }) =>
+    keys.flatMap(({ key, aliases = [] }) => [key, key.split(".").at(-1) ?? key, ...aliases]),
+  ),
+);
+
+/** Whether a file, a pin or `--set` can state a setting by this name. */
+export function isSettable(name: string): boolean {
+  return CANONICAL.has(name) || WRITTEN.has(name) || BLOCKS.has(name);
+}
+
 /** Whether a key of a table is called so, canonically or as the format's files spell it. */
 function isCalled(spec: Named, name: string): boolean {
   return spec.name === name || spec.key === name || spec.aliases?.includes(name) === true;

@@ -381,6 +381,11 @@ export function frameworkOf({ id }: Pick<Format, "id">): Framework {
   return ROWS[id];
 }
 
+/** Whether a document is settings of an engine that no run's own file stands beside. */
+export function isPartAlone({ format, model }: { readonly format: Format; readonly model?: unknown }): boolean {
+  return frameworkOf(format).part === "engine" && model === undefined;
+}
+
 /** Whether a run trains the framework's own model code, not transformers'. */
 /** The command runs Megatron's code in the place of transformers'. */
 function isMegatron(settings: Settings): boolean {

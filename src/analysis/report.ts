@@ -10,11 +10,12 @@ import type { Format } from "../formats/types";
 import { inOrder, REPORTED, type SettingName } from "../terms/settings";
 import type { Message } from "../words/message";
 import { say } from "../words/message";
-import { frameworkOf } from "./frameworks";
+import { isSettable } from "./asked";
+import { frameworkOf, isPartAlone } from "./frameworks";
 import type { RunInputs } from "./inputs";
 import { hostLimitOf } from "./levers/allowed";
 import { measurementOf } from "./measured";
-import { type Locale, size, text } from "./messages";
+import { type Locale, size, t, text } from "./messages";
 import { withholding } from "./outside";
 import type { Resolution, Resolved, Supposition } from "./resolve";
 import type { Variant } from "./run-analysis";
@@ -127,7 +128,10 @@ export function assembleRun(parts: ReportParts): ReportRun {
     },
     time: parts.time,
     verdict: parts.varied.verdict,
-    statement: statementOf(parts.varied, locale),
+    statement: {
+      ...statementOf(parts.varied, locale),
+      ...(isPartAlone(inputs) ? { detail: t(locale, "hover.part-of-a-run") } : {}),
+    },
     ...(estimate !== undefined ? { fitsOn: fitsOn(parts.varied.estimate ?? estimate, resolution.run) } : {}),
     ...(estimate !== undefined && uncounted.length > 0
       ? { notCounted: uncounted, notCountedMay: uncountedDirections(inputs) }
@@ -143,6 +147,8 @@ export function assembleRun(parts: ReportParts): ReportRun {
         ...assumption,
         id: assumption.what.id,
         what: shown(text(assumption.what, locale)),
+        // What an uncertainty of the engine is called by is a key only where a file or an option can have it.
+        settleWith: isSettable(assumption.settleWith) ? assumption.settleWith : "",
       })),
       ...(parts.cutShort
         ? [

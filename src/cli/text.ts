@@ -153,7 +153,7 @@ function verdictLine(run: ReportRun, { say, paint }: Pen): string {
   const { verdict, need, peak } = run.statement;
   // In a line it begins small; names in it keep their capitals.
   const label = paint(VERDICTS[run.verdict], `${verdict.charAt(0).toLowerCase()}${verdict.slice(1)}`);
-  if (run.perDevice === null) return label;
+  if (run.perDevice === null) return [label, run.statement.detail].filter(Boolean).join("   ");
   const { notCounted } = run;
   const directions = (["more", "less"] as const).flatMap((way) => {
     const count = directed(run, way);

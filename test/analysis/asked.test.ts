@@ -1,6 +1,6 @@
 /** What `--device` and `--set` understand: a misspelling is refused with the nearest name, never ignored. */
 import { strict as assert } from "node:assert";
-import { complaintText, requestComplaint, unusedComplaint } from "../../src/analysis/asked";
+import { complaintText, isSettable, requestComplaint, unusedComplaint } from "../../src/analysis/asked";
 import { fakeRun } from "../cli/fake";
 
 /** The complaint in one line; empty where the request is understood. */
@@ -63,5 +63,13 @@ describe("what is asked for by name", () => {
     assert.match(unusedComplaint({ batch: "1" }, [run])?.what ?? "", /no setting called "batch"/);
     assert.deepEqual(unusedComplaint({ bf16: "ture" }, [run])?.near, ["true"]);
     assert.match(unusedComplaint({ fp16: "ture" }, [run])?.what ?? "", /fp16 cannot be "ture"/);
+  });
+});
+
+describe("keys that settle an assumption", () => {
+  it("are those that a file, a pin or an option can state", () => {
+    for (const name of ["model", "dtype", "libraries", "zero3_init_flag", "init_lora_weights", "lora_dropout"])
+      assert.ok(isSettable(name), name);
+    for (const name of ["cudnn", "torch", "routing"]) assert.ok(!isSettable(name), name);
   });
 });

@@ -153,13 +153,14 @@ describe("a folder with a file that does not parse", () => {
   const check = (...argv: string[]) => run("check", ...(/^[^-]/.test(argv[0] ?? "") ? argv : [".", ...argv]));
 
   // A good line behind the mistake: it is known for what it is, and its text is what the parser made of it.
+  const ds = '{"zero_optimization": {"stage": 3}, "train_micro_batch_size_per_gpu": 1}';
   const half = "output_dir: x\nper_device_train_batch_size: 8\n  bf16: true\nlearning_rate: 1e-4\n";
 
   async function run(...argv: string[]): Promise<{ status: number; out: string; err: string }> {
     let out = "";
     let err = "";
     const io = {
-      cwd: workspace(argv.includes("half.yaml") ? { "half.yaml": half } : files),
+      cwd: workspace(argv[1] === "." ? files : { ...files, "half.yaml": half, "ds.json": ds }),
       env: {},
       color: false,
       packageDirectory: root,
@@ -191,6 +192,11 @@ describe("a folder with a file that does not parse", () => {
     const plan = await run("plan", "half.yaml");
     assert.match(plan.out, / error .*\[syntax\]/);
     assert.doesNotMatch(`${out}${plan.out}`, /assumes|no change to suggest/);
+  });
+
+  it("says why a part of a run has no estimate of its own", async () => {
+    const { out } = await run("check", "ds.json");
+    assert.match(out, /no estimate {3}Part of a run: /);
   });
 
   it("exits 2 without a report where a device or a setting is not understood", async () => {

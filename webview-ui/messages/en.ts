@@ -1,6 +1,6 @@
 /** English messages of the page. Places in braces are filled in; every table has the same keys and the same places. */
 export const en = {
-  "verdict.unknown": "No estimate yet",
+  "verdict.unknown": "No estimate",
   "verdict.unknownModel": "Model unknown",
   "detail.room": "{detail}, {room}",
   "detail.unknown": "what is missing is listed below",
@@ -188,8 +188,8 @@ export const en = {
   "sweep.busy": "Drawing",
   "sweep.none": "No map for this run.",
   "sweep.corner": "Tokens \\ batch",
-  "sweep.cell": "Batch {batch}, {length} tokens: {size} GiB",
-  "sweep.over": "Batch {batch}, {length} tokens: {size} GiB, does not fit",
+  "sweep.cell": "Micro-batch {batch}, {length} tokens: {size} GiB",
+  "sweep.over": "Micro-batch {batch}, {length} tokens: {size} GiB, does not fit",
   "sweep.hint": "Peak in GiB; it fits up to the line. Choose a cell to try both values.",
   "against.title": "Side by side",
   "against.ask": "Compare with another file, the last commit or a plan",

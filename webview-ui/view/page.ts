@@ -56,8 +56,6 @@ function mainView(view: View, state: State): PageNode {
   const run = shownRun(state)!;
   const base = baseRun(state)!;
   const report = reportOf(state)!;
-  // The callout above asks for the model already.
-  const assumed = run.assumptions.filter((one) => run.model !== null || one.settleWith !== "model");
   const estimated = run.perDevice !== null;
   const guide = state.guide?.runId === base.id ? state.guide.answer : null;
   const title = (key: MessageKey) => t(key);
@@ -83,9 +81,7 @@ function mainView(view: View, state: State): PageNode {
     section("against", title("against.title"), againstView(view, base)),
     section("devices", title("devices.title"), cardsView(view, run, base)),
     section("host", title("host.title"), hostView(view, run)),
-    !estimated && assumed.length === 0
-      ? null
-      : section("assumptions", title("assumptions.title"), assumptionsView(view, run, assumed)),
+    estimated ? section("assumptions", title("assumptions.title"), assumptionsView(view, run, run.assumptions)) : null,
     section("findings", title("findings.title"), findingsView(view, base), errorsView(view, report)),
   );
 }

@@ -10,7 +10,7 @@ import { grouped } from "../../terms/sizes";
 import type { CountedName } from "../../terms/tried";
 import { inCode, inMarkdown } from "../../words/printable";
 import { brokenBy } from "../broken";
-import { frameworkOf } from "../frameworks";
+import { isPartAlone } from "../frameworks";
 import { largestBatch, largestBatchAlone } from "../levers/batch";
 import { measuredText, measurementOf } from "../measured";
 import { gib, type Locale, markdown, size, t } from "../messages";
@@ -420,8 +420,7 @@ function standing({ base, inputs, locale }: RunAnalysis): string {
 function noEstimate(analysis: RunAnalysis): string {
   const { base, locale, inputs } = analysis;
   const [obstacle] = base.resolution.obstacles;
-  if (frameworkOf(inputs.format).part === "engine" && inputs.model === undefined)
-    return t(locale, "hover.part-of-a-run");
+  if (isPartAlone(inputs)) return t(locale, "hover.part-of-a-run");
   if (obstacle !== undefined) return t(locale, "hover.no-estimate", { reason: markdown(obstacle.message, locale) });
   const result = base.result;
   return t(locale, "hover.no-estimate", {

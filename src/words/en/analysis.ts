@@ -109,9 +109,9 @@ export const ANALYSIS = {
 
   // Verdicts
   "gpu-count-open":
-    "How many GPUs is not said: {count} or more are needed. On {device} {usable} are usable, the run takes {used}.",
+    "Number of GPUs not stated: {count} or more are needed. On {device} {usable} are usable, the run takes {used}.",
   "gpu-count-open.none":
-    "How many GPUs is not said. On {device} {usable} are usable, the run takes {used}; more do not help.",
+    "Number of GPUs not stated. On {device} {usable} are usable, the run takes {used}; more do not help.",
   "does-not-fit": "Does not fit {device}: {need}, {peak}.{advice}",
   "does-not-fit.largest": " Largest micro-batch that fits: {batch}.",
   "does-not-fit.evaluation": " Training itself fits: the largest evaluation batch that does is {batch}.",
@@ -325,7 +325,7 @@ export const ANALYSIS = {
   "assume.adapter-condition": "adapter counted: whether `{condition}` holds is not known",
   "assume.other-weights": "weights of {name}, which the script's own trainer runs beside, are counted",
   "assume.other-model": "{name}, which the script's own trainer runs beside, is not counted",
-  "assume.weights-unfollowed": "what `{what}` leaves untrained not followed: every weight counted as trained",
+  "assume.weights-unfollowed": "which weights `{what}` freezes is not followed: all counted as trained",
   "assume.adapter-as": "{adapter} counted as {type}",
   "assume.adapter-as-lora": "{adapter} counted as LoRA of the same rank and modules",
   "assume.initialized-on-host": "adapter initialised in host memory; with a `device_map` the card pays for it",

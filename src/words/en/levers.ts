@@ -141,7 +141,7 @@ export const LEVERS = {
   },
   qlora: {
     title: "QLoRA (4-bit base, {value})",
-    why: "The frozen base takes about half a byte a parameter and is unpacked layer by layer.",
+    why: "The frozen base takes about half a byte a parameter and is dequantized layer by layer.",
   },
   "lora-rank": { title: "LoRA rank {value}", why: "Adapters and their activations shrink with the rank." },
   "shorter-sequence": {

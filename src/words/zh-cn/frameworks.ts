@@ -23,7 +23,7 @@ export const FRAMEWORKS: Readonly<Record<keyof typeof EN, string>> = {
   "fp8-quantized": "`fp8` 与 `quantization_bit` 互斥：LLaMA-Factory 会报错。",
   "recompute-method": "完全重计算需要 `{key}`：Megatron 会报错。",
   "recompute-method.selective": "选择性重计算不接受 `{key}`：Megatron 会报错。",
-  "batch-multiple": "全局批大小 {total} 不是微批大小 {micro} 的整数倍：训练会停止。",
+  "batch-multiple": "全局批大小 {total} 不是微批大小 {micro} 的整数倍：训练会报错。",
   "autobatch-gpus": "AutoBatch（`batch: {batch}`）只支持单张 GPU；当前为 {devices} 张。",
   "total-batch": "{total} 是总批大小：{devices} 张 GPU，每张 {each}。",
   "liger-plugin": "只有在 `plugins` 中列出 Liger 插件时，`{key}` 才起作用。",

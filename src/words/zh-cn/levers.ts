@@ -72,7 +72,7 @@ export const LEVERS: Readonly<Record<keyof typeof EN, { readonly title: string; 
   "plain-lora": { title: "用 LoRA 代替 DoRA", why: "没有幅值就不必计算和保存合并权重的范数。" },
   "lora-targets": { title: "仅在 {value} 上加适配器", why: "带适配器的层更少，需要保留的输入也更少。" },
   "8-bit-base": { title: "8 位基座上的 LoRA", why: "冻结的基座每个参数 1 字节，离群值保留 16 位。" },
-  qlora: { title: "QLoRA（4 位基座，{value}）", why: "冻结的基座每个参数约占半字节，逐层解包。" },
+  qlora: { title: "QLoRA（4 位基座，{value}）", why: "冻结的基座每个参数约占半字节，逐层反量化。" },
   "lora-rank": { title: "LoRA 秩 {value}", why: "适配器及其激活随秩减小。" },
   "shorter-sequence": { title: "序列长度 {value}", why: "激活和 logits 随长度减小；更长的样本会被截断。" },
 };

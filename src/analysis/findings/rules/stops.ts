@@ -132,7 +132,7 @@ export const STOP_RULES: readonly Rule[] = [
     why: "Between forward and backward of every n-th step the allocator gives the segments that nothing is in back to the driver. What is reserved may be lower then, what is allocated is not; segments have to be taken from the driver again, which costs about 10 % of the time by the library's own word. The estimate follows it: its reserve is the highest of the steps.",
     mend: "Keep it where fragments are what is missing. `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True` avoids them without the cost.",
     en: "`{key}` lowers reserved, not allocated memory, and costs time; `expandable_segments:True` does not.",
-    zh: "`{key}` 只降低保留量而非已分配量，且会变慢；`expandable_segments:True` 没有此代价。",
+    zh: "`{key}` 只降低预留量而非已分配量，且会变慢；`expandable_segments:True` 没有此代价。",
     example: { train: "torch_empty_cache_steps: 1" },
     check: (facts) => {
       const at = facts.own("empty_cache_steps");

@@ -10,7 +10,7 @@ export const DEEPSPEED_BATCH_RULES: readonly Rule[] = [
     why: "DeepSpeed checks `train_batch_size == train_micro_batch_size_per_gpu × gradient_accumulation_steps × GPUs` and stops when it does not hold (`_batch_assertion` in `runtime/config.py`).",
     mend: 'Correct one of the three, or leave two of them out. Under the Hugging Face Trainer write `"auto"` for all three.',
     en: "`train_batch_size` {total} ≠ {product} = micro {micro} × accumulation {steps} × GPUs {world}: DeepSpeed stops.",
-    zh: "`train_batch_size` {total} ≠ {product} = 微批大小 {micro} × 累积 {steps} × {world} 张 GPU：DeepSpeed 会停止。",
+    zh: "`train_batch_size` {total} ≠ {product} = 微批大小 {micro} × 累积 {steps} × {world} 张 GPU：DeepSpeed 会报错。",
     example: {
       deepspeed:
         '{"train_batch_size": 30, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 2, "zero_optimization": {"stage": 1}}',
@@ -44,7 +44,7 @@ export const DEEPSPEED_BATCH_RULES: readonly Rule[] = [
     why: 'The Hugging Face Trainer compares the numbers of the DeepSpeed file with its own arguments and stops with "Please correct the following DeepSpeed config values that mismatch TrainingArguments values" (`transformers/integrations/deepspeed.py`).',
     mend: 'Write `"auto"` in the DeepSpeed file: the Trainer then fills in its own value.',
     en: "`{key}` is {theirs} here but {ours} in TrainingArguments: the Hugging Face Trainer stops.",
-    zh: "此处 `{key}` 为 {theirs}，而 TrainingArguments 为 {ours}：Hugging Face Trainer 会停止。",
+    zh: "此处 `{key}` 为 {theirs}，而 TrainingArguments 为 {ours}：Hugging Face Trainer 会报错。",
     example: {
       train: "deepspeed: ds.json",
       deepspeed: '{"train_micro_batch_size_per_gpu": 8, "zero_optimization": {"stage": 2}}',

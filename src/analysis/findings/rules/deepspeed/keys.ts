@@ -60,7 +60,7 @@ export const DEEPSPEED_KEYS_RULES: readonly Rule[] = [
     why: "The old implementation of stage 1 is gone since 0.5.9; the key stops DeepSpeed.",
     mend: "Remove it.",
     en: "`legacy_stage1` was removed in DeepSpeed 0.5.9 and stops it.",
-    zh: "`legacy_stage1` 已在 DeepSpeed 0.5.9 中移除，会导致停止。",
+    zh: "`legacy_stage1` 已在 DeepSpeed 0.5.9 中移除，会报错。",
     example: { deepspeed: '{"zero_optimization": {"stage": 1, "legacy_stage1": true}}' },
     check: (facts) => {
       const at = facts.deepspeed("legacy_stage1");
@@ -90,7 +90,7 @@ export const DEEPSPEED_KEYS_RULES: readonly Rule[] = [
     why: "DeepSpeed 0.19.8 has no MiCS, LoCo, compression library, legacy curriculum learning, elasticity or Apex any more and stops at their keys, whatever they say.",
     mend: "Remove the key; for MiCS, `zero_hpz_partition_size` keeps a second copy of the weights within a machine.",
     en: "DeepSpeed 0.19.8 and later stop at `{key}`: the feature was removed.",
-    zh: "DeepSpeed 0.19.8 及以后的版本遇到 `{key}` 会停止：该功能已被移除。",
+    zh: "DeepSpeed 0.19.8 及以后的版本遇到 `{key}` 会报错：该功能已被移除。",
     example: {
       deepspeed: '{"zero_optimization": {"stage": 3, "mics_shard_size": 8}}',
       pins: "libraries: { deepspeed: 0.19.8 }",

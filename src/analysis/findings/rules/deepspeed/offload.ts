@@ -13,7 +13,7 @@ export const DEEPSPEED_OFFLOAD_RULES: readonly Rule[] = [
     why: "`offload_param` is read only by ZeRO stage 3, where parameters are partitioned. In other stages it has no effect.",
     mend: "Set `stage` to 3, or remove the block.",
     en: "`offload_param` is read only in stage 3; in stage {stage} it saves nothing.",
-    zh: "`offload_param` 仅在 stage 3 中生效；在 stage {stage} 下没有任何节省。",
+    zh: "`offload_param` 仅在 ZeRO 阶段 3 中生效；在阶段 {stage} 下没有任何节省。",
     example: { deepspeed: '{"zero_optimization": {"stage": 2, "offload_param": {"device": "cpu"}}}' },
     check: (facts) => {
       const at = facts.deepspeed("offload_param");
@@ -81,7 +81,7 @@ export const DEEPSPEED_OFFLOAD_RULES: readonly Rule[] = [
     why: "Swapping optimizer states to NVMe exists only in stage 3; stages 1 and 2 offload to CPU memory.",
     mend: "Set `stage` to 3, or the device to `cpu`.",
     en: "NVMe offload works only in stage 3; stage {stage} can offload to `cpu`.",
-    zh: "NVMe 卸载仅支持 stage 3;stage {stage} 只能卸载到 `cpu`。",
+    zh: "NVMe 卸载仅支持 ZeRO 阶段 3；阶段 {stage} 只能卸载到 `cpu`。",
     example: {
       deepspeed:
         '{"zero_optimization": {"stage": 2, "offload_optimizer": {"device": "nvme", "nvme_path": "/nvme"}}, "aio": {}}',
@@ -151,7 +151,7 @@ export const DEEPSPEED_OFFLOAD_RULES: readonly Rule[] = [
     why: "`ratio` below 1 (part of the update on the CPU) exists in stage 3 only.",
     mend: "Set `stage` to 3, or remove `ratio`.",
     en: "`ratio` is read only in stage 3.",
-    zh: "`ratio` 仅在 stage 3 中生效。",
+    zh: "`ratio` 仅在 ZeRO 阶段 3 中生效。",
     example: { deepspeed: '{"zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu", "ratio": 0.5}}}' },
     check: (facts) => {
       const at = facts.deepspeed("offload_optimizer_ratio");

@@ -16,7 +16,7 @@ export const DEEPSPEED_OPTIMIZERS_RULES: readonly Rule[] = [
     why: "DeepSpeed rejects `max_grad_norm` among the optimizer's parameters (\"'max_grad_norm' is not supported as an optimizer parameter\"). A script that hands DeepSpeed an optimizer of its own never reads the section; for a file no run names, it is a warning.",
     mend: "Use the top-level key `gradient_clipping`.",
     en: "`max_grad_norm` is no optimizer parameter: DeepSpeed stops. Use `gradient_clipping`.",
-    zh: "`max_grad_norm` 不是优化器参数，DeepSpeed 会停止；请使用 `gradient_clipping`。",
+    zh: "`max_grad_norm` 不是优化器参数，DeepSpeed 会报错；请使用 `gradient_clipping`。",
     example: {
       deepspeed: '{"zero_optimization": {"stage": 1}, "optimizer": {"type": "Adam", "params": {"max_grad_norm": 1.0}}}',
     },
@@ -36,7 +36,7 @@ export const DEEPSPEED_OPTIMIZERS_RULES: readonly Rule[] = [
     why: "The 1-bit optimizers keep and compress their own gradients and are not compatible with ZeRO.",
     mend: "Use `AdamW`, or stage 0.",
     en: "{optimizer} does not work with ZeRO: use AdamW, or stage 0.",
-    zh: "{optimizer} 与 ZeRO 不兼容：请使用 AdamW，或设为 stage 0。",
+    zh: "{optimizer} 与 ZeRO 不兼容：请使用 AdamW，或设为阶段 0。",
     example: {
       deepspeed: '{"zero_optimization": {"stage": 2}, "optimizer": {"type": "OneBitAdam", "params": {"lr": 1e-4}}}',
     },
@@ -54,7 +54,7 @@ export const DEEPSPEED_OPTIMIZERS_RULES: readonly Rule[] = [
     why: "ZeRO accepts a short list of optimizers; any other needs `zero_allow_untested_optimizer: true`, otherwise DeepSpeed asserts.",
     mend: "Set `zero_allow_untested_optimizer` to `true`, or use AdamW.",
     en: "ZeRO does not list {optimizer}: DeepSpeed stops without `zero_allow_untested_optimizer: true`.",
-    zh: "ZeRO 未列出 {optimizer}：没有 `zero_allow_untested_optimizer: true` 时 DeepSpeed 会停止。",
+    zh: "ZeRO 未列出 {optimizer}：没有 `zero_allow_untested_optimizer: true` 时 DeepSpeed 会报错。",
     example: { deepspeed: '{"zero_optimization": {"stage": 2}, "optimizer": {"type": "SGD", "params": {"lr": 1e-4}}}' },
     check: (facts) => {
       const at = facts.deepspeed("deepspeed_optimizer");

@@ -10,7 +10,7 @@ export const DEEPSPEED_PRECISION_RULES: readonly Rule[] = [
     why: "DeepSpeed asserts that at most one of its two 16-bit engines is enabled and stops at initialisation.",
     mend: "Keep `bf16` on Ampere and later cards, `fp16` on older ones, and switch the other off.",
     en: "`fp16` and `bf16` are both on: DeepSpeed stops with an assertion. Keep one.",
-    zh: "`fp16` 与 `bf16` 同时开启：DeepSpeed 会因断言而停止，请只保留一个。",
+    zh: "`fp16` 与 `bf16` 同时开启：DeepSpeed 会报断言错误，请只保留一个。",
     example: { deepspeed: '{"zero_optimization": {"stage": 1}, "fp16": {"enabled": true}, "bf16": {"enabled": true}}' },
     check: (facts) => {
       const fp16 = facts.deepspeed("fp16");

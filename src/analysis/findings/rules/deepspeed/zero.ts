@@ -140,7 +140,7 @@ export const DEEPSPEED_ZERO_RULES: readonly Rule[] = [
     why: "Stage 0 shards nothing: every GPU keeps all parameters, gradients and optimizer states, and a float32 master copy when 16-bit precision is on.",
     mend: "Set `stage` to 1 or 2; both keep the mathematics.",
     en: "Stage 0 shards nothing: stage 1 or 2 would divide optimizer states over {world} GPUs.",
-    zh: "stage 0 不做任何分片：stage 1 或 2 可将优化器状态分摊到 {world} 张 GPU。",
+    zh: "ZeRO 阶段 0 不做任何分片：阶段 1 或 2 可将优化器状态分摊到 {world} 张 GPU。",
     example: {
       deepspeed: '{"train_micro_batch_size_per_gpu": 1, "zero_optimization": {"stage": 0}}',
       pins: "device: { name: 24GB, count: 4 }",

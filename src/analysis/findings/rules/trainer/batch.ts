@@ -136,7 +136,7 @@ export const TRAINER_BATCH_RULES: readonly Rule[] = [
     why: "A non-zero `label_smoothing_factor` computes log-probabilities of the whole vocabulary: a second buffer as large as the logits.",
     mend: "Set it to 0 when memory is short.",
     en: "Label smoothing keeps a second buffer as large as the logits.",
-    zh: "标签平滑会多保留一份与 logits 同样大小的缓冲。",
+    zh: "标签平滑会多保留一份与 logits 同样大小的缓冲区。",
     example: { train: "label_smoothing_factor: 0.1" },
     check: (facts) => {
       const at = facts.own("label_smoothing");
