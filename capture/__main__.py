@@ -75,6 +75,8 @@ def earlier(args):
     from .recording.checkpointing import mark
     from .recording.graphs import facts, graphs_of
     from .recording.releases import VERSION
+    from .recording.rotary import cuts_by_cosines, widened
+    from .recording.run import make_config
 
     out = args.out / ".".join(map(str, VERSION))
     out.mkdir(parents=True, exist_ok=True)
@@ -96,7 +98,8 @@ def earlier(args):
             print(f"{name}: {type(error).__name__}: {str(error)[:300]}", file=sys.stderr)
             own = {"defaults": {}, "derived": {}}
         content = {"family": name, **own, "head": None, "graphs": found}
-        text = json.dumps(embedders.mark(name, mark(name, content)))
+        content = widened(embedders.mark(name, mark(name, content)), cuts_by_cosines(make_config(name, {})))
+        text = json.dumps(content)
         (out / f"{name}.json").write_text(text.replace("-Infinity", "-3.4e+38").replace("Infinity", "3.4e+38"))
         print(f"{'.'.join(map(str, VERSION))} {name}: {len(found)} graphs, {time.time() - started:.0f} s", flush=True)
     return 0

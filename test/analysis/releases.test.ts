@@ -7,8 +7,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createAnalyzer } from "../../src/analysis";
 import { NEWEST } from "../../src/analysis/versions";
+import { estimate } from "../../src/core/estimate";
 import { earlierGraphs } from "../../src/core/graph/earlier";
 import { graphsOf } from "../core/receipts/case";
+import { causalRun } from "../core/runs";
 import { rowsOf } from "../rows";
 import { memoryRuntime, uri } from "./memory-runtime";
 
@@ -80,5 +82,18 @@ describe("analysis: earlier releases of transformers", () => {
       bloom,
     );
     assert.equal(earlierGraphs(llama, STORED, TABLE, () => true).release, "4.48");
+  });
+
+  it("rotate as many values as cosines have, where queries are cut by those: since 4.51, not in 4.48", () => {
+    // Five of twenty (modeling_gpt_neox.py: 4.48 cuts at `rotary_ndims`, 4.51 at `cos.shape[-1]`); half of five is rounded up.
+    const sizes = { hidden_size: 80, num_attention_heads: 4, rotary_pct: 0.25, intermediate_size: 64, vocab_size: 512 };
+    const config = { model_type: "gpt_neox", num_hidden_layers: 2, ...sizes };
+    const run = causalRun({ model: { name: "x", family: "gpt_neox", source: "config.json", config } });
+    const on = (release: string): boolean =>
+      estimate(
+        run,
+        earlierGraphs(graphsOf("gpt_neox"), STORED, TABLE, (until) => release < until),
+      ).ok;
+    assert.deepEqual([on("4.48"), on("4.51")], [false, true]);
   });
 });
