@@ -18,6 +18,7 @@ import { startedConfig } from "./launch";
 import { type Locale, localeOf, t, text } from "./messages";
 import { withArchive } from "./model-archive";
 import type { AnalysisOptions } from "./options";
+import { calledScripts, withRead } from "./other-scripts";
 import { withPinsHelp } from "./pins-help";
 import { formatByProgram } from "./program";
 import { formatsOf } from "./report";
@@ -27,6 +28,7 @@ import { LARGEST_NOTEBOOK, Scan } from "./scan";
 import { whySkipped } from "./skipped";
 import { Stopped } from "./stopped";
 import { DocumentStore, LoadedDocument } from "./store";
+import { asStarted, asStartedBy } from "./told-format";
 import { baseName, normalise, parentOf } from "./uris";
 import { namesAnother, nearestFirst, partOf, walk } from "./users";
 import { isOlder, mayDiffer } from "./versions";
@@ -72,8 +74,9 @@ class AnalyzerOfRuntime implements Analyzer {
     const uri = normalise(given);
     const locale = localeOf(options.locale);
     try {
-      const document = await this.store.load(uri);
-      if (document === undefined) return emptyAnalysis(uri, [], "unreadable", locale);
+      const stored = await this.store.load(uri);
+      if (stored === undefined) return emptyAnalysis(uri, [], "unreadable", locale);
+      const document = await this.inPlace(stored, this.store);
       const started = await this.startsProgram(document);
       const found = started ? [] : await this.usersOf(document, options, locale);
       const own: RunAnalysis[] = [];
@@ -83,6 +86,7 @@ class AnalyzerOfRuntime implements Analyzer {
         (await formatByProgram(document, this.folders(document), this.store));
       for (const part of format === undefined ? [] : commandsOf(document))
         own.push(await this.runOf(part, options, locale, { used: found.length > 0, format }));
+      if (own.length + found.length === 0) found.push(...(await this.runsOfCalled(document, options, locale)));
       const analysed =
         own.length + found.length === 0
           ? emptyAnalysis(uri, [uri], "not-recognised", locale, document)
@@ -116,6 +120,30 @@ class AnalyzerOfRuntime implements Analyzer {
     this.store.invalidate(uri, parentOf(uri));
   }
 
+  /** A document as the files beside it have it read: the command that names it, the scripts that it reads. */
+  private async inPlace(document: LoadedDocument, store: DocumentStore): Promise<LoadedDocument> {
+    const folders = this.folders(document);
+    return withRead(await asStarted(document, folders, store), { folders, store });
+  }
+
+  /** Runs of the scripts that a script runs. */
+  private async runsOfCalled(
+    document: LoadedDocument,
+    options: AnalysisOptions,
+    locale: Locale,
+  ): Promise<RunAnalysis[]> {
+    const folders = this.folders(document);
+    const runs: RunAnalysis[] = [];
+    const seen = new Set([document.uri]);
+    for (const called of await calledScripts(document, { folders, store: this.store })) {
+      const format = called.recognised?.format ?? (await formatByProgram(called, this.folders(called), this.store));
+      if (format === undefined || seen.has(called.uri)) continue;
+      seen.add(called.uri);
+      for (const part of commandsOf(called)) runs.push(await this.runOf(part, options, locale, { format }));
+    }
+    return runs;
+  }
+
   /** The run whose own file a recognised document is. */
   private async runOf(
     document: LoadedDocument,
@@ -137,7 +165,8 @@ class AnalyzerOfRuntime implements Analyzer {
     });
     const reread: Reread = async (edits) => {
       const changed = store.withDocuments(editedDocuments(inputs.documents, edits));
-      const again = await changed.load(document.uri);
+      const loaded = await changed.load(document.uri);
+      const again = loaded?.readLike(document);
       const part = document.part === undefined ? again : again && commandsOf(again)[document.part.index];
       if (part === undefined || (part.recognised ?? reading.format) === undefined) return undefined;
       return this.runOf(part, options, locale, { ...reading, store: changed });
@@ -158,10 +187,11 @@ class AnalyzerOfRuntime implements Analyzer {
     let tried = 0;
     for await (const candidate of nearestFirst(this.store, document.uri, folder, MOST_CANDIDATES)) {
       if (options.stopped?.() === true) throw new Stopped();
-      const other = await this.store.skim(candidate);
-      if (other === undefined) continue;
-      if (!scan.reads(other)) break;
-      if (!wanted.mayBe(other) || !scan.parses(other)) continue;
+      const skimmed = await this.store.skim(candidate);
+      if (skimmed === undefined) continue;
+      if (!scan.reads(skimmed)) break;
+      if (!wanted.mayBe(skimmed) || !scan.parses(skimmed)) continue;
+      const other = asStartedBy(document, skimmed);
       if (wanted.uses?.(other) === false || other.recognised === undefined) continue;
       if (await namesAnother(other, document.uri, this.store)) continue;
       if (++tried > MOST_TRIED || users.length >= MOST_USERS) break;

@@ -78,7 +78,7 @@ function foldersOf(
 }
 
 /** A path without what only the shell knows in front of it. */
-function known(path: string | undefined): string | undefined {
+export function known(path: string | undefined): string | undefined {
   const last = [...(path ?? "").matchAll(/\$\([^)]*\)?|`[^`]*`?|\$\{[^}]*\}?|\$\w+/g)].at(-1);
   return last === undefined ? path : path?.slice(last.index + last[0].length).replace(/^\/+/, "");
 }

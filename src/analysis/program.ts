@@ -84,7 +84,8 @@ export function readProgram(
   const { config } = document;
   if (config?.parsed.python === undefined) return undefined;
   const by = document.text.length + 1;
-  const given = givenOptions(line.command, config.parsed.python.options, by);
+  const { options, spellings } = config.parsed.python;
+  const given = givenOptions(line.command, options, spellings, by);
   const beside = plainDefaults(imported);
   const known = new Map([
     ...trainerDefaults(config.parsed.python),
@@ -134,11 +135,17 @@ function plainDefaults(imported: readonly Entry[]): readonly Entry[] {
 }
 
 /** The command's options by the names that the program reads, places moved behind the program's text. */
-function givenOptions(command: ShellCommand, options: MapNode, by: number): GivenOptions {
+function givenOptions(
+  command: ShellCommand,
+  options: MapNode,
+  spellings: PythonModule["spellings"],
+  by: number,
+): GivenOptions {
   const takes = new Set(options.entries.map(({ key }) => key));
   const given = new Map<string, LocatedNode>();
   for (const { key, value } of command.flags.entries) {
-    const name = key.replaceAll("-", "_");
+    const written = key.replaceAll("-", "_");
+    const name = spellings.get(written) ?? written;
     if (LAUNCHER_OPTIONS.has(name) && !takes.has(name)) continue;
     // absl's has no dash after it (absl/flags/_flag.py, BooleanFlag).
     const negated = /^no_?(.+)$/.exec(name)?.[1];
@@ -191,7 +198,11 @@ function namedOptions(
   const shell = config?.parsed.shell;
   if (format === undefined || config === undefined || shell === undefined) return { flags: [], defaults: [] };
   const by = script.text.length + 1;
-  const stated = command.flags.entries;
+  const { spellings } = program.config?.parsed.python ?? {};
+  // One letter says something only through the option that it stands for.
+  const stated = command.flags.entries.map((entry) =>
+    entry.key.length > 1 ? entry : { ...entry, key: spellings?.get(entry.key) ?? entry.key },
+  );
   const beside = imported
     .filter(({ key, value }) => !isNone(value) && !given.has(key))
     .map((entry) => ({ ...entry, keySpan: moved(entry.keySpan, 1), value: shifted(entry.value, 1) }));

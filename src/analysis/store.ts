@@ -5,6 +5,7 @@
 import { type Recognised, recogniseFormat } from "../formats";
 import { parseDocument } from "../formats/parse";
 import type { ConfigDocument, ReadResult } from "../formats/types";
+import type { ShellScript } from "../syntax/tree";
 import { type Directives, readDirectives } from "./directives";
 import { LineIndex } from "./lines";
 import type { FileAccess } from "./runtime";
@@ -22,6 +23,8 @@ const LONGEST_HEAD = 32 * 1024;
 /** A document with everything that can be said of it alone; computed when first asked for. */
 export class LoadedDocument {
   readonly lines: LineIndex;
+  /** How its commands are read, where other scripts set what they need. */
+  reading: ((text: string) => ShellScript) | undefined;
   private parsedDocument: ConfigDocument | undefined | null = null;
   private recognisedFormat: Recognised | undefined | null = null;
   private readResult: ReadResult | undefined;
@@ -29,14 +32,39 @@ export class LoadedDocument {
 
   /**
    * @param part what of the text is read, when it is only a part (one command of a script), the part's name and place
+   * @param told its format, where a command that starts a program on it decides that
    */
   constructor(
     readonly uri: string,
     readonly text: string,
     readonly part?: { readonly config: ConfigDocument; readonly name: string; readonly index: number },
+    readonly told?: Recognised,
   ) {
     this.lines = new LineIndex(text);
     if (part !== undefined) this.parsedDocument = part.config;
+    if (told !== undefined) this.recognisedFormat = told;
+  }
+
+  /** The same text, read as the program does that is started on it. */
+  readAs(told: Recognised): LoadedDocument {
+    const document = new LoadedDocument(this.uri, this.text, this.part, told);
+    document.parsedDocument = this.parsedDocument;
+    return document;
+  }
+
+  /** The same text with the commands that it has where other scripts set variables or arguments for it. */
+  withShell(read: (text: string) => ShellScript): LoadedDocument {
+    const document = new LoadedDocument(this.uri, this.text, this.part, this.told);
+    const { config } = this;
+    document.reading = read;
+    document.parsedDocument = config && { ...config, parsed: { ...config.parsed, shell: read(this.text) } };
+    return document;
+  }
+
+  /** This text, read in the way that another version of it was. */
+  readLike({ told, reading }: LoadedDocument): LoadedDocument {
+    const settled = told === undefined ? this : this.readAs(told);
+    return reading === undefined ? settled : settled.withShell(reading);
   }
 
   /** undefined when the file's name says that it is no config. */

@@ -17,7 +17,7 @@ export async function takenOptions(search: Search): Promise<ProgramOptions | und
     const own = [...python.options.entries, ...entries];
     if (own.length + foreign.length === 0 && !reads(python)) continue;
     return {
-      options: new Set(own.map(({ key }) => key)),
+      options: new Set([...own.map(({ key }) => key), ...python.spellings.keys()]),
       // A default that no text spells is that of an option without a value (`action="store_true"`).
       switches: new Set(own.flatMap(({ key, value }) => (value.kind === "scalar" && value.raw === "" ? [key] : []))),
       classes: foreign,

@@ -126,7 +126,7 @@ export function schemaFormat(spec: SchemaFormat): Format {
     read,
     callPath: (callee) => spec.calls?.find(([pattern]) => pattern.test(callee))?.[1].replace(/\.$/, ""),
     edit(document, asked, context = { libraries: {} }): EditResult {
-      const view = best(document)?.view;
+      const view = best(document)?.view ?? spec.views(document)[0];
       if (view === undefined) return { refused: say("refused.not-recognised") };
       const result = readView(view, document);
       const stated = new Set(result.settings.flatMap(({ name }) => name ?? []));

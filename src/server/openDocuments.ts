@@ -21,6 +21,8 @@ const PARTS: readonly { readonly name: RegExp; readonly content: RegExp }[] = [
   { name: /\.(sh|bash|slurm|sbatch)$|\/Makefile$/i, content: /\b(deepspeed|accelerate|torchrun|python3?|srun)\b/ },
   // A Hydra config may say nothing itself: its groups do.
   { name: /\.ya?ml$/i, content: /^defaults\s*:/m },
+  // Few keys do not say whose config it is: the command that names it does.
+  { name: /\.ya?ml$/i, content: /^(?:base_model|checkpoint_dir|model_name_or_path|model_name|model)\s*:/m },
 ];
 
 /** Documents that are open in another form than text: notebooks, by their own URI. */

@@ -157,6 +157,8 @@ export interface PythonModule {
   readonly unpacked: readonly string[];
   /** Options of the program's command line with their defaults; one without a default is unknown. */
   readonly options: MapNode;
+  /** Other names that options have on the command line (`-l` of `--lr`), without dashes, and the options' own. */
+  readonly spellings: ReadonlyMap<string, string>;
 }
 
 /** One word of a shell command after expansion. */

@@ -137,6 +137,48 @@ Trainer(model=model, args=TrainingArguments(output_dir="o", per_device_train_bat
     }
   });
 
+  it("know their options by every name that they have", async () => {
+    const body = `
+    model = AutoModelForCausalLM.from_pretrained(name)
+    args = TrainingArguments(output_dir="o", per_device_train_batch_size=size, gradient_accumulation_steps=steps)
+    Trainer(model=model, args=args, train_dataset=ds).train()
+`;
+    const heads = {
+      typer: `import typer
+from typing_extensions import Annotated
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+app = typer.Typer()
+@app.command()
+def main(name: str = typer.Option("gpt2", "--base", "-m"), size: Annotated[int, typer.Option("--batch", "-b")] = 4, steps: int = typer.Option(2)):${body}
+app()
+`,
+      argparse: `import argparse
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+p = argparse.ArgumentParser()
+p.add_argument("-m", "--name", "--base", default="gpt2")
+p.add_argument("--size", "-b", "--batch", type=int, default=4)
+p.add_argument("--steps", type=int, default=2)
+a = p.parse_args()
+def main(name, size, steps):${body}
+main(a.name, a.size, a.steps)
+`,
+    };
+    for (const [name, program] of Object.entries(heads)) {
+      const said = async (flags: string) => {
+        const files = { "t.py": program, "run.sh": `python t.py ${flags}\n` };
+        const { value } = await runOf(files, "run.sh");
+        return ["model", "micro_batch_size", "gradient_accumulation_steps"].map(value);
+      };
+      assert.deepEqual(await said("--steps 2"), ["gpt2", 4, 2], name);
+      assert.deepEqual(await said("-m EleutherAI/pythia-1b -b 16"), ["EleutherAI/pythia-1b", 16, 2], name);
+      assert.deepEqual(
+        await said("--base EleutherAI/pythia-1b --batch 8 --steps 3"),
+        ["EleutherAI/pythia-1b", 8, 3],
+        name,
+      );
+    }
+  });
+
   it("join the lengths of questions and answers, and gather linear layers by name", async () => {
     const program = `
 import transformers, torch

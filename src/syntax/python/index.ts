@@ -23,7 +23,7 @@ import { classOf } from "./classes";
 import { Collector } from "./collect";
 import { Flow, type Guard } from "./flow";
 import { span } from "./nodes";
-import { declaredDefaults, optionsOf, startedFunctions } from "./options";
+import { declaredDefaults, optionsOf, spellingsOf, startedFunctions } from "./options";
 import { Paths } from "./paths";
 import { Evaluator } from "./values";
 
@@ -63,16 +63,8 @@ export function readModule(text: string, given: GivenOptions = NOTHING_GIVEN): P
   try {
     tree = parser.parse(text);
   } catch {
-    return {
-      calls: [],
-      classes: [],
-      assignments: nothing,
-      effects: [],
-      imports: [],
-      bound: new Map(),
-      options: nothing,
-      unpacked: [],
-    };
+    const bare = { calls: [], classes: [], effects: [], imports: [], unpacked: [] };
+    return { ...bare, assignments: nothing, bound: new Map(), options: nothing, spellings: new Map() };
   }
   const { found, flow, evaluator } = interpreted(text, tree, given);
   const paths = new Paths(flow, evaluator);
@@ -122,6 +114,7 @@ export function readModule(text: string, given: GivenOptions = NOTHING_GIVEN): P
     imports: found.imports,
     bound: found.bound,
     options,
+    spellings: spellingsOf(found, evaluator, calls),
     unpacked: found.unpacked.filter((callee) => callee !== ""),
   };
 }

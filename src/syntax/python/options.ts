@@ -11,6 +11,7 @@ import type { Entry, LocatedNode, MapNode, PythonCall, UnknownNode } from "../tr
 import { classOf } from "./classes";
 import type { Collector } from "./collect";
 import { childrenOf, span } from "./nodes";
+import { defaultHeld } from "./parameters";
 import type { Evaluator } from "./values";
 
 /** Calls that declare one option by its spelling (`argparse`, `click`). */
@@ -125,9 +126,52 @@ function parametersOf(node: SyntaxNode, evaluator: Evaluator): Entry[] {
 /** `typer.Option(8, …)` stands for its default. */
 function defaultOf(node: SyntaxNode, evaluator: Evaluator): LocatedNode {
   const call = node.name === "CallExpression" ? evaluator.call(node) : null;
-  if (call === null || !/(?:^|\.)(?:Option|Argument)$/.test(call.callee)) return evaluator.evaluate(node);
-  const stated = call.keywords.entries.find(({ key }) => key === "default")?.value ?? call.positional[0];
-  return stated ?? required(span(node));
+  const held = call === null ? undefined : defaultHeld(call);
+  return held === undefined ? evaluator.evaluate(node) : (held ?? required(span(node)));
+}
+
+/** Texts that spell an option (`"--lr", "-l"`), without their dashes. */
+function spelledBy(positional: readonly LocatedNode[]): readonly string[] {
+  return positional.flatMap((node) =>
+    node.kind === "scalar" && typeof node.value === "string" && node.value.startsWith("-")
+      ? [(node.value.split("/", 1)[0] ?? "").replace(/^-+/, "").replaceAll("-", "_")]
+      : [],
+  );
+}
+
+/** Names that options have on the command line beside their own: those of a declaring call, and typer's of a parameter. */
+export function spellingsOf(
+  found: Collector,
+  evaluator: Evaluator,
+  calls: readonly PythonCall[],
+): ReadonlyMap<string, string> {
+  const spellings = new Map<string, string>();
+  const add = (key: string, names: readonly string[]): void => {
+    for (const name of names) if (name !== key) spellings.set(name, key);
+  };
+  for (const call of calls) {
+    const option = declared(call);
+    if (option !== undefined) add(option.key, spelledBy(call.positional));
+  }
+  for (const node of found.functionNodes) {
+    const children = childrenOf(node.getChild("ParamList") ?? node);
+    for (const [index, child] of children.entries()) {
+      if (child.name !== "VariableName" || children[index - 1]?.name === "AssignOp") continue;
+      // `lr: Annotated[float, typer.Option("--lr")] = 1` or `lr: float = typer.Option(1, "--lr")`
+      const after = children.slice(index + 1, index + 4);
+      const end = after.findIndex(({ name }) => name === ",");
+      for (const part of end < 0 ? after : after.slice(0, end))
+        add(evaluator.slice(child), optionNames(part, evaluator));
+    }
+  }
+  return spellings;
+}
+
+/** What the `Option` calls in a parameter's type or default spell. */
+function optionNames(node: SyntaxNode, evaluator: Evaluator): readonly string[] {
+  if (node.name !== "CallExpression") return childrenOf(node).flatMap((child) => optionNames(child, evaluator));
+  const call = evaluator.call(node);
+  return call !== null && /(?:^|\.)Option$/.test(call.callee) ? spelledBy(call.positional) : [];
 }
 
 /** Every option with its default; those without one are unknown. */

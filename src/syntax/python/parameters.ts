@@ -1,5 +1,6 @@
 /** Parameters of a module's functions: what a name may stand for inside of them. */
 import type { SyntaxNode } from "@lezer/common";
+import type { LocatedNode, PythonCall } from "../tree";
 import { childrenOf } from "./nodes";
 
 export interface Parameter {
@@ -36,4 +37,16 @@ export function parametersOf(definition: SyntaxNode, slice: (node: SyntaxNode) =
       standard: typed?.name === "AssignOp" ? typed.nextSibling : null,
     };
   });
+}
+
+/** Calls that stand in a parameter's place and hold its default (`typer.Option(8, "--batch")`). */
+const HOLDS_DEFAULT = /(?:^|\.)(?:Option|Argument)$/;
+
+/** The default that such a call holds; null: it holds none, undefined: it is another call. */
+export function defaultHeld({ callee, keywords, positional }: PythonCall): LocatedNode | null | undefined {
+  if (!HOLDS_DEFAULT.test(callee)) return undefined;
+  const [first] = positional;
+  // With its default beside an annotation, the first text spells the option.
+  const spells = first?.kind === "scalar" && typeof first.value === "string" && first.value.startsWith("-");
+  return keywords.entries.find(({ key }) => key === "default")?.value ?? (spells ? null : (first ?? null));
 }

@@ -10,7 +10,7 @@ import type { Binding, Flow } from "./flow";
 import { knownAnswer, knownResult } from "./idioms";
 import { dtypeNamed, fold, truth, unquote } from "./literals";
 import { childrenOf, junction, type Operand, span } from "./nodes";
-import type { Parameter } from "./parameters";
+import { defaultHeld, type Parameter } from "./parameters";
 
 /** Values looked through per expression tree; bounds names that refer to each other. */
 const MAX_EVALUATIONS = 200_000;
@@ -433,7 +433,8 @@ export class Evaluator {
     if (first !== undefined && !(this.strict && differs)) return this.moved(first, node);
     if (parameter.standard === null || (this.strict && differs))
       return this.unknown(node, say("open.is", { name: parameter.name, reason: say("open.parameter") }));
-    return this.moved(this.evaluate(parameter.standard, depth + 1), node);
+    const held = parameter.standard.name === "CallExpression" ? this.call(parameter.standard) : null;
+    return this.moved((held && defaultHeld(held)) ?? this.evaluate(parameter.standard, depth + 1), node);
   }
 
   private argument(call: SyntaxNode, { name, index }: Parameter, depth: number): LocatedNode | undefined {

@@ -8,6 +8,7 @@ import type { Entry, MapNode, ParsedDocument, ShellScript, SyntaxProblem } from 
 import { mainCommand } from "./main-command";
 import { ScriptReader, type ShellFlavour } from "./reader";
 
+export { jobVariables } from "./directives";
 export { mainCommand } from "./main-command";
 export type { ShellFlavour } from "./reader";
 
@@ -22,10 +23,11 @@ export function parseShell(original: string, flavour: ShellFlavour = "shell"): P
   return { root: mainCommandMap(shell, original.length), problems: problems.slice(0, 200), syntax: "shell", shell };
 }
 
-/** A script with variables that something else has set before it. */
-export function readScript(text: string, known: readonly Entry[]): ShellScript {
+/** A script with variables that something else has set before it, and the arguments that it is given. */
+export function readScript(text: string, known: readonly Entry[], given: readonly string[] = []): ShellScript {
   const reader = new ScriptReader("shell", []);
   reader.know(known);
+  reader.give(given);
   reader.read(text);
   return reader.script(text);
 }

@@ -36,6 +36,8 @@ const KEYWORDS = new Set([
 ]);
 const LAUNCH_STRING = /^(?:bash|sh|zsh|\/bin\/bash|\/bin\/sh)$/;
 const MAX_NESTING = 8;
+/** Where a value stands that another script sets. */
+const ELSEWHERE: Span = { start: -1, end: -1 };
 
 export class ScriptReader {
   private readonly commands: ShellCommand[] = [];
@@ -62,6 +64,16 @@ export class ScriptReader {
       const offsets = Array.from({ length: text.length }, (_, index) => (written ? start + index : -1));
       this.variables.set(key, { kind: "text", field: { text, offsets, unknown: null, start, end } });
     }
+  }
+
+  /** Arguments that the script is started with, which are written elsewhere. */
+  give(texts: readonly string[]): void {
+    if (texts.length === 0) return;
+    const fields = texts.map(
+      (text): Field => ({ text, offsets: [...text].map(() => -1), unknown: null, ...ELSEWHERE }),
+    );
+    for (const [index, field] of fields.entries()) this.variables.set(String(index + 1), { kind: "text", field });
+    for (const name of ["@", "*"]) this.variables.set(name, { kind: "array", fields });
   }
 
   read(text: string): void {
@@ -105,7 +117,8 @@ export class ScriptReader {
           : variable.kind === "text"
             ? this.words(variable.field)
             : [];
-      if (own.filter((field) => field.text.startsWith("--")).length >= 2) fields.push(...own);
+      const here = own.every(({ start }) => start > ELSEWHERE.start);
+      if (here && own.filter((field) => field.text.startsWith("--")).length >= 2) fields.push(...own);
     }
     const first = fields[0];
     if (first === undefined) return [];
