@@ -60,7 +60,9 @@ for {names} in batches():
     optimizer.step()
 """
 
-LOSS = """next(t for t in torch.utils._pytree.tree_leaves({plain}) if isinstance(t, torch.Tensor) and t.is_floating_point(){scalar}){mean}"""
+LOSS = (
+    """next(t for t in torch.utils._pytree.tree_leaves({plain}) if isinstance(t, torch.Tensor) and t.is_floating_point(){scalar}){mean}"""
+)
 
 
 def in_fork(work, limit=LIMIT):
@@ -155,7 +157,9 @@ def script_of(row, found, sizes, amp):
     for one in tensors:
         shape = [str(eval(side, {}, dict(sizes))) for side in one.sides]
         dtype = "float32" if one.dtype == "float" else one.dtype
-        made.append(f"torch.zeros({', '.join(shape)}, dtype=torch.{dtype}, device=\"cuda\")" if shape else f"torch.zeros((), dtype=torch.{dtype})")
+        made.append(
+            f'torch.zeros({", ".join(shape)}, dtype=torch.{dtype}, device="cuda")' if shape else f"torch.zeros((), dtype=torch.{dtype})"
+        )
     loss = found["loss"]
     plain = "dict(out) if isinstance(out, dict) else out if isinstance(out, (torch.Tensor, tuple, list)) else vars(out)"
     if loss == "returned":

@@ -30,9 +30,11 @@ export function codedModel(
 ): Architecture | undefined {
   const made = settings.find(({ name }) => name === "model_config");
   if (made?.node.kind !== "map" || stated?.from === "pin") return undefined;
-  const family = familyOf(made.key, catalogue);
-  if (family === undefined) return undefined;
   const known = made.node.entries.filter(({ value }) => value.kind !== "unknown");
+  const told = known.find(({ key }) => key === "model_type")?.value;
+  // A network that is no class of transformers says what family its graph is written by.
+  const family = told?.kind === "scalar" ? String(told.value) : familyOf(made.key, catalogue);
+  if (family === undefined) return undefined;
   const config = Object.fromEntries(known.map(({ key, value }) => [key, plainValue(value)]));
   return {
     name: `${family} of the script`,

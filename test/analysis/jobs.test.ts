@@ -22,7 +22,7 @@ run: |
   torchrun --nnodes $SKYPILOT_NUM_NODES --nproc_per_node $SKYPILOT_NUM_GPUS_PER_NODE \\
     train.py --model_name_or_path $MODEL \\
     --per_device_train_batch_size $BATCH \\
-    --output_dir out --gradient_checkpointing False --bf16 True
+    --output_dir out --gradient_checkpointing False --bf16 True --save_strategy no --save_total_limit 1
 `;
 
 const POD = `apiVersion: kubeflow.org/v1

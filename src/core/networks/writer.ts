@@ -61,6 +61,11 @@ export class GraphWriter {
     this.body.push({ op: name, in: [self, ...operands], out: [self.slice(1)] });
   }
 
+  /** The names of the script's loop are bound to what has been made: what they had of the micro-batch before goes. */
+  binds(): void {
+    this.body.push({ op: "loop_binds", in: [], out: [] });
+  }
+
   /** Python lets go of these. */
   drop(...values: readonly Value[]): void {
     this.body.push({ drop: values.map((value) => value.slice(1)) });

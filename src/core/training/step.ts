@@ -377,8 +377,9 @@ function microBatch(
   const offload = options.offloads === null ? null : new OffloadHooks(torch, options.offloads);
   if (offload !== null) torch.hooks.push(offload);
   const converts = !options.plainLoop && options.loop?.keepsDtype !== true && options.stage === undefined;
+  const [lastLoss, ...lastOutputs] = last.results;
   torch.rebinds = () => {
-    for (const tensor of last.results) tensor.release();
+    for (const tensor of lastOutputs) tensor.release();
     torch.rebinds = null;
   };
   const names = options.batch.map(({ name }) => name);
@@ -387,6 +388,7 @@ function microBatch(
   const rest = [...outputs, ...(pass.keptCache?.() ?? [])];
   if (offload !== null) torch.hooks.pop();
   torch.rebinds?.();
+  lastLoss?.release();
   torch.tape?.returns([loss!, ...rest]);
   const locals = [...rest, ...batch];
   const named = options.plainLoop || options.loop?.holds === "outputs";

@@ -6,6 +6,7 @@ import type { LocatedNode, PythonCall, PythonModule, Span } from "../../syntax/t
 import { networkName } from "../timm/names";
 import type { LocatedSetting, SettingName } from "../types";
 import { plain, qualified } from "./called";
+import { monaiCall, monaiSettings } from "./monai";
 
 /** `models.resnet50(…)`: a function of torchvision.models in lower case; `get_model` and its like take the name. */
 const NETWORK = /^(?:(.*)\.)?([a-z]\w*)$/;
@@ -64,13 +65,13 @@ function classesOf({ call }: Named, { assignments, calls }: PythonModule): reado
 
 /** The call that makes a library's network; the first, which a later one for comparison does not replace. */
 export function builtNetwork(python: PythonModule): PythonCall | undefined {
-  return python.calls.find((call) => networkOf(call, python) !== undefined);
+  return python.calls.find((call) => networkOf(call, python) !== undefined) ?? monaiCall(python);
 }
 
 /** What a script says of a network it takes from torchvision or timm; nothing where it takes none. */
 export function networkSettings(python: PythonModule): readonly LocatedSetting[] {
   const call = builtNetwork(python);
   const network = call === undefined ? undefined : networkOf(call, python);
-  if (network === undefined) return [];
+  if (network === undefined) return monaiSettings(python);
   return [setting("model", network.call.callee, network.name, network.at), ...classesOf(network, python)];
 }

@@ -4,6 +4,7 @@ import { refuseSizes } from "../not-modelled";
 import { formatStrides, isChannelsLast, type Sizes } from "../shape";
 import { type Tensor, tensorBytes } from "../tensor";
 import type { Torch } from "../torch";
+import { view } from "./layout";
 import { lowered } from "./linear";
 
 /**
@@ -71,17 +72,27 @@ export function convolution(
   });
 }
 
-/** `conv_transpose`: `convolution` the other way round; the kernel's first side is the input's. */
+/** Sizes of a transposed convolution's windows; `added` is what its result is longer than they make it (`output_padding`). */
+export interface Raising {
+  readonly stride: readonly number[];
+  readonly padding: readonly number[];
+  readonly added: readonly number[];
+}
+
+/** `conv_transpose`: `convolution` the other way round; the kernel's first side is the input's (ConvUtils.h, conv_input_size). */
 export function transposedConvolution(
   torch: Torch,
   input: Tensor,
   weight: Tensor,
   bias: Tensor | null,
-  stride: readonly number[],
+  { stride, padding, added }: Raising,
 ): Tensor {
+  const of = (list: readonly number[], k: number, standard: number): number => list[k] ?? list[0] ?? standard;
   return lowered(torch, [input, weight, bias], (cast) => {
     const [x, w, b] = cast as [Tensor, Tensor, Tensor | null];
-    const spatial = x.sizes.slice(2).map((size, k) => (size - 1) * (stride[k] ?? stride[0] ?? 1) + w.size(2 + k));
+    const spatial = x.sizes
+      .slice(2)
+      .map((size, k) => (size - 1) * of(stride, k, 1) - 2 * of(padding, k, 0) + w.size(2 + k) + of(added, k, 0));
     const node = torch.record("ConvolutionBackward0", [x, w, b], (torch, [gradient], [self, kernel], node) => {
       if (!gradient) return [null, null, null];
       const operator = "convolution_backward";
@@ -93,5 +104,29 @@ export function transposedConvolution(
     });
     if (node !== null) for (const tensor of [x, w]) torch.save(node, tensor);
     return torch.attach(node, torch.empty("convolution", [x.size(0), w.size(1), ...spatial], x.dtype));
+  });
+}
+
+/**
+ * `prelu`: a view of the weight as wide as the input has sides. Backward makes both gradients in one kernel, each of the input's size,
+ * and the weight's is summed by the engine (aten/src/ATen/native/Activation.cpp, prelu, _prelu_kernel_backward); of autocast's lower
+ * precision (aten/src/ATen/autocast_mode.h).
+ */
+export function prelu(torch: Torch, input: Tensor, weight: Tensor): Tensor {
+  return lowered(torch, [input, weight], (cast) => {
+    const [x, given] = cast as [Tensor, Tensor];
+    const w = view(torch, given, [1, given.elements, ...x.sizes.slice(2).map(() => 1)]);
+    const node = torch.record("PreluKernelBackward0", [x, w], (torch, [gradient], [self], node) => {
+      if (!gradient) return [null, null];
+      const like = (): Tensor => torch.empty("_prelu_kernel_backward", self!.sizes, self!.dtype);
+      const [first, second] = [like(), like()];
+      if (node.edges[0] && node.edges[1]) return [first, second];
+      (node.edges[0] ? second : first).release();
+      return node.edges[0] ? [first, null] : [null, second];
+    });
+    if (node !== null) for (const tensor of [x, w]) torch.save(node, tensor);
+    const out = torch.attach(node, torch.empty("_prelu_kernel", x.sizes, x.dtype, x.strides));
+    w.release();
+    return out;
   });
 }

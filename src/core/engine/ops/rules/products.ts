@@ -22,7 +22,11 @@ function convolution(torch: Torch, args: Arguments): Tensor {
 
 function transposedConvolution(torch: Torch, args: Arguments): Tensor {
   const bias = args.maybeTensor(2, "bias");
-  return convolutions.transposedConvolution(torch, args.tensor(0), args.tensor(1), bias, args.numbers(3, "stride"));
+  return convolutions.transposedConvolution(torch, args.tensor(0), args.tensor(1), bias, {
+    stride: args.numbers(3, "stride"),
+    padding: args.numbers(4, "padding"),
+    added: args.numbers(5, "output_padding"),
+  });
 }
 
 export const PRODUCTS: Readonly<Record<string, Rule>> = table({
@@ -39,6 +43,7 @@ export const PRODUCTS: Readonly<Record<string, Rule>> = table({
   conv1d: convolution,
   conv2d: convolution,
   conv3d: convolution,
+  prelu: (t, a) => convolutions.prelu(t, a.tensor(0), a.tensor(1)),
   conv_transpose2d: transposedConvolution,
   conv_transpose3d: transposedConvolution,
 });
