@@ -24,15 +24,20 @@ interface Held {
 
 const KINDS: Readonly<Record<RunKind, string>> = {
   "own-code": "the code that ran, on one card",
+  "framework-code": "a framework's own code of a later release, on one card",
   "stands-in": "other code of the same model stands in, on one card",
   ranks: "several ranks",
 };
 
-/** The kind of a published run, by what its source leaves open: frameworks' own models are counted as transformers'. */
+/** Assumptions of rows whose run a framework's own model code carried out. */
+const FRAMEWORKS: readonly string[] = ["litgpt", "torchtune", "torchtitan", "llm-foundry"];
+
+/** The kind of a published run, by what its source and its report leave open. */
 function kindOf({ row, report }: ComparedPeak): RunKind {
   if (report.devices.count > 1) return "ranks";
-  const others = ["litgpt", "torchtune", "torchtitan", "qwen1"];
-  return (row.assumed ?? []).some((key) => others.includes(key)) ? "stands-in" : "own-code";
+  const assumed = row.assumed ?? [];
+  if (assumed.includes("qwen1") || report.assumptions.some(({ id }) => id === "assume.own-code")) return "stands-in";
+  return assumed.some((key) => FRAMEWORKS.includes(key)) ? "framework-code" : "own-code";
 }
 
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;

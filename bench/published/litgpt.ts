@@ -28,7 +28,13 @@ function adapters([rank, where]: NonNullable<Row["lora"]>): Settings {
   };
 }
 
-function runOf(source: string, device: string, torch: string, assumed: readonly string[], row: Row): PublishedRun {
+function runOf(
+  source: string,
+  device: string,
+  { torch, ...release }: { readonly torch: string; readonly litgpt?: string },
+  assumed: readonly string[],
+  row: Row,
+): PublishedRun {
   return {
     source,
     run: `${row.run}, ${row.batch} × ${row.length}`,
@@ -43,15 +49,15 @@ function runOf(source: string, device: string, torch: string, assumed: readonly 
         train: { micro_batch_size: row.batch, global_batch_size: 4 * row.batch, max_seq_length: row.length },
         optimizer: { class_path: "torch.optim.AdamW" },
       },
-      { device, libraries: { torch, ...(row.quantize === undefined ? {} : { bitsandbytes: "0.41.1" }) } },
+      { device, libraries: { torch, ...release, ...(row.quantize === undefined ? {} : { bitsandbytes: "0.41.1" }) } },
     ),
     assumed: ["litgpt", ...assumed],
     miss: row.miss,
   };
 }
 
-const inTables = (row: Row): PublishedRun => runOf("litgpt-tables", "A100-40GB", "2.1", [], row);
-const inHub = (row: Row): PublishedRun => runOf("litgpt-hub", "A10G", "2.2", ["longest", "litgpt-bnb"], row);
+const inTables = (row: Row): PublishedRun => runOf("litgpt-tables", "A100-40GB", { torch: "2.1", litgpt: "0.1" }, [], row);
+const inHub = (row: Row): PublishedRun => runOf("litgpt-hub", "A10G", { torch: "2.2" }, ["longest", "litgpt-bnb"], row);
 
 const LLAMA2_7B = { run: "Llama-2-7B LoRA", model: "meta-llama/Llama-2-7b-hf" } as const;
 const LLAMA2_13B = { run: "Llama-2-13B LoRA", model: "meta-llama/Llama-2-13b-hf" } as const;

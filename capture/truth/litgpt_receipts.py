@@ -72,14 +72,37 @@ def draw(r):
         c |= {"on": on, "rank": r.choice((4, 8, 32)), "dropout": r.choice((0.0, 0.05))}
         text += f"lora_r: {c['rank']}\nlora_alpha: 16\nlora_dropout: {c['dropout']}\n"
         text += "".join(f"lora_{part}: {'true' if part in on else 'false'}\n" for part in PARTS)
+        if c["precision"] == "bf16-true" and r.random() < 0.7:
+            c["quantize"] = r.choice(("nf4", "nf4", "nf4-dq"))
+            text += f"quantize: bnb.{c['quantize']}\n"
     return c, text
+
+
+def no_kernels(torch):
+    """Optimizer states and updates of bitsandbytes without its kernels: what `cudaMallocManaged` gives is not the allocator's."""
+    import bitsandbytes as bnb
+
+    bnb.optim.PagedAdamW.update_step = lambda *_: None
+    bnb.functional.get_paged = lambda *size, dtype=None, device=None: torch.zeros(*size, dtype=dtype, device="cpu")
+    bnb.functional.fill = lambda *_, **__: None
+    bnb.optim.PagedAdamW.prefetch_state = lambda *_: None
+
+
+def stable_embedding(torch, model):
+    """`main` of finetune/lora.py puts another embedding in the place of a packed model's, and names the one before."""
+    from bitsandbytes.nn import StableEmbedding
+
+    old = model.transformer.wte
+    model.transformer.wte = StableEmbedding(old.num_embeddings, old.embedding_dim)
+    model.transformer.wte = model.transformer.wte.to(device=old.weight.device, dtype=old.weight.dtype)
+    return old
 
 
 def peak(oracle, c):
     """Most bytes allocated in two steps of the loop."""
     import litgpt.lora
     import litgpt.model
-    from lightning.fabric.plugins.precision import HalfPrecision, MixedPrecision, Precision
+    from lightning.fabric.plugins.precision import BitsandbytesPrecision, HalfPrecision, MixedPrecision, Precision
     from lightning.fabric.wrappers import _FabricModule
     from litgpt.utils import chunked_cross_entropy
 
@@ -88,6 +111,9 @@ def peak(oracle, c):
     litgpt.model.range = lambda *a: range(*a) if len(a) != 1 or a[0] < 200 else ()  # rows of a window's mask, filled in place
     precision = {"bf16-true": lambda: HalfPrecision("bf16-true"), "bf16-mixed": lambda: MixedPrecision("bf16-mixed", "cuda")}
     plugin = precision.get(c["precision"], Precision)()
+    if "quantize" in c:
+        no_kernels(torch)
+        precision["packed"] = BitsandbytesPrecision(c["quantize"], torch.bfloat16)
     strategy = types.SimpleNamespace(precision=plugin, reduce=lambda x, *_, **__: x, _backward_sync_control=None)
     mode, ledger = oracle.FakeTensorMode(allow_non_fake_inputs=True), oracle.Ledger()
     with mode, ledger:
@@ -102,13 +128,24 @@ def peak(oracle, c):
             model = code.GPT(config)
         if c["lora"]:
             litgpt.lora.mark_only_lora_as_trainable(model)
+        if "quantize" in c:
+            # `module_init_context` of the plugin packs weights as they are made, which fake tensors cannot be asked for
+            model.get_output_embeddings = lambda: None
+            oracle.quantize(model, {"type": "nf4", "double": c["quantize"].endswith("-dq")}, torch.bfloat16)
+            plugin = strategy.precision = precision["packed"]
         model = plugin.convert_module(model)
         model.max_seq_length = c["seq"]
         model.train()
         fabric = _FabricModule(model, strategy, original_module=model)
         gc.collect()
         ledger.phase = "optimizer-init"
-        optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-4, foreach=True)
+        if "quantize" in c:
+            import bitsandbytes as bnb
+
+            optimizer = bnb.optim.PagedAdamW(model.parameters())
+            _old_embedding = stable_embedding(torch, model)
+        else:
+            optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-4, foreach=True)
         size, length = c["batch"], c["seq"]
         for step in (1, 2):
             for _ in range(c["accumulation"]):

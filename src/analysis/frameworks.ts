@@ -88,6 +88,8 @@ export interface Framework {
 
   /** Its data are cut into sequences of full length. */
   readonly fillsSequences?: true;
+  /** Releases whose first batch has the longest sample of all: what its loop names of a batch before is never beside it. */
+  readonly longestFirst?: string;
   /** Lengths of batches are rounded up to it. */
   readonly padsTo?: number;
   /** How packed samples are kept apart: by the attention kernel alone; otherwise they are anyway. */
@@ -330,11 +332,9 @@ const ROWS: Readonly<Record<SchemaId, Framework>> = {
   lightning: {
     name: "Lightning",
     ownCode: true,
-    // Its layers over packed weights were not captured.
-    codeOf: (config, settings) =>
-      settings.string("model_code") === "litgpt" && (settings.string("quantization") ?? "none") === "none"
-        ? litgptCode(config)
-        : undefined,
+    codeOf: (config, settings) => (settings.string("model_code") === "litgpt" ? litgptCode(config) : undefined),
+    // finetune/lora.py, get_batch (lit-gpt 0.1: "force the longest sample at the beginning")
+    longestFirst: "litgpt<0.2",
     // lightning/fabric/strategies/fsdp.py
     fsdp: { version: 1 },
     hydra: true,

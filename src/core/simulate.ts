@@ -177,8 +177,6 @@ class TrainingSimulation {
   /** Whether the loop clips gradients: strategies that put an optimizer of theirs around the run's do it there. */
   private readonly clips: boolean;
   private readonly passes: Passes;
-  /** The input embedding in the place of the one that was loaded, which stays; null: it is not replaced. */
-  private readonly replaced: Tensor | null;
   private readonly autocast: TrainingRun["autocast"];
   private cacheBytes: number | null = null;
   /** What the last generation did, where that leaves no trace. */
@@ -225,11 +223,6 @@ class TrainingSimulation {
     this.optimizer = optimizer;
     this.passes = new Passes(torch, setup, models, strategy, folds.layers);
     this.autocast = strategy.keepsAutocast ? run.autocast : null;
-    this.replaced = run.replacesEmbedding ? models.model.embedding : null;
-    if (this.replaced !== null) {
-      const before = torch.empty("empty", this.replaced.sizes, this.replaced.dtype);
-      torch.ledger.relabel(before.storage.id, "weights");
-    }
   }
 
   /** Two optimizer steps, in the loop that the run's trainer has; what is given back is named until the loop ends. */
@@ -267,7 +260,6 @@ class TrainingSimulation {
         stage: run.parallel.stage,
         loop: run.loop ?? null,
         keepsBatches: run.keepsBatches ?? null,
-        ...(this.replaced !== null ? { strayGradients: [this.replaced] } : {}),
         keepsStates,
         settles: this.models.model.settling?.isPending === true,
         fold: folds.layers,

@@ -138,6 +138,10 @@ const RUNS: Readonly<Record<string, () => Widened>> = {
     );
     return { run: { ...run, parallel: { ...run.parallel, worldSize: 8, deepspeed: LATE } }, graphs };
   },
+  "batch-before": () => ({
+    run: causalRun({ loop: { holds: "outputs", variesLengths: true }, sequenceLength: 32 }),
+    graphs: llama,
+  }),
   "raised-head": () => ({ run: causalRun({ trainer, sequenceLength: 32 }), graphs: graphsWithTrainers("llama") }),
   beside: () => ({ run: causalRun({ beside: { elements: 1000, dtype: "float32" } }), graphs: llama }),
   "fused-pieces": () => ({ run: causalRun({ fusedLoss: true, fusedPieceBytes: 1e9 }), graphs: llama }),

@@ -88,6 +88,7 @@ export function quantizationOf(
     ...(holds("bitsandbytes<0.43.2", c.libraries) ? { keepsInputs: true } : {}),
     ...(holds("transformers<5", c.libraries) ? { packsSubclasses: true } : {}),
     ...(c.settings.boolean("packs_experts") === true ? { packsExperts: true } : {}),
+    ...(c.settings.boolean("packs_head") === true ? { packsHead: true } : {}),
   };
   if (stated !== undefined) {
     c.keep("quantization", stated);

@@ -172,7 +172,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           ...(ownCode ? { ownCode: true as const } : {}),
           ...(stoodFor === undefined ? {} : { standsFor: stoodFor }),
           ...keptBatchesOf(c),
-          ...loopOf(c),
+          ...loopOf(c, task),
           ...cacheOf(c, task, config, checkpointing !== null),
           ...(c.settings.boolean("replaces_embedding") === true ? { replacesEmbedding: true } : {}),
           device:

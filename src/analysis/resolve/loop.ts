@@ -3,17 +3,23 @@ import { factsOf } from "../../core/graph/facts";
 import type { ModelConfig, Task, TrainingRun } from "../../core/training/run";
 import { holds } from "../versions";
 import type { ResolveContext } from "./context";
+import { evenBatches } from "./padding";
 
 /** Tasks whose models write texts, token after token where they generate. */
 const WRITES: ReadonlySet<Task> = new Set(["causal-lm", "seq2seq-lm", "image-text-to-text", "speech-seq2seq"]);
 
+/** Tasks whose batches are texts, padded to their longest one. */
+const READS: ReadonlySet<Task> = new Set([...WRITES, "masked-lm", "seq-cls", "token-cls", "qa"]);
+
 /** What a loop's names hold of a micro-batch. */
-export function loopOf(c: ResolveContext): Pick<TrainingRun, "loop"> {
+export function loopOf(c: ResolveContext, task: Task): Pick<TrainingRun, "loop"> {
   const held = c.settings.string("loop_holds");
   if (held !== "nothing" && held !== "loss" && held !== "outputs") return {};
+  const first = c.framework.longestFirst !== undefined && holds(c.framework.longestFirst, c.libraries);
   return {
     loop: {
-      holds: held,
+      holds: first ? "nothing" : held,
+      ...(held === "outputs" && !first && READS.has(task) && !evenBatches(c) ? { variesLengths: true } : {}),
       ...(c.settings.boolean("loop_zeros_late") === true ? { zerosLate: true } : {}),
       ...(c.settings.boolean("loop_evaluates") === true ? { evaluates: true } : {}),
       ...(c.settings.boolean("loop_keeps_dtype") === true ? { keepsDtype: true } : {}),

@@ -13,6 +13,7 @@ import { type ForwardUsage, type ModelEnds, type Strategy, tensorPlanOf } from "
 import { shardedOver } from "../training/parallel/degrees";
 import { splitEmbedding } from "../training/parallel/tensor-plan/modules";
 import { EMBEDDING, partOf } from "../training/parallel/tensor-plan/plan";
+import { stableEmbedding } from "../training/quantization/stable-embedding";
 import type { CompanionSpec, TrainingRun } from "../training/run";
 import { companionRun, graphsOf, type Program, programOf } from "./program";
 import { holdCritic, type LoadedScorer, raterOf, type Scorers, scorersOf, withHead } from "./scorers";
@@ -91,6 +92,14 @@ function withSplitEmbedding(model: LoadedModel, run: TrainingRun): LoadedModel {
   return { ...model, modules: new Map([...model.modules, [EMBEDDING, splitEmbedding(model.embedding, plan.degree)]]) };
 }
 
+/** The model with another embedding in the place of its own (see `StableEmbedding`). */
+function withStableEmbedding(torch: Torch, model: LoadedModel, { replacesEmbedding }: TrainingRun): LoadedModel {
+  const { embedding: table } = model;
+  const path = table?.name?.replace(/\.[^.]+$/, "");
+  if (replacesEmbedding !== true || !table || path === undefined) return model;
+  return { ...model, modules: new Map([...model.modules, [path, stableEmbedding(torch, table)]]) };
+}
+
 /** A companion is loaded as it is, without what the run does to its own model. */
 function companionOptions(
   loading: Omit<LoadOptions, "adapter">,
@@ -155,7 +164,7 @@ export function loadModels(torch: Torch, setup: Setup, strategy: Strategy): Mode
       ...(strategy.adaptersSeenAs ? { seenAs: strategy.adaptersSeenAs } : {}),
     },
   };
-  const loaded = withSplitEmbedding(loadModel(torch, graph, view, adapted), run);
+  const loaded = withStableEmbedding(torch, withSplitEmbedding(loadModel(torch, graph, view, adapted), run), run);
   const model = withHead(torch, spec, loaded, head, strategy.shardsParameters);
   if (run.beside !== undefined)
     torch.ledger.relabel(torch.empty("empty", [run.beside.elements], run.beside.dtype).storage.id, "weights");

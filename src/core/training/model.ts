@@ -230,7 +230,7 @@ function packs({ type, packsSubclasses }: QuantizationSpec, module: string): boo
 }
 
 /**
- * Whether a weight is stored packed: every linear layer but the head and what the config leaves out
+ * Whether a weight is stored packed: every linear layer but, as transformers has it, the head, and what the config leaves out
  * (transformers/integrations/bitsandbytes.py).
  */
 function isPacked({ options }: Loading, item: PlacedTensor): boolean {
@@ -239,7 +239,7 @@ function isPacked({ options }: Loading, item: PlacedTensor): boolean {
   if (quantization === null || !item.name.endsWith(".weight") || !packs(quantization, item.module)) return false;
   const path = item.name.slice(0, -".weight".length);
   const left = [...(quantization.skipModules ?? []), ...(factsOf(options.family).keptInFloat32 ?? [])];
-  return path !== head && !left.some((pattern) => isSkipped(path, pattern));
+  return (path !== head || quantization.packsHead === true) && !left.some((pattern) => isSkipped(path, pattern));
 }
 
 /** Weights of stacked experts, where they are packed (unsloth_zoo/temporary_patches/{gpt_oss,moe_utils_bnb4bit}.py). */

@@ -44,8 +44,6 @@ export interface StepOptions {
   readonly keepsBatches: KeptBatches | null;
   /** What of a micro-batch lives until the next one's is there; null: nothing. */
   readonly loop: LoopSpec | null;
-  /** Gradients of what no optimizer knows, which come with the first backward and stay. */
-  readonly strayGradients?: readonly Tensor[];
   /** Modules keep tensors to their next forward: no micro-batch does what the one before did. */
   readonly keepsStates?: boolean;
   /** The first forward converts buffers for good: the first step does not do what later ones do. */
@@ -409,20 +407,12 @@ function microBatch(
   offload?.finish();
   optimizer.afterBackward?.(torch);
   strategy.endPass?.(torch);
-  for (const tensor of options.strayGradients ?? []) stray(torch, tensor);
   if (named) return { results: [loss!, ...rest], batch };
   if (options.loop?.holds === "loss") return { results: [loss!], batch };
   loss!.release();
   if (options.loop !== null) return { results: [], batch };
   if (held) for (const tensor of locals) tensor.release();
   return NOTHING_LEFT;
-}
-
-/** The gradient of a weight that only backward knows: made once, then added to. */
-function stray(torch: Torch, weight: Tensor): void {
-  if (weight.grad !== null) return;
-  weight.grad = torch.empty("embedding_dense_backward", weight.sizes, weight.dtype);
-  torch.ledger.relabel(weight.grad.storage.id, "gradients");
 }
 
 /** `clip_grad_norm_`, foreach: one norm per gradient, their norm, the coefficient. */

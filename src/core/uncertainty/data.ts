@@ -104,5 +104,18 @@ const PIECES: EffectRule = {
   },
 };
 
-export const OF_DATA: readonly EffectRule[] = [BESIDE, PIECES, ADAPTED_EXPERTS, MIXED_DTYPES, TAKEN_FOR];
+/** The number has the longest batch twice in a row, the second beside what the loop still names of the first. */
+const BATCH_BEFORE: EffectRule = {
+  id: "batch-before",
+  source: "litgpt/finetune/lora.py, `logits` of `fit`; a plain loop's names: batches are as long as their longest sample",
+  effects: ({ run, graphs, ledger }) => {
+    const { loop, ...rest } = run;
+    if (loop?.variesLengths !== true) return [];
+    const alone = simulateFullest(standIn({ ...rest, loop: { ...loop, holds: "nothing" } }, graphs), graphs);
+    const lessBytes = alone.ok ? Math.max(0, ledger.peak - alone.simulation.ledger.peak) : 0;
+    return [{ what: say("engine.batch-before"), settleWith: "sequence_length", moreBytes: 0, lessBytes }];
+  },
+};
+
+export const OF_DATA: readonly EffectRule[] = [BATCH_BEFORE, BESIDE, PIECES, ADAPTED_EXPERTS, MIXED_DTYPES, TAKEN_FOR];
 export const OF_HEAD: readonly EffectRule[] = [RAISED_HEAD];

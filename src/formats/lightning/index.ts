@@ -49,12 +49,16 @@ function deriveLitgpt(settings: readonly LocatedSetting[]): readonly LocatedSett
   if (model !== undefined) result.push(derived(model, "model_code", "litgpt"), derived(model, "loop_holds", "outputs"));
   const quantized = find("quantization");
   const isQuantized = typeof quantized?.value === "string" && quantized.value !== "none";
-  if (isQuantized && quantized?.node.kind === "scalar")
+  if (isQuantized && quantized?.node.kind === "scalar") {
+    // `instantiate_bnb_optimizer` (litgpt/utils.py)
+    result.push(derived(find("optimizer") ?? quantized, "optimizer", "paged_adamw"));
     result.push(
+      derived(quantized, "packs_head", true),
       derived(quantized, "double_quantization", /-dq$/.test(String(quantized.node.value))),
       derived(quantized, "prepare_for_kbit", false),
       derived(quantized, "replaces_embedding", true),
     );
+  }
   const rank = number("lora_rank");
   const adapted = rank !== undefined && Number(rank.value) > 0;
   if (adapted) {

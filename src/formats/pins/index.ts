@@ -66,6 +66,7 @@ const LIBRARIES = [
   "axolotl",
   "llamafactory",
   "ms-swift",
+  "litgpt",
 ];
 
 const librariesSchema = z.strictObject(

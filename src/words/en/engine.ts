@@ -10,6 +10,7 @@ export const ENGINE = {
   "engine.cudnn": "no cuDNN workspaces: its kernels may rearrange what convolutions read and write",
   "engine.spread-late":
     "the model lies whole on the card before it is spread; pieces of its pool may be of no use later",
+  "engine.batch-before": "the batch before the longest one is as long: the loop still names its outputs",
   "engine.cusolver": "no copy and workspace of cuSOLVER while weights are decomposed for the adapter",
   "engine.raised-head": "head and last states as loaded: `cast_lm_head_to_fp32` raises them to float32",
   "engine.scatter": "gradient of picked elements written out of place at the peak; a card may write in place",

@@ -40,8 +40,17 @@ describe("the loop of litgpt", () => {
     assert.equal(more, TOKENS * WORDS * 2 + 512 + 2 * TOKENS * 8 + 512);
   });
 
-  it("has an embedding besides, whose gradient no optimizer knows", () => {
-    const both = { loop: { holds: "outputs" }, replacesEmbedding: true } as const;
-    assert.equal(found(both) - found({ loop: { holds: "outputs" } }), 2 * WORDS * HIDDEN * 2);
+  it("has an embedding besides with a norm behind it, whose gradients no optimizer knows", () => {
+    const both = { loop: { holds: "nothing" }, replacesEmbedding: true } as const;
+    const more = found(both) - found({ loop: { holds: "nothing" } });
+    // The table and its gradient; the norm's two weights and theirs, in blocks of 512 bytes.
+    assert.equal(more, 2 * WORDS * HIDDEN * 2 + 4 * 512);
+  });
+
+  it("packs the head, too", () => {
+    const quantization = { type: "nf4", double: false, prepareForKbit: false, computeDtype: "bfloat16" } as const;
+    const less = found({ quantization }) - found({ quantization: { ...quantization, packsHead: true } });
+    // Half a byte a weight, a constant for every 64 of them, and the 16 values of a code.
+    assert.ok(Math.abs(less - WORDS * HIDDEN * (2 - 0.5 - 4 / 64)) <= 2048, String(less));
   });
 });

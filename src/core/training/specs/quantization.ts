@@ -39,6 +39,8 @@ export interface QuantizationSpec {
   readonly prequantized?: boolean;
   /** Whether subclasses of `nn.Linear` are packed too, as in transformers before 5; since then only the very type. */
   readonly packsSubclasses?: boolean;
+  /** The output head is packed like every other linear layer (lightning/fabric/plugins/precision/bitsandbytes.py, `_convert_layers`). */
+  readonly packsHead?: boolean;
   /** Experts that are stacked in one parameter are packed too, and unpacked one by one where they run. */
   readonly packsExperts?: boolean;
 }

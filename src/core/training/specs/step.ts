@@ -21,6 +21,8 @@ export interface LoopSpec {
    * (litgpt/finetune: `loss` and `logits` of `fit`). Nothing, where a function of its own runs the forward.
    */
   readonly holds: "nothing" | "loss" | "outputs";
+  /** Batches are as long as their longest sample: the one before the longest need not be as long. */
+  readonly variesLengths?: true;
   /** Gradients stay until the next step's first forward is done (lightning/pytorch/loops/optimization/automatic.py, Closure). */
   readonly zerosLate?: true;
   /** Nothing switches the model to training: nothing is dropped or recomputed (transformers/modeling_utils.py, `model.eval()`). */
