@@ -112,6 +112,8 @@ export const ASSUMPTIONS: Readonly<Record<string, string>> = {
 export const MECHANISMS: Readonly<Record<string, string>> = {
   "older-code":
     "Measured with an earlier release of the framework; the code that was captured is that of its newest one.",
+  "hub-lengths":
+    "The estimate has every batch at 512 tokens; samples of the sets it was measured on are mostly shorter, and vocabularies of 256,000 words make the logits the larger part.",
   lengths:
     "Batches of every length fragment the pool: what one step's sizes left behind does not fit the next one's. The estimate replays equal steps of the longest.",
   "sharded-4bit":
@@ -132,10 +134,6 @@ export const MECHANISMS: Readonly<Record<string, string>> = {
     "The figure is that of a run whose logits are held: without the plugin's loss the estimate is 11.0 GiB allocated, 12.5 GiB reserved.",
   "axolotl-round":
     "A round figure; the same model with a larger optimizer is published at 21 GB and estimated at 21.05 GiB.",
-  "falcon-attention":
-    "transformers broadcasts falcon's single key and value head inside SDPA, which leaves only the kernel that holds the attention matrix; litgpt expands them first. litgpt also packs falcon's linear layers, which transformers 5 does not (a subclass of `nn.Linear`).",
-  "written-out-gelu":
-    "transformers writes phi-2's `gelu_new` out in products and powers, each of which is kept for backward; litgpt calls the fused kernel.",
   qwen1:
     "Read in units of 10⁹ bytes the rows of 7B and 14B without embeddings agree within about 2 % up to 4096 tokens; those of 1.8B exceed the estimate by 0.6 to 1.2 GiB, those with embeddings by up to 1.8 GiB. The run used Qwen 1's remote code, which decides that and was not captured. At 8192 tokens its loss holds less than transformers', which raises all logits to float32.",
   "blog-script":

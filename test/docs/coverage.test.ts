@@ -16,10 +16,10 @@ function counted(name: string): readonly [rows: number, inside: number] {
 
 describe("docs/coverage.md", () => {
   it("has what each kind of run is claimed to have", () => {
-    const [published, inside] = counted("the code that ran, on one card");
     const [loops, held] = counted("all");
-    assert.ok((inside + held) / (published + loops) >= COVERAGE["own-code"]);
+    assert.ok(loops > 100 && held / loops >= COVERAGE["plain-loop"]);
     for (const [kind, name] of [
+      ["own-code", "the code that ran, in a trainer on one card"],
       ["framework-code", "a framework's own code of a later release, on one card"],
       ["stands-in", "other code of the same model stands in, on one card"],
       ["ranks", "several ranks"],

@@ -5,7 +5,11 @@
  */
 import type { Tensor } from "./tensor";
 
-const PRODUCT = "mm";
+/**
+ * torchao's products in 8 bits are called as `mm` of its tensors: the policy's mode sees that call before the tensors' own class makes
+ * `_scaled_mm` of it (torch/utils/checkpoint.py, _CachingTorchDispatchMode; torchao/float8/float8_ops.py, float8_mm).
+ */
+const PRODUCTS: ReadonlySet<string> = new Set(["mm", "_scaled_mm"]);
 const ATTENTION = /^_scaled_dot_product_(?:flash|efficient)_attention$/;
 
 /** Sees every allocation of a checkpointed segment. */
@@ -30,7 +34,7 @@ export class SelectiveCache implements AllocationPolicy {
   }
 
   private chosen(operator: string): boolean {
-    if (operator === PRODUCT) return ++this.products % 2 === 1;
+    if (PRODUCTS.has(operator)) return ++this.products % 2 === 1;
     return ATTENTION.test(operator);
   }
 

@@ -6,18 +6,21 @@ import type { TrainingRun } from "../training/run";
  * Whose code the estimate is of, and on how many ranks: figures of these lie in their bands unequally often. What was measured of a
  * framework's own models ran on earlier releases of it than the captured one.
  */
-export type RunKind = "own-code" | "framework-code" | "stands-in" | "ranks";
+export type RunKind = "plain-loop" | "own-code" | "framework-code" | "stands-in" | "ranks";
 
 /** Share of measured peaks inside the band, rounded down; a test holds the page's counts against it. */
 export const COVERAGE: Readonly<Record<RunKind, number>> = {
-  "own-code": 0.95,
-  "framework-code": 0.65,
-  "stands-in": 0.65,
+  "plain-loop": 0.99,
+  "own-code": 0.8,
+  "framework-code": 0.6,
+  "stands-in": 0.6,
   ranks: 0.35,
 };
 
-export function kindOf({ parallel, standsFor, trainer, model }: TrainingRun, { family }: FamilyGraphs): RunKind {
+export function kindOf({ parallel, standsFor, trainer, model, loop }: TrainingRun, { family }: FamilyGraphs): RunKind {
   if (parallel.worldSize > 1) return "ranks";
-  if (standsFor !== undefined || trainer?.standIn === true || family !== (model.code ?? model.family)) return "stands-in";
-  return model.code === undefined ? "own-code" : "framework-code";
+  if (standsFor !== undefined || trainer?.standIn === true || family !== (model.code ?? model.family))
+    return "stands-in";
+  if (model.code !== undefined) return "framework-code";
+  return loop === undefined ? "own-code" : "plain-loop";
 }

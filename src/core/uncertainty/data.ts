@@ -107,7 +107,8 @@ const PIECES: EffectRule = {
 /** The number has the longest batch twice in a row, the second beside what the loop still names of the first. */
 const BATCH_BEFORE: EffectRule = {
   id: "batch-before",
-  source: "litgpt/finetune/lora.py, `logits` of `fit`; a plain loop's names: batches are as long as their longest sample",
+  source:
+    "litgpt/finetune/lora.py, `logits` of `fit`; a plain loop's names: batches are as long as their longest sample",
   effects: ({ run, graphs, ledger }) => {
     const { loop, ...rest } = run;
     if (loop?.variesLengths !== true) return [];
