@@ -24,6 +24,7 @@ function exampleFiles(example: Example): Readonly<Record<string, string>> {
     const batch = /^per_device_train_batch_size/m.test(example.trl) ? "" : "per_device_train_batch_size: 4\n";
     files["train.yaml"] = `model_name_or_path: ./model\ndataset_name: data\noutput_dir: out\n${batch}${example.trl}\n`;
   }
+  if (example.script !== undefined) files["train.py"] = example.script;
   if (example.deepspeed !== undefined) {
     files["ds.json"] = `${JSON.stringify(JSON.parse(example.deepspeed), null, 2)}\n`;
   }
@@ -62,7 +63,7 @@ async function analyseExample(
       .filter((line) => line !== "")
       .join("\n"),
   });
-  const main = files["train.yaml"] === undefined ? "ds.json" : "train.yaml";
+  const main = ["train.yaml", "train.py"].find((name) => files[name] !== undefined) ?? "ds.json";
   const all = { ...files, "model/config.json": JSON.stringify(model) };
   return {
     files: all,

@@ -4,6 +4,7 @@ import { FRAMEWORK_FINDINGS } from "./frameworks";
 import type { Rule } from "./rule";
 import { DEEPSPEED_RULES } from "./rules/deepspeed";
 import { KEY_RULES } from "./rules/keys";
+import { LOOP_RULES } from "./rules/loops";
 import { STOP_RULES } from "./rules/stops";
 import { TRAINER_RULES } from "./rules/trainer";
 import { TRL_RULES } from "./rules/trl";
@@ -17,7 +18,14 @@ export interface CatalogueEntry {
 }
 
 /** Rules that look at a whole run. */
-export const RULES: readonly Rule[] = [...KEY_RULES, ...DEEPSPEED_RULES, ...TRAINER_RULES, ...TRL_RULES, ...STOP_RULES];
+export const RULES: readonly Rule[] = [
+  ...KEY_RULES,
+  ...DEEPSPEED_RULES,
+  ...TRAINER_RULES,
+  ...TRL_RULES,
+  ...LOOP_RULES,
+  ...STOP_RULES,
+];
 
 /** Findings that reading, linking and estimating make. */
 const OTHERS: readonly CatalogueEntry[] = [

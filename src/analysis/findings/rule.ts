@@ -26,6 +26,8 @@ export interface Hit {
 export interface Example {
   readonly train?: string;
   readonly trl?: string;
+  /** A Python script in the config's place. */
+  readonly script?: string;
   readonly deepspeed?: string;
   readonly pins?: string;
   readonly requirements?: string;
