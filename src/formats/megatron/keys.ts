@@ -140,7 +140,9 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
   memory("normalization", null, "string", "width", { computed: ["RMSNorm", "LayerNorm"] }),
   memory("position_embedding_type", null, "string", "width", { computed: ["rope", "learned_absolute"] }),
   other("no_position_embedding", null, "boolean", "harmless"),
-  ...touching("width", "disable_bias_linear multi_latent_attention"),
+  // The captured families have no biases beside the norms, or few.
+  memory("disable_bias_linear", null, "boolean", "width", { computed: ["true"] }),
+  ...touching("width", "multi_latent_attention"),
   // What no captured graph has: other positions, other layers, pictures.
   ...touching("width", "apply_layernorm_1p hybrid_layer_pattern spec"),
   ...touching("image", "img_h img_w patch_dim disable_vision_class_token"),
