@@ -91,7 +91,58 @@ def unet(r, sides):
     return said, step
 
 
-NETWORKS = {"UNet": unet}
+def basic(r, sides):
+    width = 4 * r.randint(1, 3)
+    said = {"features": tuple(width + 2 * r.randint(0, 4) for _ in range(6))} if r.random() < 0.8 else {"features": (8, 8, 16, 24, 32, 8)}
+    if r.random() < 0.5:
+        said["norm"] = r.choice(("batch", "instance", ("group", {"num_groups": 2})))
+    if r.random() < 0.4:
+        said["act"] = r.choice(ACTIVATIONS)
+    if r.random() < 0.3:
+        said["dropout"] = 0.1
+    if r.random() < 0.2:
+        said["bias"] = False
+    return said, 16
+
+
+def segresnet(r, sides):
+    downs = r.choice(((1, 2, 2, 4), (1, 2, 2), (1, 1), (2, 1, 1)))
+    said = {"init_filters": 8 * r.randint(1, 2), "blocks_down": downs, "blocks_up": tuple(r.randint(1, 2) for _ in downs[1:])}
+    if r.random() < 0.4:
+        said["norm"] = r.choice(("BATCH", "INSTANCE", ("GROUP", {"num_groups": 4})))
+    if r.random() < 0.3:
+        said["act"] = r.choice(("RELU", "GELU", ("RELU", {"inplace": True})))
+    if r.random() < 0.3:
+        said["upsample_mode"] = "deconv"
+    return said, 2 ** (len(downs) - 1)
+
+
+def dynunet(r, sides):
+    levels = r.randint(3, 5)
+    strides = [1] + [r.choice((1, 2, 2, 2)) for _ in range(levels - 1)]
+    said = {
+        "kernel_size": [r.choice((1, 3, 3)) for _ in range(levels)],
+        "strides": strides,
+        "upsample_kernel_size": strides[1:],
+        "filters": [8 * r.randint(1, 3) for _ in range(levels)],
+    }
+    # A kernel is at least as large as its stride less one.
+    said["kernel_size"] = [max(k, 3 if s > 1 else 1) for k, s in zip(said["kernel_size"], strides)]
+    if r.random() < 0.4:
+        said["res_block"] = True
+    if r.random() < 0.3:
+        said["norm_name"] = r.choice(("batch", "instance", ("group", {"num_groups": 4})))
+    if r.random() < 0.3:
+        said["act_name"] = r.choice(("relu", "gelu", ("relu", {"inplace": True})))
+    if r.random() < 0.3:
+        said["trans_bias"] = True
+    step = 1
+    for stride in strides:
+        step *= stride
+    return said, step
+
+
+NETWORKS = {"UNet": unet, "BasicUNet": basic, "SegResNet": segresnet, "DynUNet": dynunet}
 
 
 def losses(r, classes):
@@ -169,6 +220,7 @@ def peak(case):
             with torch.device("cuda"):
                 model = getattr(monai.networks.nets, case["network"])(**case["arguments"])
             model.train()
+            model.heads = None  # DynUNet's numbers that stand for none, which are the host's in a script
             criterion = getattr(monai.losses, case["loss"])(**case["told"])
             optimizer = getattr(torch.optim, case["optimizer"])(model.parameters(), 1e-4, foreach=True)
             gc.collect()

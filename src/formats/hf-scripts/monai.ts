@@ -11,6 +11,11 @@ const NETWORKS: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries({
     UNet: ["spatial_dims", "in_channels", "out_channels", "channels", "strides"],
     Unet: ["spatial_dims", "in_channels", "out_channels", "channels", "strides"],
+    BasicUNet: ["spatial_dims", "in_channels", "out_channels", "features"],
+    BasicUnet: ["spatial_dims", "in_channels", "out_channels", "features"],
+    SegResNet: ["spatial_dims", "init_filters", "in_channels", "out_channels"],
+    DynUNet: ["spatial_dims", "in_channels", "out_channels", "kernel_size", "strides", "upsample_kernel_size"],
+    DynUnet: ["spatial_dims", "in_channels", "out_channels", "kernel_size", "strides", "upsample_kernel_size"],
   }),
 );
 const LOSSES: ReadonlySet<string> = new Set(["DiceLoss", "DiceCELoss", "DiceFocalLoss"]);
@@ -26,6 +31,9 @@ const CUTS: readonly (readonly [transform: RegExp, size: readonly string[]])[] =
 ];
 /** Patches of a picture where a transform that cuts several does not say (croppad/dictionary.py). */
 const CUT_MANY = /^Rand(?:CropBy\w+|WeightedCrop|SpatialCropSamples)d?$/;
+
+/** Sides of a picture where the call does not say, of networks that have a default. */
+const DIMENSIONS = 3;
 
 function className(callee: string): string {
   return callee.slice(callee.lastIndexOf(".") + 1);
@@ -90,7 +98,7 @@ function patchOf({ calls }: PythonModule): { readonly size?: LocatedNode; readon
 
 /** One number for all sides is a cube. */
 function sidesOf(size: LocatedNode | undefined, dimensions: LocatedNode | undefined): LocatedNode | undefined {
-  const count = dimensions?.kind === "scalar" ? Number(dimensions.value) : 0;
+  const count = dimensions?.kind === "scalar" ? Number(dimensions.value) : DIMENSIONS;
   if (size?.kind !== "scalar") return size;
   return { kind: "list", items: Array.from({ length: count }, () => size), start: size.start, end: size.end };
 }

@@ -110,33 +110,6 @@ export function putAtPositions(torch: Torch, self: Tensor, { indices, values, pi
   return base === null ? rewritten(torch, node, self) : written(torch, base, self, node);
 }
 
-/**
- * `leaky_relu_`: backward looks at the result. In a view the gradient of the whole is copied, and of the part there are two
- * more for a moment: a clone and what the kernel makes of it.
- */
-export function leakyReluInPlace(torch: Torch, self: Tensor): Tensor {
-  const whole = self.base;
-  const operator = "leaky_relu_backward";
-  const node = torch.record(
-    whole === null ? "LeakyReluBackward0" : "CopySlices",
-    [self],
-    (torch, [gradient], [result]) => {
-      if (!gradient) return [null];
-      if (whole === null) return [elementwise(torch, operator, [gradient, result!])];
-      const copied = wholeGradient(torch, whole, gradient.dtype);
-      const part = torch.empty("clone", self.sizes, gradient.dtype);
-      const own = elementwise(torch, operator, [part]);
-      part.release();
-      own.release();
-      return [copied];
-    },
-  );
-  if (node === null) return self.retain();
-  const out = rewritten(torch, node, self);
-  torch.saveOutput(node, out);
-  return out;
-}
-
 /** `self += other` in a view: the gradient of the whole is copied, and the part's clone is what `other` gets. */
 export function addInPlace(torch: Torch, self: Tensor, other: Operand): Tensor {
   const whole = self.base;
@@ -157,14 +130,14 @@ export function addInPlace(torch: Torch, self: Tensor, other: Operand): Tensor {
 }
 
 /** The tensor with its new history, a view of what it was a view of. */
-function rewritten(torch: Torch, node: Node, self: Tensor): Tensor {
+export function rewritten(torch: Torch, node: Node, self: Tensor): Tensor {
   const out = torch.attach(node, sameView(self));
   out.base = self.base;
   return out;
 }
 
 /** The whole's gradient, into which the part's is copied. */
-function wholeGradient(
+export function wholeGradient(
   torch: Torch,
   { sizes, strides }: Pick<Tensor, "sizes" | "strides">,
   dtype: Tensor["dtype"],

@@ -23,12 +23,24 @@ export interface Window {
 
 /** `max_pool2d`: `max_pool2d_with_indices`, which keeps the input and where each maximum was (int64). */
 export function maxPool(torch: Torch, input: Tensor, window: Window): Tensor {
-  const operator = "max_pool2d_with_indices";
-  const { node, out } = keepingInput(torch, operator, "MaxPool2DWithIndicesBackward0", input, pooled(input, window));
+  const sides = input.rank - 2;
+  const operator = `max_pool${sides}d_with_indices`;
+  const kept = `MaxPool${sides}DWithIndicesBackward0`;
+  const { node, out } = keepingInput(torch, operator, kept, input, pooled(input, window));
   const indices = torch.empty(operator, out.sizes, "int64");
   if (node !== null) torch.saveOutput(node, indices);
   indices.release();
   return out;
+}
+
+/**
+ * `replication_pad*d` to the sides of another picture (F.pad with "replicate"): a copy even where nothing is added, which keeps its
+ * input for the sizes (tools/autograd/derivatives.yaml, replication_pad3d).
+ */
+export function padLike(torch: Torch, input: Tensor, other: Tensor): Tensor {
+  const sides = input.rank - 2;
+  const sizes = [...input.sizes.slice(0, 2), ...other.sizes.slice(2)];
+  return keepingInput(torch, `replication_pad${sides}d`, `ReplicationPad${sides}DBackward0`, input, sizes).out;
 }
 
 /** `avg_pool2d` and `avg_pool3d`: keep the input for its sizes. */

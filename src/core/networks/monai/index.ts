@@ -3,9 +3,12 @@ import * as z from "zod/mini";
 import type { FamilyGraphs } from "../../graph/types";
 import type { ModelConfig } from "../../training/run";
 import { GraphWriter } from "../writer";
+import { basicUnet } from "./basic-unet";
+import { dynunet } from "./dynunet";
 import type { Layer } from "./layers";
 import { LossWriter, lossOf } from "./losses";
 import { count } from "./options";
+import { segresnet } from "./segresnet";
 import { unet } from "./unet";
 
 /** `model_type` of a run's model whose graph is made from a script's call of one of MONAI's networks. */
@@ -15,11 +18,21 @@ export const MONAI = "monai";
 const NETWORKS: ReadonlyMap<string, (graph: GraphWriter, given: unknown) => Layer | null> = new Map([
   ["UNet", unet],
   ["Unet", unet],
+  ["BasicUNet", basicUnet],
+  ["BasicUnet", basicUnet],
+  ["SegResNet", segresnet],
+  ["DynUNet", dynunet],
+  ["DynUnet", dynunet],
 ]);
 
 const schema = z.looseObject({
   network: z.string(),
-  arguments: z.looseObject({ spatial_dims: count, in_channels: count, out_channels: count }),
+  /** With the defaults that networks which have one share. */
+  arguments: z.looseObject({
+    spatial_dims: z._default(count, 3),
+    in_channels: z._default(count, 1),
+    out_channels: z._default(count, 2),
+  }),
   loss: z.unknown(),
   /** Voxels of a patch by side; absent where nothing but the run's side of pictures says it. */
   patch: z.optional(z.array(count)),

@@ -32,6 +32,10 @@ export interface Convolution {
   readonly alone?: boolean;
   readonly transposed?: boolean;
   readonly bias?: boolean;
+  /** By side, where it is not what keeps the size (`same_padding`). */
+  readonly padding?: readonly number[];
+  /** What a transposed one's result is longer, where it is not a step less one (`stride_minus_kernel_padding`). */
+  readonly added?: readonly number[];
 }
 
 /** Activations without parameters, by the operator; names as in `Act`, in lower case. */
@@ -92,17 +96,19 @@ export class Layers {
     });
   }
 
-  convolution(path: string, { from, to, kernel, stride, transposed = false, bias }: Convolution): Layer {
+  convolution(path: string, convolution: Convolution): Layer {
+    const { from, to, kernel, stride, transposed = false, bias } = convolution;
     const { graph, sides } = this;
     const module = `Conv${transposed ? "Transpose" : ""}${sides}d`;
     const weight = graph.parameter(`${path}.weight`, [...(transposed ? [from, to] : [to, from]), ...kernel], module);
-    const added = (bias ?? this.style.bias) ? graph.parameter(`${path}.bias`, [to], module) : null;
-    const padding = kernel.map((side) => (side - 1) / 2);
+    const shift = (bias ?? this.style.bias) ? graph.parameter(`${path}.bias`, [to], module) : null;
+    const padding = [...(convolution.padding ?? kernel.map((side) => (side - 1) / 2))];
+    const added = [...(convolution.added ?? stride.map((step) => step - 1))];
     return (x) => {
       graph.scope(path);
       return transposed
-        ? graph.op(`conv_transpose${sides}d`, [x, weight, added, [...stride], padding, stride.map((step) => step - 1)])
-        : graph.op(`conv${sides}d`, [x, weight, added, [...stride], padding, kernel.map(() => 1)]);
+        ? graph.op(`conv_transpose${sides}d`, [x, weight, shift, [...stride], padding, added])
+        : graph.op(`conv${sides}d`, [x, weight, shift, [...stride], padding, kernel.map(() => 1)]);
     };
   }
 
@@ -150,6 +156,26 @@ export class Layers {
       this.graph.scope(path);
       return layer(x);
     };
+  }
+
+  /** Of pictures of half the sides, the largest of each window. */
+  halved(path: string): Layer {
+    const two = Array.from({ length: this.sides }, () => 2);
+    const none = two.map(() => 0);
+    const ones = two.map(() => 1);
+    return this.scoped(path, (x) => this.graph.op(`max_pool${this.sides}d`, [x, two, two, none, ones]));
+  }
+
+  /** Twice the sides, between the values there are. */
+  doubled(path: string): Layer {
+    const two = Array.from({ length: this.sides }, () => 2);
+    const operator = this.sides === 3 ? "upsample_trilinear3d" : "upsample_bilinear2d";
+    return this.scoped(path, (x) => this.graph.op(operator, [x, [], false, two]));
+  }
+
+  /** Both joined by their channels. */
+  joined(first: Value, second: Value): Value {
+    return this.graph.op("cat", [[first, second], 1]);
   }
 
   /** `ResidualUnit`: convolutions beside the input, which one brings to their size where it has another. */

@@ -4,7 +4,7 @@ import { table } from "../../../../terms/table";
 import { activateInPlace, IN_PLACE_ACTIVATIONS } from "../activation-inplace";
 import type { Rule } from "../arguments";
 import * as arithmetic from "../arithmetic";
-import { addInPlace, copyInto, leakyReluInPlace, rowsInPlace, scalePart } from "../inplace";
+import { addInPlace, copyInto, rowsInPlace, scalePart } from "../inplace";
 import * as pooling from "../pooling";
 
 function inplace(operand: number | null): Rule {
@@ -18,7 +18,6 @@ export const INPLACE: Readonly<Record<string, Rule>> = table({
       (t, a) => activateInPlace(t, name, a.tensor(0)),
     ]),
   ),
-  leaky_relu_: (t, a) => leakyReluInPlace(t, a.tensor(0)),
   dropout_: (t, a) => pooling.dropoutInPlace(t, a.tensor(0), a.number(1, 0, "p"), a.get(2, "train") !== false),
   add_: (t, a) => addInPlace(t, a.tensor(0), a.operand(1)),
   sub_: inplace(1),

@@ -7,10 +7,15 @@ import type { Arguments, Rule } from "../arguments";
 import * as pictures from "../pictures";
 import * as pooling from "../pooling";
 
+/** Told the sides, or (the `vec` overload) how many times as long they are. */
 const interpolation =
   (operator: string): Rule =>
-  (torch, args) =>
-    pictures.interpolate(torch, args.tensor(0), args.numbers(1), operator);
+  (torch, args) => {
+    const [x, target] = [args.tensor(0), args.numbers(1)];
+    const scales = target.length > 0 ? [] : args.numbers(3);
+    const sides = scales.map((scale, k) => Math.floor(x.size(2 + k) * scale));
+    return pictures.interpolate(torch, x, target.length > 0 ? target : sides, operator);
+  };
 
 /** The `vec` overload, which F.interpolate calls: told the sides, or how many times as long they are. */
 const nearest =
@@ -30,6 +35,13 @@ function averagePool(torch: Torch, args: Arguments, pool = pooling.averagePool):
     ceiling: args.flag(4, "ceil_mode"),
   });
 }
+
+const largest: Rule = (torch, args) =>
+  pooling.maxPool(torch, args.tensor(0), {
+    ...windowOf(args),
+    dilation: args.numbers(4),
+    ceiling: args.flag(5, "ceil_mode"),
+  });
 
 const attentionByParts =
   (eager: boolean): Rule =>
@@ -58,12 +70,14 @@ export const PICTURES: Readonly<Record<string, Rule>> = table({
   _upsample_bilinear2d_aa: interpolation("_upsample_bilinear2d_aa"),
   upsample_bicubic2d: interpolation("upsample_bicubic2d"),
   upsample_linear1d: interpolation("upsample_linear1d"),
+  upsample_trilinear3d: interpolation("upsample_trilinear3d"),
   grid_sampler: (t, a) => pictures.sampleAtPlaces(t, a.tensor(0), a.tensor(1)),
-  max_pool2d: (t, a) =>
-    pooling.maxPool(t, a.tensor(0), { ...windowOf(a), dilation: a.numbers(4), ceiling: a.flag(5, "ceil_mode") }),
+  max_pool2d: largest,
+  max_pool3d: largest,
   avg_pool1d: (t, a) => averagePool(t, a, pooling.averagePoolOfRows),
   avg_pool2d: averagePool,
   avg_pool3d: averagePool,
+  replication_pad_like: (t, a) => pooling.padLike(t, a.tensor(0), a.tensor(1)),
   im2col: (t, a) => {
     const [kernel, dilation, padding, stride] = [a.numbers(1), a.numbers(2), a.numbers(3), a.numbers(4)];
     return pooling.windowsInColumns(t, a.tensor(0), { kernel, dilation, padding, stride, ceiling: false });
