@@ -21,8 +21,15 @@ ASKED = ("_ZN2at11accelerator14getAcceleratorEb", "_ZN2at14getAcceleratorEb")
 DENIED = ("_ZN2at11accelerator13isAcceleratorEN3c1010DeviceTypeE", "_ZN2at13isAcceleratorEN3c1010DeviceTypeE")
 """`at::accelerator::isAccelerator(DeviceType)`, and as it was named before."""
 
-STREAMS = ("_ZN3c104cuda20getCurrentCUDAStreamEa", "_ZN3c104cuda20getCurrentCUDAStreamEs")
-"""`c10::cuda::getCurrentCUDAStream(DeviceIndex)`, which input_metadata.h asks for the stream of every tensor (before 2.9)."""
+STREAMS = tuple(f"_ZN3c104cuda20get{kind}CUDAStreamE{index}" for kind in ("Current", "Default") for index in "as")
+"""`c10::cuda::getCurrentCUDAStream(DeviceIndex)`, which input_metadata.h asks for the stream of every tensor (before 2.9), and
+`getDefaultCUDAStream`, which gradients that meet are summed on (autograd/input_buffer.cpp, `InputBuffer::add`)."""
+
+CHOSEN = ("_ZN3c104cuda20setCurrentCUDAStreamENS0_10CUDAStreamE",)
+"""`c10::cuda::setCurrentCUDAStream(CUDAStream)`: there is one stream, which is never used."""
+
+COUNTED = ("_ZN3c104cuda12device_countEv",)
+"""`c10::cuda::device_count()`: before 2.9 autograd has a queue for each device (autograd/engine.cpp, `start_device_threads`)."""
 
 CONTEXT = ("_ZN3c104cuda17hasPrimaryContextEa",)
 """`c10::cuda::hasPrimaryContext(DeviceIndex)`: no card has one, so no guard goes back to it."""
@@ -43,6 +50,12 @@ NOTHING = {
     "aarch64": bytes.fromhex("00008052c0035fd6"),  # mov w0, #0; ret
 }
 """A function that returns nought, or an empty optional, by the processor's name (`platform.machine`)."""
+
+ONE = {
+    "x86_64": bytes.fromhex("b801000000c3"),  # mov eax, 1; ret
+    "aarch64": bytes.fromhex("20008052c0035fd6"),  # mov w0, #1; ret
+}
+"""One that returns one."""
 
 FIRST_DEVICE = {
     "x86_64": bytes.fromhex("c7070000000031c0c3"),  # mov dword ptr [rdi], 0; xor eax, eax; ret
@@ -103,8 +116,20 @@ def _answer(torch):
     _replaced(_library(torch, "torch_cpu"), ASKED, WHERE_CHECKED)
     _replaced(_library(torch, "torch_cpu"), DENIED, NOTHING)
     _replaced(_library(torch, "c10_cuda"), STREAMS, FIRST_STREAM)
-    if tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2]) < (2, 9):  # newer PyTorch asks it nothing
+    if tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2]) < (2, 9):  # newer PyTorch asks nothing of these
+        _replaced(_library(torch, "c10_cuda"), COUNTED, ONE)
+        _replaced(_library(torch, "c10_cuda"), CHOSEN, NOTHING)
+        without_context()
         pretend_runtime(torch)
+
+
+def without_context():
+    """Fake tensors would make a context on a card before anything else (torch/_subclasses/fake_tensor.py)."""
+    from torch._subclasses import fake_tensor
+
+    for name in ("init_gpu_context", "init_cuda_context"):
+        if hasattr(fake_tensor, name):
+            setattr(fake_tensor, name, lambda *given, **more: None)
 
 
 def pretend_runtime(torch, more=()):
@@ -114,7 +139,7 @@ def pretend_runtime(torch, more=()):
     runtime = _runtime(torch)
     _replaced(runtime, (*SET, *more), NOTHING)
     _replaced(runtime, GET, FIRST_DEVICE)
-    _replaced(_library(torch, "c10_cuda"), CONTEXT if more else (), NOTHING)
+    _replaced(_library(torch, "c10_cuda"), CONTEXT, NOTHING)
 
 
 def _replaced(library, functions, code):

@@ -132,7 +132,8 @@ describe("analysis: how a model was traced", () => {
   it("leaves runs of the same file alone", async () => {
     const pins = "runs:\n  - match: train.py\n    dtype: float32\n";
     const change = await kept({ ".vramlens.yaml": pins });
-    assert.ok(change !== undefined && change.text.startsWith(pins));
+    assert.ok(change);
+    assert.ok(change.text.startsWith(pins));
     const run = await runOf(script("Seer", { B: 2, I: 64 }, false), {
       ...traced("Seer"),
       ".vramlens.yaml": change.text,

@@ -1,11 +1,12 @@
 """What a script asks of a CUDA device, answered for a card that is not there."""
 
+import contextlib
 import types
 
 import torch
-from torch._subclasses import fake_tensor
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
+from ..device import without_context
 from . import streams
 from .ledger import Ledger
 
@@ -49,10 +50,11 @@ class Device(Ledger):
             kwargs = {**kwargs, "pin_memory": False}
         device = kwargs.get("device")
         if (device is not None and torch.device(device).type == "cuda") or (name in FACTORIES and self._weights(name, args)):
-            with self.fake:
+            with self.fake, _unknown(name, args):
                 out = func(*args, **kwargs)
         else:
-            out = func(*args, **kwargs)
+            with _unknown(name, args):
+                out = func(*args, **kwargs)
         self.made(func, out)
         return out
 
@@ -87,6 +89,20 @@ class Device(Ledger):
             self.made(aten.nonzero.default, found)
             places += list(found.unbind(1))
         return (args[0], places, *args[2:])
+
+
+@contextlib.contextmanager
+def _unknown(name, args):
+    """A tensor whose value is known is moved without it: fake tensors would move the value, too, to a card (before 2.8)."""
+    known = [a for a in args if isinstance(a, FakeTensor) and a.constant is not None] if name == "_to_copy" else ()
+    values = [a.constant for a in known]
+    for a in known:
+        a.constant = None
+    try:
+        yield
+    finally:
+        for a, value in zip(known, values):
+            a.constant = value
 
 
 def _is_spread(kind):
@@ -199,10 +215,7 @@ def install(total, ledger, count=1):
         torch.accelerator.is_available = lambda: True
         torch.accelerator.device_count = lambda: count
     torch.Tensor.pin_memory = lambda tensor, *a, **k: tensor  # memory of the host is not followed, pinned or not
-    # fake tensors would make a context on a card before anything else
-    for name in ("init_gpu_context", "init_cuda_context"):
-        if hasattr(fake_tensor, name):
-            setattr(fake_tensor, name, lambda *a, **k: None)
+    without_context()
     if hasattr(FakeTensorMode, "avoid_device_init"):
         FakeTensorMode.avoid_device_init = property(lambda self: True)
     # `torch.tensor(…, device="cuda")` makes its tensor on the host and moves it where it is seen (torch/csrc/utils/tensor_new.cpp)

@@ -31,6 +31,8 @@ class _Sized:
     place on the device, in the dtype they are loaded in (transformers/modeling_utils.py, `from_pretrained`)."""
 
     def __new__(cls, *size):
+        if size and not isinstance(size[0], (int, torch.Size)):  # of numbers that are there
+            return torch.tensor(*size, dtype=torch.float32)
         return torch.empty(*size)
 
 
@@ -38,6 +40,7 @@ def install(counted=torch.Tensor.numel):
     """Answers what a CUDA device would answer where torch asks the driver; `counted(mask)` is how many places a mask picks."""
     _device_constructors()  # what `with torch.device(...)` looks for, by the functions as they are now
     torch.cuda.is_available = lambda: False
+    torch.cuda._lazy_init = lambda: None  # what is moved to a device by its name asks for it (torch/csrc/utils/device_lazy_init.cpp)
     torch.cuda.is_bf16_supported = lambda *a, **k: True
     torch.cuda.get_device_capability = lambda *a, **k: (8, 0)
     torch.cuda.synchronize = lambda *a, **k: None

@@ -110,6 +110,8 @@ def guesses(model):
     parameters = [p for p in inspect.signature(model.forward).parameters.values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     needed = [p for p in parameters if p.default is p.empty]
     optional = [p for p in parameters if p.default is not p.empty and ANSWERS.search(p.name)]
+    if not needed and any(p.kind is p.VAR_POSITIONAL for p in inspect.signature(model.forward).parameters.values()):
+        needed = [inspect.Parameter("x", inspect.Parameter.POSITIONAL_ONLY)]
     if not needed:
         needed = parameters[:1]
     for first in _firsts(model, needed[0].name if needed else "x"):

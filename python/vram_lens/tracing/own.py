@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import inspect
+import math
 import os
 import platform
 import time
@@ -128,12 +129,28 @@ def unseen(found):
         torch.autograd.Function.apply, checkpoints.checkpoint = apply, checkpoint
 
 
+@contextlib.contextmanager
+def attention_by_shape():
+    """Attention that makes its result alone: which kernel runs is asked of a card (before 2.9)."""
+    functional = torch.nn.functional
+    own = functional.scaled_dot_product_attention
+
+    def attention(query, key, value, *args, **kwargs):
+        return torch.empty(*query.shape[:-1], value.shape[-1], dtype=query.dtype, device=query.device)
+
+    functional.scaled_dot_product_attention = attention
+    try:
+        yield
+    finally:
+        functional.scaled_dot_product_attention = own
+
+
 class Own:
     """A model, its inputs and its loss, ready to be recorded at any size."""
 
     def __init__(self, build, inputs, loss=""):
         self.build, self.inputs, self.loss, self.found = build, inputs, loss, ""
-        self.tried, self.unseen = None, set()
+        self.tried, self.unseen, self.base = None, set(), {}
 
     def recorded(self, sizes, regime):
         """One capture at some sizes and in one regime."""
@@ -147,17 +164,18 @@ class Own:
                 model.train()
                 follows = FP32 if regime.amp else regime.load
                 given = {one.name: one.at(sizes, follows) for one in self.inputs}
+                before = described(model)
                 batch = {name: t for name, t in given.items() if isinstance(t, torch.Tensor)}
 
                 def run():
-                    out = model(**given)
+                    out = self.called(model, given)
                     loss, self.found = loss_of(out, self.loss, given)
                     return {"loss": loss, "out": [t for t in tree_leaves(_plain(out)) if t is not loss]}
 
                 with torch.autocast("cuda", dtype=regime.amp) if regime.amp else contextlib.nullcontext():
                     with unseen(self.unseen):
                         recorded = trace(model, batch, run, library=library())
-            parameters, buffers, tied = described(model)
+            parameters, buffers, tied = before  # what a forward registers is made by it
             c = Capture(recorded, {}, sizes, parameters, buffers, tied, frozen, main_input=next(iter(batch), "x"), spelled=".*")
             c.function = functions(c.trace, c.spelled)
             c.load, c.states, c.raised, c.trace, c.settings = regime.load, regime.amp or regime.load, False, None, {}
@@ -168,29 +186,44 @@ class Own:
             gc.enable()
             gc.collect()
 
+    def made(self):
+        """The model and the mode of its tensors, made once: whether it runs at some sizes leaves nothing behind that decides memory."""
+        if self.tried is None:
+            mode = FakeTensorMode(allow_non_fake_inputs=True)
+            try:
+                self.tried = (made(self.build, FP32, mode), mode)
+            finally:
+                torch.set_default_dtype(torch.float32)
+        return self.tried
+
     def stated(self):
-        """Sizes that attributes of the model, or of a config it keeps, state: the side of pictures, the longest text."""
-        found, model = {}, self.tried and self.tried[0]
-        for module in model.modules() if model else ():
+        """Sizes that the model states, the likeliest first: attributes of it or of a config it keeps, then what its positions are made for."""
+        found, (model, _) = {}, self.made()
+        for module in model.modules():
             for place in (vars(module), getattr(vars(module).get("config"), "__dict__", {})):
                 for letter, names in (("I", _SIDE), ("S", _LENGTH)):
                     for name in names:
                         value = place.get(name)
                         value = value[0] if isinstance(value, (tuple, list)) and value else value
                         if isinstance(value, int) and not isinstance(value, bool) and 1 < value < 5000:
-                            found.setdefault(letter, value)
-        return found
+                            found.setdefault(letter, []).append(value)
+        found["I"] = [*found.get("I", []), *of_positions(model)]
+        return {letter: list(dict.fromkeys(of))[:6] for letter, of in found.items() if of}
+
+    def called(self, model, given):
+        """What forward returns; inputs that it has no names for stand by their places."""
+        kinds = inspect.signature(model.forward).parameters
+        if not any(p.kind is p.VAR_POSITIONAL for p in kinds.values()):
+            return model(**given)
+        return model(*(t for name, t in given.items() if name not in kinds), **{n: t for n, t in given.items() if n in kinds})
 
     def runs(self, sizes):
         """What stops a forward at some sizes in float32; None where nothing does."""
         try:
-            if self.tried is None:  # made once: whether it runs at some sizes leaves nothing behind that decides memory
-                mode = FakeTensorMode(allow_non_fake_inputs=True)
-                self.tried = (made(self.build, FP32, mode), mode)
-            model, mode = self.tried
-            with mode, torch.no_grad():
+            model, mode = self.made()
+            with mode, torch.no_grad(), attention_by_shape():
                 given = {one.name: one.at(sizes, FP32) for one in self.inputs}
-                loss_of(model(**given), self.loss, given)
+                loss_of(self.called(model, given), self.loss, given)
             return None
         except Exception as error:
             return error
@@ -216,7 +249,7 @@ def terms(sizes):
 def free(own, count=6, seed=0):
     """Values of every size that the inputs name, at which the model runs: `(values by letter, conditions, fixed ones)`."""
     letters = examples.letters(own.inputs)
-    base = _working(own, letters)
+    base = own.base = _working(own, letters)
     values, conditions = {}, []
     for letter in letters:
         for step in examples.LADDERS[letter]:
@@ -238,17 +271,35 @@ _LENGTH = ("block_size", "max_seq_len", "max_position_embeddings", "n_positions"
 
 def tries(stated, letters):
     """Sizes to try, those that the model itself states first."""
-    values = {x: list(dict.fromkeys([*([stated[x]] if x in stated else []), *examples.USUAL[x]])) for x in letters}
+    values = {x: list(dict.fromkeys([*stated.get(x, []), *examples.USUAL[x]])) for x in letters}
     return [{x: of[min(k, len(of) - 1)] for x, of in values.items()} for k in range(8)]
+
+
+def of_positions(model):
+    """Sides of pictures that tables of positions are made for: a row a patch, and one for the class where there is such a token."""
+    steps, rows, product = [], [], 1
+    for module in model.modules():
+        if isinstance(module, torch.nn.Conv2d) and product < 64:
+            product *= module.stride[0]
+            steps.append(product)
+        steps += [n for n in getattr(module, "axes_lengths", {}).values() if isinstance(n, int)]  # einops' Rearrange
+    for t in [*model.parameters(), *model.buffers()]:
+        if 1 < t.ndim < 4:
+            rows.append(t.shape[-2])
+    sides = [math.isqrt(n - extra) for n in dict.fromkeys(rows) for extra in (0, 1) if n > 15 and math.isqrt(n - extra) ** 2 == n - extra]
+    return [
+        side * step for step in dict.fromkeys(reversed(steps)) if step > 1 for side in dict.fromkeys(sides) if 16 <= side * step <= 1024
+    ]
 
 
 def _working(own, letters):
     """Sizes at which the model runs at all."""
     error = None
     for sizes in tries(own.stated(), letters):
-        error = own.runs(sizes)
-        if error is None:
+        found = own.runs(sizes)
+        if found is None:
             return sizes
+        error = error or found  # at the likeliest sizes
     raise Fails(f"forward does not run on {', '.join(map(str, own.inputs))}: {type(error).__name__}: {_first_line(error)}")
 
 
@@ -267,7 +318,8 @@ def guessed(build, loss=""):
         own = Own(build, inputs, loss)
         own.tried = (model, mode)
         letters = examples.letters(inputs)
-        for sizes in tries(own.stated(), letters)[:4]:
+        stated = own.stated()
+        for sizes in tries(stated, letters)[: 4 + sum(map(len, stated.values()))]:
             error = own.runs(sizes)
             if error is None:
                 return inputs
@@ -281,25 +333,34 @@ def guessed(build, loss=""):
 
 
 def traced(own, progress=lambda text: None):
-    """The graph of a model of one's own and what it holds for."""
+    """The graph of a model of one's own and what it holds for: every size, or one of each that its code counts or branches by."""
     values, conditions = free(own)
-    for k in range(6):
-        progress(f"sizes {k + 1}")
     error = None
-    for regimes, holds in FEWER:
-        points = [{letter: of[k] for letter, of in values.items()} for k in range(len(regimes))]
-        try:
-            captures = []
-            for sizes, regime in zip(points, regimes):
-                progress(f"recording at {', '.join(f'{k} = {v}' for k, v in sizes.items())}")
-                captures.append(own.recorded(sizes, regime))
-            moving = [x for x, of in values.items() if len(set(of)) > 1]
-            atoms = [*moving, *(term for term in captures[0].env if term.split("(")[-1][0] in moving)]
-            made = graph(captures, task_of(own.inputs), "none", [c for c in conditions], atoms, [])
-            return made, {"holds": [*([holds] if holds else []), *conditions, *sorted(own.unseen)], "loss": own.found}
-        except (NotExplained, StructureDiffers, TypeError, ValueError, RuntimeError, KeyError, IndexError) as failed:
-            error = failed
+    for letter in ["", *(x for x in values if x != "B" and len(set(values[x])) > 1)]:
+        if letter:
+            values = {**values, letter: [own.base[letter]] * len(values[letter])}
+            conditions = [*(one for one in conditions if one[0] != letter), f"{letter} == {own.base[letter]}"]
+        for regimes, holds in FEWER:
+            try:
+                return recorded_at(own, values, conditions, regimes, holds, progress)
+            except (NotExplained, StructureDiffers, TypeError, ValueError, RuntimeError, KeyError, IndexError) as failed:
+                error = failed
+                if isinstance(failed, StructureDiffers):
+                    break  # of sizes, not of dtypes
     raise Fails(f"The forward could not be written down as a graph: {type(error).__name__}: {_first_line(error)}") from error
+
+
+def recorded_at(own, values, conditions, regimes, holds, progress):
+    """The graph of captures at some sizes in some regimes, and what it holds for."""
+    points = [{letter: of[k] for letter, of in values.items()} for k in range(len(regimes))]
+    captures = []
+    for sizes, regime in zip(points, regimes):
+        progress(f"recording at {', '.join(f'{k} = {v}' for k, v in sizes.items())}")
+        captures.append(own.recorded(sizes, regime))
+    moving = [x for x, of in values.items() if len(set(of)) > 1]
+    atoms = [*moving, *(term for term in captures[0].env if term.split("(")[-1][0] in moving)]
+    made = graph(captures, task_of(own.inputs), "none", [*conditions], atoms, [])
+    return made, {"holds": [*([holds] if holds else []), *conditions, *sorted(own.unseen)], "loss": own.found}
 
 
 def versions():
@@ -340,9 +401,11 @@ def _finite(x):
 
 def quiet():
     """Makes torch and the libraries run without a device, without values and without a word."""
+    import logging
     import warnings
 
     warnings.filterwarnings("ignore")
+    logging.getLogger("torch._subclasses.fake_tensor").setLevel(logging.CRITICAL)  # a size that does not run is no fault
     os.environ.setdefault("TORCHDYNAMO_DISABLE", "1")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     os.environ.setdefault("HF_HUB_OFFLINE", "1")

@@ -333,12 +333,30 @@ def _keeping(recorder, plainly):
     return keep
 
 
+def _registering(recorder, plainly):
+    """`Module.register_buffer` that tells of a tensor which a forward made and keeps as one."""
+
+    def register(module, name, tensor, *args, **kwargs):
+        path = recorder.paths.get(id(module))
+        if (
+            path is not None
+            and not recorder.silent
+            and not recorder.done
+            and isinstance(tensor, torch.Tensor)
+            and id(tensor) in recorder.live
+        ):
+            recorder.events.append(Event("op", "keep", path, [recorder.see(tensor)], {"of": name}))
+        return plainly(module, name, tensor, *args, **kwargs)
+
+    return register
+
+
 def _settle(model, recorder):
     """What modules still name when the forward is over is let go of where its module ends: keeping it is an operator of its own."""
     kept = {(e.path, e.kw["of"]) for e in recorder.events if e.name == "keep"}
     recorder.events[:] = [e for e in recorder.events if e.name != "forget" or (e.path, e.kw["of"]) in kept]
     for path, module in model.named_modules():
-        for name, t in vars(module).items():
+        for name, t in [*vars(module).items(), *module._buffers.items()]:
             if (path, name) in kept and isinstance(t, torch.Tensor) and id(t) in recorder.live:
                 end = max(k for k, e in enumerate(recorder.events) if e.kind == "exit" and e.path == path)
                 recorder.events.insert(end, Event("drop", outs=[recorder.see(t)]))
@@ -451,6 +469,9 @@ def trace(model, batch, run, holder=None, library=PLAIN):
         space[name] = torch.einsum
     torch.nn.Module.__call__ = lambda module, *a, **k: recorder.module_call(call, module, a, k)
     plainly, torch.nn.Module.__setattr__ = torch.nn.Module.__setattr__, _keeping(recorder, torch.nn.Module.__setattr__)
+    register = torch.nn.Module.register_buffer
+    if holder is None:  # libraries' own models are told of otherwise
+        torch.nn.Module.register_buffer = _registering(recorder, register)
     replaced = {"range": recorder.rounds} | ({CAST: recorder.cast_if_autocast} if CAST in code else {})
     replaced |= {name: recorder.function(code[name], op) for name, op in library.functions.items() if name in code}
     before = {name: code[name] for name in replaced if name in code}
@@ -476,7 +497,7 @@ def trace(model, batch, run, holder=None, library=PLAIN):
         functional.ctc_loss, torch.einsum = ctc, whole
         for space, name in taken:
             space[name] = whole
-        torch.nn.Module.__call__, torch.nn.Module.__setattr__ = call, plainly
+        torch.nn.Module.__call__, torch.nn.Module.__setattr__, torch.nn.Module.register_buffer = call, plainly, register
         functional.scaled_dot_product_attention = attention
         if grouped is not None:
             functional.grouped_mm = grouped

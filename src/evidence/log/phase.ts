@@ -379,6 +379,18 @@ function enters(rule: Rule, now: Part | undefined): boolean {
   return now === undefined || rule.ends === "all" || rule.ends.includes(now);
 }
 
+/** What a frame says, once for each: frames of a recording are shared by thousands of stacks. */
+const ruled = new WeakMap<Frame, Rule | null>();
+
+function ruleOf(frame: Frame): Rule | undefined {
+  let rule = ruled.get(frame);
+  if (rule === undefined) {
+    rule = RULES.find((one) => fits(one, frame)) ?? null;
+    ruled.set(frame, rule);
+  }
+  return rule ?? undefined;
+}
+
 /**
  * The part of the run in which the innermost frame lies; null where no frame says it.
  *
@@ -387,7 +399,7 @@ function enters(rule: Rule, now: Part | undefined): boolean {
 export function partOf(frames: readonly Frame[]): PartOfRun | null {
   const entered: PartOfRun[] = [];
   for (const frame of frames) {
-    const rule = RULES.find((one) => fits(one, frame));
+    const rule = ruleOf(frame);
     const now = entered.at(-1)?.part;
     if (rule !== undefined && rule.part !== now && enters(rule, now)) entered.push({ part: rule.part, frame });
   }

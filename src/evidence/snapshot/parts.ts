@@ -23,9 +23,9 @@ function frameOf({ file, line, name }: Place): Frame {
 }
 
 /** The part of one stack (innermost first); null where nothing says it. */
-function partOfStack(stack: Int32Array, places: readonly Place[]): Part | null {
+function partOfStack(stack: Int32Array, places: readonly Frame[]): Part | null {
   const frames: Frame[] = [];
-  for (let k = stack.length - 1; k >= 0; k--) frames.push(frameOf(places[stack[k]!]!));
+  for (let k = stack.length - 1; k >= 0; k--) frames.push(places[stack[k]!]!);
   const found = partOf(frames);
   if (found !== null && found.part !== "forward") return found.part;
   for (const { words, part } of NAMED)
@@ -33,9 +33,18 @@ function partOfStack(stack: Int32Array, places: readonly Place[]): Part | null {
   return found?.part ?? null;
 }
 
+/** Stacks are many, and are asked for by every view of a recording: each is told apart once. */
+const known = new WeakMap<Recording, readonly (Part | null)[]>();
+
 /** Parts of all stacks of a recording, by number. */
-export function partsOf({ stacks, places }: Recording): readonly (Part | null)[] {
-  return stacks.map((stack) => partOfStack(stack, places));
+export function partsOf(recording: Recording): readonly (Part | null)[] {
+  let parts = known.get(recording);
+  if (parts === undefined) {
+    const places = recording.places.map(frameOf); // shared, so that what a place says of the run is looked up once
+    parts = recording.stacks.map((stack) => partOfStack(stack, places));
+    known.set(recording, parts);
+  }
+  return parts;
 }
 
 /** Parts by their number in the columns; one beyond them is none. */

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { Arguments } from "../../../src/core/engine/ops/arguments";
 import { mul } from "../../../src/core/engine/ops/arithmetic";
 import {
   asStrided,
@@ -14,6 +15,8 @@ import {
   transpose,
   view,
 } from "../../../src/core/engine/ops/layout";
+import { dispatch } from "../../../src/core/engine/ops/table";
+import type { Tensor } from "../../../src/core/engine/tensor";
 import { lab } from "./lab";
 
 describe("views and copies", () => {
@@ -29,6 +32,25 @@ describe("views and copies", () => {
       assert.equal(ledger.live, 0);
     });
     assert.deepEqual(made1, []);
+  });
+
+  it("axes that are moved stand where they are sent, the others in their order", () => {
+    const { torch, tensor } = lab();
+    const moved = (from: number | number[], to: number | number[]) =>
+      (dispatch(torch, "movedim.int", new Arguments([tensor([2, 3, 4, 5]), from, to], {})) as Tensor).sizes;
+    assert.deepEqual(moved(1, -1), [2, 4, 5, 3]);
+    assert.deepEqual(moved([0, 1], [3, 0]), [3, 4, 5, 2]);
+    assert.deepEqual(moved(-1, 0), [5, 2, 3, 4]);
+  });
+
+  it("the half of a matrix that is left is written over it", () => {
+    const { torch, tensor, made } = lab();
+    const x = tensor([16, 16]);
+    for (const name of ["triu_", "tril_"])
+      assert.deepEqual(
+        made(() => (dispatch(torch, name, new Arguments([x, 1], {})) as Tensor).release()),
+        [],
+      );
   });
 
   it("reshape copies a transposed tensor, and only that", () => {

@@ -34,6 +34,9 @@ export const INPLACE: Readonly<Record<string, Rule>> = table({
   normal_: inplace(null),
   zero_: inplace(null),
   clamp_: inplace(null),
+  // The half that is left is written over itself (aten/src/ATen/native/cuda/TriangularOps.cu, triu_tril_cuda_template).
+  triu_: inplace(null),
+  tril_: inplace(null),
   index_add_: (t, a) => rowsInPlace(t, "kept", a.tensor(0), a.tensor(2), a.tensor(3)),
   index_copy_: (t, a) => rowsInPlace(t, "cleared", a.tensor(0), a.tensor(2), a.tensor(3)),
   __ior__: inplace(1),

@@ -79,6 +79,15 @@ function unfold(torch: Torch, args: Arguments): Tensor {
   return slidingWindows(torch, args.tensor(0), args.number(1, 0), [args.number(2, 1), args.number(3, 1)]);
 }
 
+/** The order of axes after some of them are moved. */
+function moved(rank: number, from: readonly number[], to: readonly number[]): number[] {
+  const place = (axis: number): number => (axis < 0 ? axis + rank : axis);
+  const order = new Array<number | undefined>(rank).fill(undefined);
+  for (const [k, axis] of from.entries()) order[place(to[k] ?? 0)] = place(axis);
+  const rest = order.map((_, axis) => axis).filter((axis) => !order.includes(axis));
+  return order.map((axis) => axis ?? rest.shift() ?? 0);
+}
+
 export const LAYOUT: Readonly<Record<string, Rule>> = table({
   broadcast_tensors: (t, a) => {
     const given = a.tensors(0);
@@ -93,6 +102,8 @@ export const LAYOUT: Readonly<Record<string, Rule>> = table({
   unflatten,
   permute: (t, a) => layout.permute(t, a.tensor(0), a.numbers(1)),
   transpose: (t, a) => layout.transpose(t, a.tensor(0), a.number(1, 0), a.number(2, 1)),
+  // The axes that are moved stand where they are sent, the others in their order (aten/src/ATen/native/TensorShape.cpp, movedim).
+  movedim: (t, a) => layout.permute(t, a.tensor(0), moved(a.tensor(0).rank, a.numbers(1), a.numbers(2))),
   swapaxes: (t, a) => layout.transpose(t, a.tensor(0), a.number(1, 0), a.number(2, 1)),
   t: (t, a) => layout.transpose(t, a.tensor(0), 0, 1),
   as_strided: (t, a) => layout.asStrided(t, a.tensor(0), a.numbers(1), a.numbers(2)),
