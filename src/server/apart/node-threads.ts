@@ -6,8 +6,11 @@ import { THREAD_DATA } from "./thread-data";
 
 /** Heap that a thread may take before it is ended, in MiB: the largest run that is followed takes about half. */
 const LARGEST_HEAP = 1024;
-/** A small young generation: estimates make much that lives long, and columns that are no part of it. */
-const YOUNG = 8;
+/**
+ * Young generation, in MiB: what a process has without asking. A run's tensors live until its step ends; where there is less room
+ * they are copied over and over, which takes half as long again. At rest nothing of it is held (`thread.ts`).
+ */
+const YOUNG = 48;
 
 /**
  * @param program absolute path of the bundled `worker.ts`
