@@ -7,7 +7,7 @@ import type { LoadedDocument } from "./store";
  * where the key itself stands there.
  */
 export function writtenAs(document: LoadedDocument, key: string, { keySpan }: Place): string | undefined {
-  if (document.config?.parsed.syntax !== "python") return undefined;
+  if (document.config?.parsed.python === undefined) return undefined;
   const named = document.text.slice(keySpan.start, keySpan.end).split(".").at(-1) ?? "";
   return /^\w{1,80}$/.test(named) && named !== key ? named : undefined;
 }

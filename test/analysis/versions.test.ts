@@ -95,6 +95,24 @@ describe("analysis: pinned versions", () => {
     assert.deepEqual(removed(await analyse("c.yaml", swift, "ms-swift<3\n")), []);
   });
 
+  it("rename a removed key inside its own block only, in the file's own words", async () => {
+    const fixes = async (name: string, text: string) => {
+      const analysis = await createAnalyzer(memoryRuntime({ [name]: text })).analyse(uri(name), {});
+      const whole = { start: { line: 0, character: 0 }, end: { line: 99, character: 0 } };
+      const found = analysis.runs[0]?.findings.find(({ code }) => code === "removed-key");
+      return [
+        found?.message ?? "",
+        ...analysis.fixes(whole).flatMap(({ edits }) => edits.map(({ newText }) => newText)),
+      ];
+    };
+    const yaml = "seed_everything: 1\ntrainer:\n  gpus: 2\n  max_epochs: 1\nmodel:\n  class_path: a.B\n";
+    const [said = "", ...written] = await fixes("c.yaml", yaml);
+    assert.equal(said, "`gpus`: removed in Lightning 2.0; use `devices`.");
+    assert.ok(written.includes("devices") && !written.includes("trainer.devices"), written.join());
+    const flat = "output_dir: out\nper_device_train_batch_size: 1\nfsdp: full_shard\nfsdp_min_num_params: 5\n";
+    assert.ok(!(await fixes("t.yaml", flat)).includes("fsdp_config.min_num_params"));
+  });
+
   it("call an argument removed from the release on that removed it", async () => {
     const text =
       "output_dir: out\nper_device_train_batch_size: 1\nwarmup_ratio: 0.1\ngroup_by_length: true\nno_cuda: false\n";

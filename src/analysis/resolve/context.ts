@@ -9,6 +9,7 @@ import { librariesOf } from "../pinned-libraries";
 import { type From, type Place, type Setting, Settings, type SettingValue } from "../settings";
 import { lossesOf } from "../trainers";
 import type { Versions } from "../versions";
+import { writtenAs } from "../written";
 import type { Choice, Obstacle, Resolution, Resolved, Supposition } from "./types";
 
 export class ResolveContext {
@@ -68,6 +69,12 @@ export class ResolveContext {
     if (open?.auto) this.put(name, null, "auto", open.key, open.place);
     else this.put(name, standard, "default", spec?.key ?? name, null);
     return standard;
+  }
+
+  /** A setting's key in the words of the file that states it. */
+  written({ key, place }: Pick<Setting, "key" | "place">): string {
+    const document = this.inputs.documents.find(({ uri }) => uri === place?.uri);
+    return place === null || document === undefined ? key : (writtenAs(document, key, place) ?? key);
   }
 
   /** Records something the estimate rests on and no document says. */

@@ -171,7 +171,7 @@ function limitOf(c: ResolveContext, config: ModelConfig, settled: boolean): numb
     c.keep("sequence_length", strongest);
     const said = stated?.from === "document" || stated?.from === "linked";
     if (strongest === stated && said && !filled && !settled) {
-      c.suppose(say("assume.full-length", { length: strongest.value, key: strongest.key }), "sequence_length");
+      c.suppose(say("assume.full-length", { length: strongest.value, key: c.written(strongest) }), "sequence_length");
     }
     return strongest.value;
   }

@@ -14,8 +14,9 @@ interface Removed {
   readonly setting: LocatedSetting;
   readonly key: string;
   readonly removedIn: string;
+  /** By its name alone where it stands in the same block. */
   readonly replacedBy: string | undefined;
-  /** The new key takes the same value. */
+  /** The new key stands there, too, and takes the same value. */
   readonly renamed: boolean;
 }
 
@@ -26,7 +27,7 @@ function removedKeys(facts: Facts): Removed[] {
     .map((spec) => ({ spec, oldNames: table(spec.oldNames ?? {}) }));
   const gone = (removedIn: string) => isRemoved(removedIn, facts.resolution.libraries);
   return facts.inputs.main.read.settings.flatMap((setting): Removed[] => {
-    const name = setting.key.replace(/^.*\./, "");
+    const name = nameOf(setting.key);
     // Below a block or a call that has a key of the same name itself, it is another key.
     const own = keys.some(({ key }) => key === setting.key);
     const of = (key: string) => setting.key === key || (!own && setting.key.endsWith(`.${key}`));
@@ -34,14 +35,25 @@ function removedKeys(facts: Facts): Removed[] {
       const { removedIn, replacedBy } = spec;
       if (removedIn !== undefined && of(spec.key) && gone(removedIn)) {
         const next = keys.find(({ key }) => key === replacedBy);
-        return [{ setting, key: spec.key, removedIn, replacedBy, renamed: next?.type === spec.type }];
+        const beside = blockOf(replacedBy ?? "") === blockOf(spec.key);
+        const said = beside ? replacedBy && nameOf(replacedBy) : replacedBy;
+        return [{ setting, key: name, removedIn, replacedBy: said, renamed: beside && next?.type === spec.type }];
       }
       const old = oldNames[name];
       if (old !== undefined && gone(old))
-        return [{ setting, key: name, removedIn: old, replacedBy: spec.key, renamed: true }];
+        return [{ setting, key: name, removedIn: old, replacedBy: nameOf(spec.key), renamed: true }];
     }
     return [];
   });
+}
+
+/** The block that a key stands in, and its name there. */
+function blockOf(key: string): string {
+  return key.slice(0, key.lastIndexOf(".") + 1);
+}
+
+function nameOf(key: string): string {
+  return key.slice(key.lastIndexOf(".") + 1);
 }
 
 /** What took the place of arguments without a row. */
@@ -70,6 +82,7 @@ const NAMES: Readonly<Record<string, string>> = table({
   transformers: "Transformers",
   accelerate: "Accelerate",
   axolotl: "Axolotl",
+  lightning: "Lightning",
   deepspeed: "DeepSpeed",
 });
 
