@@ -191,7 +191,7 @@ function smallestChange(run: ReportRun): ReportPlan | undefined {
 
 /** Title with the plan's peak, which most titles already give. */
 function planTitle(plan: ReportPlan): string {
-  return plan.title.includes("GiB") ? plan.title : `${plan.title} (${gib(plan.usedPeakBytes)} GiB)`;
+  return plan.title.includes("GiB") ? plan.title : `${plan.title}: ${gib(plan.usedPeakBytes)} GiB`;
 }
 
 /** `path:line:column`, counted from one. */

@@ -188,7 +188,7 @@ describe("cli plan", () => {
     const { cwd, runs } = single();
     const { out, status } = await cli(cwd, ["plan", "a"], runs);
     assert.equal(status, 0);
-    assert.match(out, /1\. Micro-batch 2 × accumulation 4 \(21\.0 GiB\) {3}−20\.5 GiB · \+6 % time · same results\n/);
+    assert.match(out, /1\. Micro-batch 2 × accumulation 4: 21\.0 GiB {3}−20\.5 GiB · \+6 % time · same results\n/);
     assert.match(
       out,
       /a\/train\.yaml:2\n {5}- per_device_train_batch_size: 8\n {5}\+ per_device_train_batch_size: 2\n/,

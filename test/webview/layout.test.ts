@@ -3,7 +3,7 @@ import type { ReportRun } from "../../src/core/report/schema";
 import { layoutBar, partsOf } from "../../webview-ui/model/bar";
 import { breakdownOf } from "../../webview-ui/model/breakdown";
 import { devicesOf } from "../../webview-ui/model/devices";
-import { plansOf, splitTitle } from "../../webview-ui/model/plans";
+import { bareTitle, plansOf } from "../../webview-ui/model/plans";
 import {
   curve,
   hasModules,
@@ -246,12 +246,9 @@ describe("webview tables", () => {
   });
 
   it("takes the figures off a title that the card shows beside it", () => {
-    assert.deepEqual(splitTitle("Micro-batch 2 × accumulation 4 (16.5 GiB, same global batch)"), {
-      title: "Micro-batch 2 × accumulation 4",
-      note: "same global batch",
-    });
-    assert.deepEqual(splitTitle("开启梯度检查点（21.5 GiB）"), { title: "开启梯度检查点", note: "" });
-    assert.deepEqual(splitTitle("Fused loss (Liger)"), { title: "Fused loss (Liger)", note: "" });
+    assert.equal(bareTitle("Fused cross-entropy (Liger): 16.5 GiB"), "Fused cross-entropy (Liger)");
+    assert.equal(bareTitle("开启梯度检查点：1,021.5 GiB"), "开启梯度检查点");
+    assert.equal(bareTitle("Fused loss (Liger)"), "Fused loss (Liger)");
   });
 
   it("lists no modules where nothing lies in one", () => {

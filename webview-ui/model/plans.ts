@@ -1,19 +1,9 @@
 /** Plans as cards: fitting ones first in the engine's order, each keeping the index the host knows it by. */
 import type { ReportPlan, ReportRun } from "../../src/core/report/schema";
 
-/**
- * A plan's title without what the card shows beside it: engines close a title with its figures in parentheses, as menus
- * have no other place for them.
- *
- * @returns the title, and what else the parentheses said
- */
-export function splitTitle(title: string): { readonly title: string; readonly note: string } {
-  const open = Math.max(title.lastIndexOf("("), title.lastIndexOf("（"));
-  const said = title.slice(open + 1, -1);
-  const head = title.slice(0, Math.max(0, open)).trimEnd();
-  if (head === "" || !/[)）]$/.test(title) || /[)）]/.test(said) || !said.includes("GiB")) return { title, note: "" };
-  const rest = said.split(/[,，]\s*/).filter((part) => !part.includes("GiB"));
-  return { title: head, note: rest.join(", ") };
+/** A plan's title without its peak, which the card shows beside it; menus have no other place for the figure. */
+export function bareTitle(title: string): string {
+  return title.replace(/(?:: |：)[\d.,]+ GiB$/, "");
 }
 
 export interface PlanCard {

@@ -58,7 +58,7 @@ function tableView({ t }: View, run: ReportRun, label: string, other: ReportRun)
       tableHead(t("against.title"), [
         t("breakdown.part"),
         [t("against.this"), ".number"],
-        [label, ".number"],
+        [label, ".number.other"],
         [t("against.change"), ".number"],
       ]),
       h(

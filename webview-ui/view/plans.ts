@@ -2,7 +2,7 @@
 import type { ReportRun } from "../../src/core/report/schema";
 import { h, type PageNode } from "../dom/node";
 import { capital, fileName, gibUnit, percent } from "../model/format";
-import { FIRST_PLANS, type PlanCard, plansOf, splitTitle } from "../model/plans";
+import { bareTitle, FIRST_PLANS, type PlanCard, plansOf } from "../model/plans";
 import { changeButtons } from "./actions";
 import type { View } from "./context";
 import { icon } from "./icons";
@@ -48,8 +48,8 @@ function cardView(view: View, run: ReportRun, card: PlanCard, first: boolean): P
   const { t, send } = view;
   const { plan } = card;
   const target = { runId: run.id, planIndex: card.index, title: plan.title };
-  const { title, note } = splitTitle(plan.title);
-  const why = plan.why ?? note;
+  const title = bareTitle(plan.title);
+  const why = plan.why ?? "";
   return h(
     `li.card${first && card.fits ? ".first" : ""}`,
     { key: `${plan.levers.join("+")} ${plan.title}` },

@@ -78,7 +78,7 @@ async function writtenPlan(analysis: RunAnalysis, plan: Plan): Promise<ReportPla
   return {
     ...cost,
     says: planSaid(cost, analysis.locale),
-    title: `${planTitle(plan, analysis.locale)} (${size(used)})`,
+    title: t(analysis.locale, "said.plan", { title: planTitle(plan, analysis.locale), size: size(used) }),
     levers: plan.steps.map((step) => step.lever),
     usedPeakBytes: used,
     edits: [...result.edits],

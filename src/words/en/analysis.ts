@@ -169,6 +169,7 @@ export const ANALYSIS = {
   "said.peak": "peak in {phase}",
   "said.over": "{size} GiB over",
   "said.spare": "{size} GiB spare",
+  "said.plan": "{title}: {size}",
   "said.detail": "{need} on {device}, {peak}",
   "said.detail-open": "{need}, {peak}; {room}",
   "said.fits-from": "fits from {device} ({total} GiB) on",

@@ -133,6 +133,7 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "said.peak": "峰值在{phase}",
   "said.over": "超出 {size} GiB",
   "said.spare": "剩余 {size} GiB",
+  "said.plan": "{title}：{size}",
   "said.detail": "{device}：{need}，{peak}",
   "said.detail-open": "{need}，{peak}；{room}",
   "said.fits-from": "从 {device}（{total} GiB）起可以放下",

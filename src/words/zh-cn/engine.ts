@@ -10,7 +10,7 @@ export const ENGINE: Readonly<Record<keyof typeof EN, string>> = {
   "engine.cudnn": "未计入 cuDNN 的工作区：其内核可能重排卷积的输入和输出",
   "engine.spread-late": "模型在分片前整个放在 GPU 上；其显存池的碎片之后可能无法再用",
   "engine.cusolver": "未计入为适配器分解权重时 cuSOLVER 的副本和工作区",
-  "engine.batch-before": "最长批次之前的批次也同样长：循环仍持有其输出",
+  "engine.batch-before": "最长一批的前一批也同样长：循环仍持有其输出",
   "engine.raised-head": "输出头及其前的状态按加载时的精度计算：`cast_lm_head_to_fp32` 会把它们提升为 float32",
   "engine.scatter": "峰值处所选元素的梯度按非原地方式写入；GPU 上可能为原地写入",
   "engine.missing-kernels": "按未安装 {packages} 的内核计算；安装后 {module} 占用更少",
