@@ -125,7 +125,7 @@ def watch(arguments, speech):
     if not os.path.isfile(arguments.script):
         raise Stopped(f"There is no file {arguments.script}.", BAD_USAGE)
     torch_at_hand()
-    sys.stdout = speech.out  # what the script prints is its own
+    sys.stdout, sys.stderr = speech.out, sys.__stderr__  # what the script prints is its own
     sys.argv = [arguments.script, *arguments.arguments]
     sys.path[0] = os.path.dirname(os.path.abspath(arguments.script))
     from . import receipts

@@ -96,6 +96,17 @@ def recomputed():
             assert x.grad is not None
 
 
+def bounded():
+    """What a script prints reaches the terminal as it is."""
+    import io
+
+    from .words import _Bounded
+
+    stream = io.StringIO()
+    print("one", 2, file=_Bounded(stream))
+    assert stream.getvalue() == "one 2\n", stream.getvalue()
+
+
 def explained():
     """An out-of-memory message is read."""
     from .explain import read
@@ -109,7 +120,7 @@ def explained():
     assert found["tried"] == 2 * 2**30 and found["phase"] == "backward" and found["line"] == "train.py:7", found
 
 
-TESTS = (traced, given, followed, moved, numbered, recomputed, explained)
+TESTS = (traced, given, followed, moved, numbered, recomputed, bounded, explained)
 
 
 def run():

@@ -19,6 +19,32 @@ class Stopped(Exception):
         self.status = status
 
 
+MOST_PRINTED = 64 * 2**20
+"""Characters that a person's code may print while it is looked at; nobody reads more."""
+
+
+class _Bounded:
+    """A stream that ends the process when more is written to it than anybody reads."""
+
+    def __init__(self, stream):
+        self._stream, self._left = stream, MOST_PRINTED
+
+    def write(self, text):
+        self._left -= len(text)
+        if self._left < 0:
+            self._stream.write("\nvram_lens: stopped: the code prints more than anybody reads.\n")
+            self._stream.flush()
+            os._exit(FAILED)
+        return self._stream.write(text)
+
+    def writelines(self, lines):
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name):
+        return getattr(self._stream, name)
+
+
 class Speech:
     """Where progress and results go; what the person's own code prints goes to standard error.
 
@@ -27,7 +53,7 @@ class Speech:
 
     def __init__(self, as_json, said=""):
         self.as_json, self.said, self.out = as_json, os.path.abspath(said) if said else "", sys.stdout
-        sys.stdout = sys.stderr
+        sys.stderr = sys.stdout = _Bounded(sys.stderr)
 
     def progress(self, text):
         if self.as_json:

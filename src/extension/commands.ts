@@ -59,7 +59,8 @@ export const COMMANDS: Readonly<Record<string, Command>> = table({
   "vramlens.explainFailure": ({ failures }, argument) => explainFailure(failures, argument),
   "vramlens.traceModel": ({ context, session }, argument, name) =>
     withPython(argument, (uri) => traceModel(context, session, uri, typeof name === "string" ? name : undefined)),
-  "vramlens.checkAgainstPytorch": ({ context }, argument) => withPython(argument, (uri) => checkScript(context, uri)),
+  "vramlens.checkAgainstPytorch": ({ context, session }, argument) =>
+    withPython(argument, (uri) => checkScript(context, session, uri)),
   "vramlens.copyReport": copyReport,
   "vramlens.toggle": toggle,
   "vramlens.restart": ({ session }) => session.restart(),

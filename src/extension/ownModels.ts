@@ -85,9 +85,10 @@ function isSource(value: unknown): value is TracedSource {
   );
 }
 
-/** Arguments of the interpreter for two steps of a script on a device that is not there. */
-export function checkArguments(file: string): readonly string[] {
-  return ["-m", "vram_lens", "check", "--time-limit", String(TIME_LIMIT), file];
+/** Arguments of the interpreter for two steps of a script on a device that is not there, as the first of so many processes. */
+export function checkArguments(file: string, ranks: number): readonly string[] {
+  const world = ranks > 1 ? ["--ranks", String(ranks)] : [];
+  return ["-m", "vram_lens", "check", "--time-limit", String(TIME_LIMIT), ...world, file];
 }
 
 /** A command as a person would write it: what has anything but plain signs in it stands in quotes. */

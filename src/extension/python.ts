@@ -3,8 +3,10 @@
  * notification ends it. Nothing of this is there in a workspace that is not trusted.
  */
 import * as vscode from "vscode";
+import { METHODS, type ReportParams, type ReportResult } from "../server/protocol";
 import { labelOf } from "./documents";
 import { checkArguments, commandLine } from "./ownModels";
+import type { Session } from "./session";
 
 const EXTENSION = "ms-python.python";
 
@@ -102,11 +104,27 @@ function ended(execution: vscode.TaskExecution, token: vscode.CancellationToken)
 }
 
 /** Runs a script for two steps on a device that is not there. */
-export async function checkScript(context: vscode.ExtensionContext, uri: vscode.Uri): Promise<void> {
+export async function checkScript(context: vscode.ExtensionContext, session: Session, uri: vscode.Uri): Promise<void> {
   const { t } = vscode.l10n;
   const able = await runnable(uri);
-  if (able === undefined) return;
+  const ranks = able && (await ranksOf(session, uri));
+  if (able === undefined || ranks === undefined) return;
   const title = t("Check {0} against PyTorch", labelOf(uri));
-  const list = checkArguments(able.file);
+  const list = checkArguments(able.file, ranks);
   if (await agreed(able, title, list)) await runTask(context, able, title, list);
+}
+
+/** As how many processes a script is to be run: asked where its run has several GPUs; undefined: it is not to be run. */
+async function ranksOf(session: Session, uri: vscode.Uri): Promise<number | undefined> {
+  const { t } = vscode.l10n;
+  const params: ReportParams = { uri: uri.toString() };
+  const result = await session.request<ReportResult | null>(METHODS.report, params);
+  const count = result?.report.runs.find(({ id }) => id === result.runId)?.devices.count ?? 1;
+  if (count <= 1) return 1;
+  const choices = [
+    { label: t("The first of {0} processes, as its run has GPUs", count), ranks: count },
+    { label: t("One process"), ranks: 1 },
+  ];
+  const title = t("Check {0} against PyTorch", labelOf(uri));
+  return (await vscode.window.showQuickPick(choices, { title }))?.ranks;
 }

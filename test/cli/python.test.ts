@@ -131,6 +131,8 @@ describe("command line: a person's own Python", () => {
       script: true,
       arguments: "--layers 3",
     });
+    assert.deepEqual(askedTrace(request("nets\\model.py:GPT")).file, "nets/model.py");
+    assert.deepEqual(askedTrace(request("C:\\nets\\model.py:GPT")).entry, "GPT");
     const kept = { file: "model.py", inputs: "x=float[B,8]", loss: "out.sum()" };
     assert.deepEqual(withKept(["model.py"], kept), ["model.py", "--inputs", "x=float[B,8]", "--loss", "out.sum()"]);
     assert.deepEqual(withKept(["model.py", "--inputs=x=float[B,9]", "--loss", "y"], kept), [
