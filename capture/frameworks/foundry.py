@@ -74,7 +74,7 @@ def mpt(c, sizes):
         vocab_size=c["vocab_size"],
         learned_pos_emb=c["learned_pos_emb"],
         no_bias=c["no_bias"],
-        tie_word_embeddings=True,
+        tie_word_embeddings=c["tie_word_embeddings"],
         attn_config={
             "attn_type": "grouped_query_attention",
             "kv_n_heads": c["kv_n_heads"],
@@ -134,13 +134,15 @@ PLACES = (
     Option("alibi and not learned_pos_emb", _sets(learned_pos_emb=False, alibi=True)),
 )
 
+TIED = tuple(reversed(flag("tie_word_embeddings")))
+
 CODES = (
     Code(
         "llm-foundry.mpt",
         "mpt",
         Family(
             draw,
-            axes=(PLACES, flag("clips_qkv"), flag("no_bias"), flag("fused_loss")),
+            axes=(PLACES, flag("clips_qkv"), flag("no_bias"), flag("fused_loss"), TIED),
             attention=("sdpa", "eager"),
             tasks=("causal-lm",),
         ),

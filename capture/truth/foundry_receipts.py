@@ -25,6 +25,7 @@ model:
   vocab_size: {vocab_size}
   learned_pos_emb: {learned_pos_emb}
   no_bias: {no_bias}
+  tie_word_embeddings: {tie_word_embeddings}
   loss_fn: {loss_fn}
   attn_config:
     attn_impl: {attn_impl}
@@ -66,6 +67,7 @@ def draw(r):
         "attn_implementation": r.choice(("sdpa", "sdpa", "eager")),
     }
     sizes = {"B": r.choice((1, 2, 4, 8)), "S": r.choice((512, 1024, 1536, 2048)), "accumulation": r.choice((1, 2))}
+    c["tie_word_embeddings"] = r.random() < 0.5
     text = TEXT.format(
         **{k: str(v).lower() if isinstance(v, bool) else v for k, v in c.items()},
         **sizes,

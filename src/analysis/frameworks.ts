@@ -9,6 +9,7 @@ import { networkName } from "../formats/timm/names";
 import { torchtitanCode } from "../formats/torchtitan/models";
 import { torchtuneCode } from "../formats/torchtune/models";
 import type { Format, SchemaId } from "../formats/types";
+import type { SettingName } from "../terms/settings";
 import { table } from "../terms/table";
 import type { MessageId } from "../words/message";
 import type { FrameworkLibrary } from "./framework-versions";
@@ -137,6 +138,8 @@ export interface Framework {
   readonly dropsUnknown?: true;
   /** A file that merges or exports instead of training. */
   readonly exports?: RegExp;
+  /** What it stops at instead of running it: a setting, the value, and why. */
+  readonly refuses?: readonly { readonly setting: SettingName; readonly value: string; readonly why: MessageId }[];
   /** Preference trainers take the defaults of TRL's own config classes. */
   readonly trlDefaults?: true;
   /** The preference loss has a key of its own. */
@@ -326,6 +329,8 @@ const ROWS: Readonly<Record<SchemaId, Framework>> = {
     // composer/distributed/dist_strategy.py: prepare_fsdp_module; `ddp_sync_context` leaves micro-batches to FSDP, which reduces each
     fsdp: { version: 1, reducesEach: true },
     trainsTransformers: (settings) => settings.string("model_class") !== "mpt_causal_lm",
+    // composer/trainer/mosaic_fsdp_utils.py (get_cpu_offload)
+    refuses: [{ setting: "offload_param", value: "cpu", why: "not-modelled.composer-offload" }],
     float8: { backend: "transformer-engine", keeps: "none", cachesWeights: false },
   },
   nanotron: { name: "nanotron", ownCode: true, mainParameters: () => true, fillsSequences: true },

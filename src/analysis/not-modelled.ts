@@ -68,6 +68,7 @@ export function obstaclesOf(inputs: RunInputs, settings: Settings, trainer: stri
     const stated = settings.find(name);
     if (stated?.value === true) add("not-modelled.switch", { key: stated.key });
   }
+  for (const { setting, value, why } of framework.refuses ?? []) if (settings.string(setting) === value) add(why);
   // badam/block_optim.py (BlockOptimizerRatio): gradients become sparse tensors with sorted indices.
   if (settings.boolean("use_badam") === true && settings.string("badam_mode") === "ratio")
     add("not-modelled.badam-ratio");

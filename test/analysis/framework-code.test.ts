@@ -14,8 +14,12 @@ interface Row {
   readonly allocated: number;
 }
 
+/** A config's run; torchtitan's are TOML, and a comment has the number of ranks. */
 async function runOf(config: string) {
-  const [run] = (await createAnalyzer(memoryRuntime({ "config.yaml": config })).analyse(uri("config.yaml"), {})).runs;
+  const ranks = /^# world (\d+)$/m.exec(config)?.[1];
+  const [name, text] =
+    ranks === undefined ? ["config.yaml", config] : ["config.toml", `# vramlens: gpu=H200 gpus=${ranks}\n${config}`];
+  const [run] = (await createAnalyzer(memoryRuntime({ [name]: text })).analyse(uri(name), {})).runs;
   assert.ok(run);
   return run;
 }
@@ -26,7 +30,7 @@ const CLOSE = 0.01;
 const FURTHEST = 0.02;
 
 describe("analysis: frameworks' own code", () => {
-  for (const framework of ["torchtune", "litgpt", "llm-foundry"])
+  for (const framework of ["torchtune", "torchtitan", "litgpt", "llm-foundry"])
     it(`${framework} allocates what its own loop does`, async () => {
       const rows = rowsOf<Row>(__dirname, `${framework}.jsonl`);
       const errors = await Promise.all(

@@ -53,6 +53,24 @@ describe("analysis: llm-foundry's MPT", () => {
     assert.ok(plain.bytes - fused.bytes >= 4 * logits, String(plain.bytes - fused.bytes));
   });
 
+  it("has a head of its own where words are not tied", async () => {
+    const [tied, own] = await Promise.all([runOf(CONFIG("")), runOf(CONFIG("  tie_word_embeddings: false\n"))]);
+    assert.ok(!own.ids.includes("assume.own-code") && !own.ids.includes("engine.branch"), own.ids.join(" "));
+    // Weights and two states in float32; the peak is before its gradient.
+    assert.ok(own.bytes - tied.bytes >= 12 * 50368 * 1024, String(own.bytes - tied.bytes));
+  });
+
+  it("is not run with parameters on the host, which Composer refuses", async () => {
+    const text = CONFIG("", "fsdp_config:\n  sharding_strategy: FULL_SHARD\n  cpu_offload: true\n");
+    const files = { "train.yaml": `# vramlens: gpu=H100 gpus=2\n${text}` };
+    const [run] = (await createAnalyzer(memoryRuntime(files)).analyse(uri("train.yaml"), {})).runs;
+    assert.equal(run?.perDevice, null);
+    assert.ok(
+      run?.findings.some(({ message }) => /not supported yet/.test(message)),
+      JSON.stringify(run?.findings),
+    );
+  });
+
   it("says that another branch stands in for rotary positions", async () => {
     const { ids } = await runOf(CONFIG("  attn_config:\n    rope: true\n"));
     assert.ok(ids.includes("engine.branch"), ids.join(" "));

@@ -193,6 +193,7 @@ function deepspeedSpec(c: ResolveContext, config: ModelConfig, compute: Compute)
     hpzPartitionSize: number("hpz_partition_size") || 1,
     roundRobinGradients: settings.boolean("round_robin_gradients") === true,
     reduceScatter: settings.boolean("reduce_scatter") !== false,
+    ...(holds("deepspeed<0.19.3", c.libraries) ? { releasesRecomputed: true } : {}),
     loadsWhole: settings.boolean("zero3_init") === false,
     ...communicationOf(c),
     quantizesWeights: settings.boolean("quantized_weights") === true,
@@ -303,7 +304,11 @@ function fsdpSpec(c: ResolveContext, worldSize: number): FsdpSpec | null {
     ...own,
     version,
     sharding,
-    cpuOffload: words.includes("offload") || (settings.boolean("fsdp_cpu_offload") ?? false),
+    // torchtune and torchtitan name it as DeepSpeed does (torchtune/training/_distributed.py, torchtitan's apply_fsdp: CPUOffloadPolicy)
+    cpuOffload:
+      words.includes("offload") ||
+      (settings.boolean("fsdp_cpu_offload") ?? false) ||
+      settings.string("offload_param") === "cpu",
     ...(reduce === undefined ? {} : { reduceDtype: reduce }),
     reshardAfterForward: settings.boolean("fsdp_reshard_after_forward") ?? sharding !== "shard_grad_op",
     ...(replicas > 1 ? { replicas } : {}),

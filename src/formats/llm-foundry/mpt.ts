@@ -22,7 +22,7 @@ export function mptCode(
   config: Config,
   settings: Settings,
 ): { readonly code: string; readonly config: Config } | undefined {
-  if (config["model_type"] !== "mpt" || config["tie_word_embeddings"] === false) return undefined;
+  if (config["model_type"] !== "mpt") return undefined;
   const alibi = settings.boolean("alibi") === true;
   return {
     code: "llm-foundry.mpt",
@@ -30,6 +30,7 @@ export function mptCode(
       max_seq_len: POSITIONS,
       ...config,
       kv_n_heads: settings.number("num_query_groups") ?? config["n_heads"],
+      tie_word_embeddings: config["tie_word_embeddings"] !== false,
       alibi,
       learned_pos_emb: settings.boolean("learned_positions") ?? true,
       clips_qkv: (settings.number("clip_qkv") ?? 0) > 0,

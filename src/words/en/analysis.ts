@@ -97,6 +97,7 @@ export const ANALYSIS = {
     "{trainer} of LLaMA-Factory is not modelled: one model takes turns as policy, value and reward model",
   "not-modelled.badam-ratio":
     "`badam_mode: ratio` is not modelled: sparse gradients sort on the card. `badam_mode: layer` is",
+  "not-modelled.composer-offload": "Composer stops: `FSDP CPU Offload not supported yet`; set `cpu_offload: false`",
   "not-modelled.openrlhf": "OpenRLHF's runs are read but not simulated: nothing follows its own loops yet",
   "not-modelled.switch": "`{key}` changes memory in a way that is not modelled yet",
   "not-modelled.multimodal": "a vision tower is trained beside the language model, which is not modelled yet",

@@ -80,6 +80,8 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "not-modelled.format": "{format} 的运行可以读取和解释，但尚不能模拟",
   "not-modelled.trainer.one-model-ppo": "LLaMA-Factory 的 {trainer} 未建模：同一个模型轮流充当策略、价值和奖励模型",
   "not-modelled.badam-ratio": "`badam_mode: ratio` 未建模：稀疏梯度在 GPU 上排序；`badam_mode: layer` 已建模",
+  "not-modelled.composer-offload":
+    "Composer 会报错停止：`FSDP CPU Offload not supported yet`；请设置 `cpu_offload: false`",
   "not-modelled.openrlhf": "OpenRLHF 的运行只解析、不模拟：尚未建模其自带的训练循环",
   "not-modelled.switch": "`{key}` 改变显存的方式尚未建模",
   "not-modelled.multimodal": "同时训练视觉塔与语言模型，尚未建模",

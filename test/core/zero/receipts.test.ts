@@ -16,7 +16,9 @@ interface Receipt {
 const SCALARS = 64 * 1024;
 
 /** Stages with what a trainer sets; DeepSpeed's other options (`capture/truth/deepspeed_options.py`). */
-const receipts = ["receipts.jsonl", "options.jsonl", "saved.jsonl"].flatMap((name) => rowsOf<Receipt>(__dirname, name));
+const receipts = ["receipts.jsonl", "options.jsonl", "saved.jsonl", "near.jsonl"].flatMap((name) =>
+  rowsOf<Receipt>(__dirname, name),
+);
 
 describe("ranks of DeepSpeed's own engine", () => {
   for (const { case: c, peak, saving } of receipts) {
@@ -33,4 +35,17 @@ describe("ranks of DeepSpeed's own engine", () => {
       );
     });
   }
+
+  it("lets go of what a recomputation gathered where the release did (before 0.19.3)", () => {
+    const [{ case: c } = receipts[0]!] = rowsOf<Receipt>(__dirname, "near.jsonl");
+    const run = runOf(c);
+    const deepspeed = { ...run.parallel.deepspeed!, releasesRecomputed: true } as const;
+    const older = simulate({ ...run, parallel: { ...run.parallel, deepspeed } }, graphsOf(c.model.model_type));
+    const newer = simulate(run, graphsOf(c.model.model_type));
+    assert.ok(older.ok && newer.ok);
+    // Fourteen layers in half precision.
+    const layers = 14 * (4 * 1024 ** 2 + 3 * 1024 * 4096) * 2;
+    const kept = newer.simulation.ledger.peak - older.simulation.ledger.peak;
+    assert.ok(kept > 0.7 * layers && kept <= layers, String(kept));
+  });
 });

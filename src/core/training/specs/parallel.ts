@@ -20,6 +20,8 @@ export interface DeepSpeedSpec {
   readonly stage3ParamPersistenceThreshold: number;
   readonly stage3MaxLiveParameters: number;
   readonly stage3MaxReuseDistance: number;
+  /** Frozen parameters that a recomputation gathers go with it, as before 0.19.3 (partitioned_param_coordinator.py, update_recompute_parameters). */
+  readonly releasesRecomputed?: true;
   readonly subGroupSize: number;
   readonly gradAccumDtype: DType | null;
   readonly hpzPartitionSize: number;

@@ -18,6 +18,8 @@ export interface ZeroModule {
 export interface CoordinatorOptions {
   readonly prefetchElements: number;
   readonly maxReuseDistance: number;
+  /** Frozen parameters that a recomputation gathers stay for the module whose backward runs. */
+  readonly keepsRecomputed: boolean;
   readonly maxLive: number;
   /** Ranks of the group that keeps a second copy of its own; null: there is none. */
   readonly secondaryRanks: number | null;
@@ -129,7 +131,7 @@ export class Coordinator {
     if (!forward) this.inBackward.set(module.path, module);
     const { parameters } = module;
     this.gatherAll(torch, parameters);
-    const owner = recomputes ? [...this.inBackward.values()].pop() : undefined;
+    const owner = recomputes && this.options.keepsRecomputed ? [...this.inBackward.values()].pop() : undefined;
     for (const parameter of parameters) {
       parameter.active.add(module.path);
       if (owner !== undefined && !parameter.isTrained) {

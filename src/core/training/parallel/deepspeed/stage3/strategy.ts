@@ -53,6 +53,7 @@ export class Stage3 implements Strategy, Watcher, Gathered {
       {
         prefetchElements: spec.stage3PrefetchBucketSize,
         maxReuseDistance: spec.stage3MaxReuseDistance,
+        keepsRecomputed: spec.releasesRecomputed !== true,
         maxLive: spec.stage3MaxLiveParameters,
         secondaryRanks: spec.hpzPartitionSize > 1 ? spec.hpzPartitionSize : null,
       },
