@@ -37,7 +37,7 @@ export function codedModel(
   if (family === undefined) return undefined;
   const config = Object.fromEntries(known.map(({ key, value }) => [key, plainValue(value)]));
   return {
-    name: `${family} of the script`,
+    name: `${told === undefined ? family : made.key.replace(/^.*\./s, "")} of the script`,
     config: { ...config, model_type: family },
     // The length of a tokenizer is mostly not known here.
     assumedVocabulary: made.node.entries.some(({ key, value }) => key === "vocab_size" && value.kind === "unknown"),

@@ -23,6 +23,8 @@ export interface Family {
   readonly anySize?: AnySize;
   /** Side that the processor published with a model brings every picture to, where its config says another one or none. */
   readonly processedSide?: number;
+  /** Side of its pictures where nothing says it, which is not the usual one. */
+  readonly assumedSide?: number;
   /** The processor makes as many patches of every picture: so many a side of a square. */
   readonly patchesASide?: number;
   /** Positions of texts beside pictures, where a config leaves them out. */
@@ -101,6 +103,8 @@ const FAMILIES: Readonly<Record<string, Family>> = table({
   glmga: MERGED_14,
   paddleocr_vl: MERGED_14,
   // DINOv2 reads up to 518 pixels, and its processor crops 224 of them (facebook/dinov2-base, preprocessor_config.json, `crop_size`).
+  // Cubes of this side are what MONAI's tutorials of volumes cut (spleen_segmentation_3d, swin_unetr_btcv_segmentation_3d).
+  monai: { assumedSide: 96 },
   dinov2: { processedSide: 224 },
   dinov2_with_registers: { processedSide: 224 },
   florence2: { processedSide: 768, writes: { prompt: true } },

@@ -250,7 +250,7 @@ const ASSUMED_PHOTOGRAPH = 768;
 function imageSizeOf(c: ResolveContext, config: ModelConfig): number {
   const vision = partOf(config, "vision_config");
   const unit = anySizeUnit(config, vision);
-  const { anySize, processedSide, patchesASide } = familyOf(config);
+  const { anySize, processedSide, patchesASide, assumedSide = ASSUMED_SIDE } = familyOf(config);
   const limit = anySize?.most ?? Infinity;
   const whole = (side: number): number =>
     unit === null ? side : Math.min(limit, Math.max(1, Math.round(side / unit))) * unit;
@@ -269,7 +269,7 @@ function imageSizeOf(c: ResolveContext, config: ModelConfig): number {
   if (unit === null && typeof own === "number") return own;
   // Processors of pictures of any size scale larger ones down to a number of pixels.
   const most = c.settings.number("image_max_pixels");
-  const size = unit === null ? ASSUMED_SIDE : whole(Math.min(ASSUMED_PHOTOGRAPH, Math.sqrt(most ?? Infinity)));
+  const size = unit === null ? assumedSide : whole(Math.min(ASSUMED_PHOTOGRAPH, Math.sqrt(most ?? Infinity)));
   const message = unit === null ? say("assume.image-size", { size }) : say("assume.pictures", { size });
   c.suppose(message, "image_size", unit === null ? undefined : { image_size: String(2 * size) });
   return size;
