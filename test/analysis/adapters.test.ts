@@ -61,6 +61,22 @@ describe("adapters of Python configs", () => {
       assert.equal(run.model?.trainableParameters, elements);
     });
 
+  it("of prompts and prefixes go with a decoder that reads what an encoder gives", async () => {
+    const t5 = {
+      ...{ model_type: "t5", vocab_size: 64, d_model: 32, d_kv: 8, d_ff: 64, num_layers: 2, num_heads: 4 },
+      ...{ decoder_start_token_id: 0, pad_token_id: 0, architectures: ["T5ForConditionalGeneration"] },
+    };
+    const peak = async (name: string): Promise<number> => {
+      const told = script('task_type="SEQ_2_SEQ_LM", num_virtual_tokens=10', name).replaceAll("CausalLM", "Seq2SeqLM");
+      const pins = 'runs:\n  - match: "train.py"\n    sequence_length: 256\n    target_length: 16\n';
+      const files = { "train.py": told, ".vramlens.yaml": pins, "model/config.json": JSON.stringify(t5) };
+      return (await runOf(files, "train.py")).perDevice?.allocatedPeakBytes ?? 0;
+    };
+    const [prompt, prefix] = [await peak("PromptTuningConfig"), await peak("PrefixTuningConfig")];
+    // A prefix is among the decoder's keys: the encoder keeps nothing for backward.
+    assert.ok(prefix > 0 && prompt > prefix, `${prompt} ${prefix}`);
+  });
+
   for (const [task, head] of [
     ["seq-cls", 2 * HIDDEN],
     ["token-cls", 2 * HIDDEN + 2],

@@ -19,7 +19,7 @@ import { onSharedSequences } from "../graph/shared-sequences";
 import { stageOf } from "../graph/stage";
 import { withStateSpaceKernels } from "../graph/state-space";
 import type { ArchitectureGraph, FamilyGraphs } from "../graph/types";
-import { standsApart } from "../training/adapters/prefix";
+import { standsAmongKeys, standsApart } from "../training/adapters/prefix";
 import { virtualTokens } from "../training/adapters/prompts";
 import type { BatchTensor } from "../training/forward";
 import type { CompanionSpec, Task, TrainingRun } from "../training/run";
@@ -49,7 +49,7 @@ export interface Program {
 /** @param fusedLoss whether the loss is computed without a logits tensor */
 export function programOf(run: TrainingRun, family: FamilyGraphs, sizes: RunSizes, fusedLoss: boolean): Program | null {
   const dataView = configView(family, run.model.config, sizes);
-  const before = standsApart(run) ? 0 : virtualTokens(run.adapter);
+  const before = standsApart(run) || standsAmongKeys(run) ? 0 : virtualTokens(run.adapter);
   const view = configView(family, run.model.config, { ...sizes, S: sizes.S + before });
   const found = capturedFor(run, family, view);
   if (found === undefined) return null;

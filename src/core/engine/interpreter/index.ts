@@ -91,6 +91,21 @@ function inputEmbeddings({ main }: ArchitectureGraph): ReadonlySet<Instruction> 
   return new Set(main.body.filter((instruction) => "inputgrad" in instruction));
 }
 
+/** Those of them that embed `input_ids` themselves, however it is viewed; a decoder's of other ids are not given by anybody. */
+function embeddingsOfInputs(graph: ArchitectureGraph): ReadonlySet<Instruction> {
+  const all = inputEmbeddings(graph);
+  const derived = new Set(["input_ids"]);
+  const own = new Set<Instruction>();
+  for (const instruction of graph.main.body) {
+    if (!("in" in instruction)) continue;
+    const reads = instruction.in.some((operand) => typeof operand === "string" && derived.has(operand.slice(1)));
+    if (!reads) continue;
+    if (all.has(instruction)) own.add(instruction);
+    else for (const name of instruction.out) if (name !== null) derived.add(name);
+  }
+  return own.size === 0 ? all : own;
+}
+
 /** The same tensors, owned. */
 function owned(inputs: readonly Input[]): Input[] {
   return inputs.map((input) => input?.retain() ?? null);
@@ -112,7 +127,9 @@ export class Interpreter {
   private readonly told: boolean;
   /** What makes the output that the caller may give instead. */
   private readonly givenEmbeddings: ReadonlySet<Instruction>;
+  private readonly allEmbeddings: ReadonlySet<Instruction>;
   private embeds: Tensor | null = null;
+  private ofDecoder = false;
   private readonly hooked: HookedModules;
   /** Whether the states between layers have their final form. */
   private finished = false;
@@ -134,7 +151,8 @@ export class Interpreter {
     this.told = checkpointing !== null && checkpointing.wrapped !== true;
     const told = this.told && (ofText || (checkpointing?.useReentrant === true && options.adapted === true));
     this.inputEmbeddings = told ? inputEmbeddings(graph) : new Set();
-    this.givenEmbeddings = options.wrapper?.enter === undefined ? new Set() : inputEmbeddings(graph);
+    this.givenEmbeddings = options.wrapper?.enter === undefined ? new Set() : embeddingsOfInputs(graph);
+    this.allEmbeddings = options.wrapper?.enter === undefined ? new Set() : inputEmbeddings(graph);
     this.operands = new Operands(torch, options);
     const run = this.run.bind(this);
     this.layers = new Layers(torch, this.graph, parted.parts, options, this.operands, run);
@@ -160,6 +178,7 @@ export class Interpreter {
       given.flatMap((tensor, k) => (tensor === null ? [] : [{ name: this.graph.batch[k]!.name, tensor }])),
     );
     this.embeds = inner?.embeds ?? null;
+    this.ofDecoder = inner?.ofDecoder === true;
     this.finished = false;
     this.layers.begin();
     const [loss, ...rest] = this.run(this.graph.main, inner?.batch ?? given, null, scope);
@@ -360,7 +379,9 @@ export class Interpreter {
 
   /** What the caller embedded in place of an instruction's result, owned; null when the model does it. */
   private given(instruction: Instruction): Tensor | null {
-    return this.givenEmbeddings.has(instruction) ? (this.embeds?.retain() ?? null) : null;
+    const own = this.givenEmbeddings.has(instruction);
+    const given = this.ofDecoder ? !own && this.allEmbeddings.has(instruction) : own;
+    return given ? (this.embeds?.retain() ?? null) : null;
   }
 
   /** `output.requires_grad_(True)` of a frozen embedding. */

@@ -133,6 +133,8 @@ export interface WrappedInputs {
   readonly batch: readonly Tensor[];
   /** Given in place of embedded ids (`inputs_embeds`); null: the model embeds them itself. */
   readonly embeds: Tensor | null;
+  /** They are a decoder's, which embeds ids of its own. */
+  readonly ofDecoder?: boolean;
   /** The names of the wrapper's forward go. */
   release(): void;
 }

@@ -15,6 +15,11 @@ import type { TrainingRun } from "../run";
 import { castInput, done } from "./layer";
 import type { PromptSizes } from "./prompt-sizes";
 
+/** Whether a decoder of its own has the prefix among its keys: what encoder and decoder read is no longer (peft/peft_model.py, PeftModelForSeq2SeqLM). */
+export function standsAmongKeys({ adapter, task }: Pick<TrainingRun, "adapter" | "task">): boolean {
+  return adapter?.type === "prefix-tuning" && task === "seq2seq-lm";
+}
+
 /**
  * Whether the prefix is followed as keys and values of its own: in decoders with fused attention. Elsewhere its tokens
  * count as part of the sequence. Checkpointed layers are not given the cache (modeling_layers.py).

@@ -66,14 +66,21 @@ export function promptEncoder(torch: Torch, adapter: AdapterSpec, sizes: PromptS
   };
 }
 
+/** What is put before the inputs. */
+interface Prompting {
+  readonly encoder: PromptEncoder;
+  readonly tokens: number;
+  /** A decoder of its own writes the labels. */
+  readonly writes: boolean;
+}
+
 /**
- * Embeds the ids and puts the prompt before them; labels get as many ignored ones. `words` is the embedding's weight and
+ * Embeds the ids and puts the prompt before them; labels get as many ignored ones, unless a decoder `writes` them. `words` is the embedding's weight and
  * `told` whether its output is told to require grad (checkpointing).
  */
 function prompted(
   torch: Torch,
-  encoder: PromptEncoder,
-  tokens: number,
+  { encoder, tokens, writes }: Prompting,
   words: Tensor,
   told: boolean,
   batch: readonly NamedTensor[],
@@ -90,7 +97,7 @@ function prompted(
   if (told) embedded.requiresGradFlag = true;
   const given = batch.map(({ name, tensor }) => {
     if (name === "input_ids") return hold(hostTensor(torch.ledger, [rows, ids.size(1) + tokens], "int64"));
-    if (name !== "labels" || tensor.rank < 2) return tensor;
+    if (name !== "labels" || tensor.rank < 2 || writes) return tensor;
     const ignored = hold(integers([rows, tokens]));
     return hold(cat(torch, [ignored, tensor], 1));
   });
@@ -136,8 +143,7 @@ function prefixedLayers(
  */
 function prefixed(
   torch: Torch,
-  encoder: PromptEncoder,
-  tokens: number,
+  { encoder, tokens, writes }: Prompting,
   dtype: DType,
   words: Tensor | null,
   batch: readonly NamedTensor[],
@@ -145,16 +151,20 @@ function prefixed(
   const rows = batch[0]!.tensor.size(0);
   const made = encodedPrefix(torch, encoder, tokens, rows);
   const states = done(castInput(torch, made, dtype), made);
+  // A decoder that writes has it among its own keys: what it reads is no longer.
+  const added = writes ? 0 : tokens;
   const longer = batch.map(({ name, tensor }) =>
     name === "input_ids" || (name === "labels" && tensor.rank > 1)
-      ? hostTensor(torch.ledger, [rows, tensor.size(1) + tokens], tensor.dtype)
+      ? hostTensor(torch.ledger, [rows, tensor.size(1) + added], tensor.dtype)
       : tensor.retain(),
   );
-  const ids = batch.find(({ name }) => name === "input_ids")?.tensor;
-  const embeds = words === null || ids === undefined ? null : standingBefore(torch, states, tokens, words, ids);
+  // Of a decoder's ids, its labels have the sizes.
+  const ids = batch.find(({ name }) => name === (writes ? "labels" : "input_ids"))?.tensor;
+  const embeds = words === null || ids === undefined ? null : standingBefore(torch, states, added, words, ids);
   return {
     batch: longer,
     embeds,
+    ofDecoder: writes,
     release: () => {
       for (const tensor of [states, ...longer, ...(embeds === null ? [] : [embeds])]) tensor.release();
     },
@@ -173,17 +183,19 @@ function standingBefore(torch: Torch, states: Tensor, tokens: number, words: Ten
 
 /**
  * The module that puts the prompt before the inputs of every forward. `words` is the weight of the input embedding;
- * `prefix` holds the prefix where it stands apart.
+ * `prefix` holds the prefix where it stands apart; `writes`: a decoder of its own writes the labels, which stay as they are
+ * (peft/peft_model.py, PeftModelForSeq2SeqLM.forward).
  */
 export function promptWrapper(
   adapter: AdapterSpec,
-  encoder: PromptEncoder,
+  { encoder, writes }: Pick<Prompting, "encoder" | "writes">,
   words: Tensor | null,
   dtype: DType,
   checkpointing: boolean,
   prefix: PrefixCache | null,
 ): Wrapper {
   const tokens = virtualTokens(adapter);
+  const prompting = { encoder, tokens, writes };
   if (prefix !== null)
     return {
       cache: prefix,
@@ -193,7 +205,7 @@ export function promptWrapper(
   return {
     enter: (torch, batch) =>
       adapter.type === "prefix-tuning" || words === null || batch.every(({ name }) => name !== "input_ids")
-        ? prefixed(torch, encoder, tokens, dtype, words, batch)
-        : prompted(torch, encoder, tokens, words, checkpointing, batch),
+        ? prefixed(torch, prompting, dtype, words, batch)
+        : prompted(torch, prompting, words, checkpointing, batch),
   };
 }

@@ -28,7 +28,8 @@ export function wrapperOf(run: TrainingRun, model: LoadedModel, dtype: DType, si
   const { prompt, embedding, regularised: factors } = model;
   if (adapter !== null && prompt !== null) {
     const prefix = standsApart(run) ? new PrefixCache(sizes, virtualTokens(adapter), !buildsNoMask(attention)) : null;
-    return promptWrapper(adapter, prompt, embedding, dtype, checkpointing !== null, prefix);
+    const writes = run.task === "seq2seq-lm";
+    return promptWrapper(adapter, { encoder: prompt, writes }, embedding, dtype, checkpointing !== null, prefix);
   }
   return factors.length === 0 || !WITH_PEFT_KIND.has(run.task)
     ? null
