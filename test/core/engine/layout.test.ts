@@ -43,6 +43,39 @@ describe("views and copies", () => {
     assert.deepEqual(moved(-1, 0), [5, 2, 3, 4]);
   });
 
+  it("a grid is views of what it is made of, by rows or by columns first", () => {
+    const { torch, tensor, made } = lab();
+    const [x, y] = [tensor([3]), tensor([5])];
+    const sizes = (indexing: string) =>
+      (dispatch(torch, "meshgrid.indexing", new Arguments([[x, y]], { indexing })) as Tensor[]).map((one) => {
+        const { sizes: of } = one;
+        one.release();
+        return of;
+      });
+    assert.deepEqual(
+      made(() => {
+        assert.deepEqual(sizes("ij"), [
+          [3, 5],
+          [3, 5],
+        ]);
+        assert.deepEqual(sizes("xy"), [
+          [5, 3],
+          [5, 3],
+        ]);
+      }),
+      [],
+    );
+  });
+
+  it("noise of channels is drawn for each of them where it is multiplied in", () => {
+    const { torch, tensor, made } = lab();
+    const x = tensor([2, 128, 4, 4]);
+    assert.deepEqual(
+      made(() => (dispatch(torch, "feature_dropout_", new Arguments([x, 0.5, true], {})) as Tensor).release()),
+      ["empty 1024"],
+    );
+  });
+
   it("the half of a matrix that is left is written over it", () => {
     const { torch, tensor, made } = lab();
     const x = tensor([16, 16]);

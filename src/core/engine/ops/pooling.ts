@@ -169,17 +169,21 @@ export function pixelShuffle(torch: Torch, input: Tensor, factor: number): Tenso
 /** `feature_dropout` (`nn.Dropout2d`): a factor for each channel (aten/src/ATen/native/Dropout.cpp, make_feature_noise). */
 export function dropoutOfChannels(torch: Torch, input: Tensor, p: number, train: boolean): Tensor {
   if (p === 0 || !train || !torch.training || input.elements === 0) return input.retain();
-  const [samples = 1, channels = 1, ...sides] = input.sizes;
-  const noise = torch.empty("empty", [samples, channels, ...sides.map(() => 1)], input.dtype);
+  const noise = noiseOfChannels(torch, input);
   const out = mul(torch, input, noise);
   noise.release();
   return out;
 }
 
-/** `dropout_`: noise of the input's size is drawn and multiplied in; backward multiplies by it again. */
-export function dropoutInPlace(torch: Torch, self: Tensor, p: number, train: boolean): Tensor {
+function noiseOfChannels(torch: Torch, { sizes, dtype }: Tensor): Tensor {
+  const [samples = 1, channels = 1, ...sides] = sizes;
+  return torch.empty("empty", [samples, channels, ...sides.map(() => 1)], dtype);
+}
+
+/** `dropout_`: noise of the input's size, or of its channels, is drawn and multiplied in; backward multiplies by it again. */
+export function dropoutInPlace(torch: Torch, self: Tensor, p: number, train: boolean, channels = false): Tensor {
   if (p === 0 || !train || self.elements === 0) return self.retain();
-  const noise = elementwise(torch, "empty_like", [self]);
+  const noise = channels ? noiseOfChannels(torch, self) : elementwise(torch, "empty_like", [self]);
   const node = torch.record("MulBackward0", [self], (torch, [gradient], [factor]) => [
     gradient ? product(torch, gradient, factor!) : null,
   ]);

@@ -19,6 +19,8 @@ export const INPLACE: Readonly<Record<string, Rule>> = table({
     ]),
   ),
   dropout_: (t, a) => pooling.dropoutInPlace(t, a.tensor(0), a.number(1, 0, "p"), a.get(2, "train") !== false),
+  feature_dropout_: (t, a) =>
+    pooling.dropoutInPlace(t, a.tensor(0), a.number(1, 0, "p"), a.get(2, "train") !== false, true),
   add_: (t, a) => addInPlace(t, a.tensor(0), a.operand(1)),
   sub_: inplace(1),
   mul_: (t, a) => scalePart(t, "mul", a.tensor(0), a.operand(1)),

@@ -88,12 +88,31 @@ function moved(rank: number, from: readonly number[], to: readonly number[]): nu
   return order.map((axis) => axis ?? rest.shift() ?? 0);
 }
 
+/** Views of each tensor along an axis of its own; by `xy` the first two change places (aten/src/ATen/native/TensorShape.cpp, meshgrid). */
+const meshgrid: Rule = (t, a) => {
+  const given = a.tensors(0);
+  const swapped = a.get(1, "indexing") === "xy" && given.length > 1;
+  const axes = given.map((_, k) => (swapped && k < 2 ? 1 - k : k));
+  const sizes = axes.map((axis) => given[axis]?.sizes[0] ?? 1);
+  return given.map((tensor, k) => {
+    const row = layout.view(
+      t,
+      tensor,
+      sizes.map((_, axis) => (axis === axes[k] ? -1 : 1)),
+    );
+    const whole = layout.expand(t, row, sizes);
+    row.release();
+    return whole;
+  });
+};
+
 export const LAYOUT: Readonly<Record<string, Rule>> = table({
   broadcast_tensors: (t, a) => {
     const given = a.tensors(0);
     const sizes = given.reduce<readonly number[]>((all, tensor) => broadcast(all, tensor.sizes), []);
     return given.map((tensor) => layout.expand(t, tensor, sizes));
   },
+  meshgrid,
   view: (t, a) => layout.view(t, a.tensor(0), a.numbers(1)),
   _unsafe_view: (t, a) => layout.unsafeView(t, a.tensor(0), a.numbers(1)),
   reshape: (t, a) => layout.reshape(t, a.tensor(0), a.numbers(1)),
