@@ -25,6 +25,7 @@ import { findModel } from "./model";
 import type { ModelFound } from "./model-found";
 import { readNearestPins } from "./nearest-pins";
 import { plannedModel, startedPlans } from "./nnunet";
+import { overridden } from "./overridden-config";
 import { librariesOf, libraryPins } from "./pinned-libraries";
 import type { Problem } from "./problems";
 import { readAlike, readProgram, type StartedProgram, startedProgram } from "./program";
@@ -283,7 +284,10 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
       isOutside: following.isOutside,
       isRefused: following.isRefused,
     });
-    if (model.kind === "found") model = { ...model, config: partLoadedAs(model.config, before.string("model_class")) };
+    if (model.kind === "found") {
+      const part = partLoadedAs(model.config, before.string("model_class"));
+      model = { ...model, config: overridden(part, main.read.settings) };
+    }
     model = withTower(model, before, context.catalogue) ?? model;
     if (model.kind === "found" && model.document !== undefined) {
       documents.push(model.document);

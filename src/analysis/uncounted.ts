@@ -2,13 +2,18 @@
 import type { Direction } from "../formats/directions";
 import type { LocatedSetting } from "../formats/types";
 import type { RunInputs } from "./inputs";
+import { overridesOf } from "./overridden-config";
 
-type Documents = Pick<RunInputs, "documents" | "layers">;
+type Documents = Pick<RunInputs, "documents" | "layers" | "main" | "model">;
 
 /** Those of the run's documents; what a program that a command starts does with an option's value is counted there. */
-function uncountedSettings({ documents, layers }: Documents): readonly LocatedSetting[] {
+function uncountedSettings({ documents, layers, main, model }: Documents): readonly LocatedSetting[] {
   const places = layers.flatMap(({ settings }) => settings.flatMap(({ place }) => place ?? []));
-  const used = new Set(places.map(({ uri, valueSpan }) => `${uri} ${valueSpan.start}`));
+  const overrides = model?.kind === "found" ? overridesOf(model.config, main.read.settings) : [];
+  const used = new Set([
+    ...places.map(({ uri, valueSpan }) => `${uri} ${valueSpan.start}`),
+    ...overrides.map(({ value }) => `${main.uri} ${value.start}`),
+  ]);
   return documents.flatMap(({ uri, read }) =>
     read.settings.filter(({ uncounted, valueSpan }) => uncounted === true && !used.has(`${uri} ${valueSpan.start}`)),
   );

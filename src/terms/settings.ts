@@ -26,6 +26,7 @@ export const SETTINGS = {
   attention_config: { type: "any" },
   channels_last: { type: "boolean" },
   config_name: { type: "string" },
+  config_overrides: { type: "map" },
   expansion_ratio: { type: "number" },
   experts_per_token: { type: "integer" },
   ffn_hidden_size: { type: "integer" },

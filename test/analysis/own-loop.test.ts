@@ -69,11 +69,11 @@ describe("analysis: a loop of one's own", () => {
 
   it("keeps what its names refer to: the outputs, or the loss alone", async () => {
     const trains = { head: "model.train()" };
-    assert.deepEqual((await runOf(trains)).loop, { holds: "outputs", keepsDtype: true });
+    assert.deepEqual((await runOf(trains)).loop, { holds: "outputs", keepsDtype: true, variesLengths: true });
     const loss = await runOf({ step: "loss = model(**batch).loss\nloss.backward()" });
     assert.equal(loss.loop?.holds, "loss");
     const prepared = await runOf({ ...trains, step: "out = model(**batch)\naccelerator.backward(out.loss)" });
-    assert.deepEqual(prepared.loop, { holds: "outputs" });
+    assert.deepEqual(prepared.loop, { holds: "outputs", variesLengths: true });
   });
 
   it("is in evaluation where nothing calls train, and accumulates what its step waits for", async () => {
@@ -147,6 +147,20 @@ for batch in loader:
     const unknown = resolveRun(await gatherFiles(files, "train.py"), {});
     assert.equal(unknown.run, null);
     assert.match(JSON.stringify(unknown.obstacles), /obstacle\.no-batch/);
+  });
+});
+
+describe("analysis: a model that is loaded with other sizes", () => {
+  it("has what the load sets in its config", async () => {
+    const load = (more: string) => `AutoModelForSequenceClassification.from_pretrained("./model"${more}).cuda()`;
+    const runWith = (more: string) => runOf({ load: load(more) });
+    const [small, whole] = [
+      await runWith(", num_hidden_layers=1, hidden_dropout_prob=0.0, num_labels=3"),
+      await runWith(""),
+    ];
+    assert.deepEqual([whole.model.config["num_hidden_layers"], small.model.config["num_hidden_layers"]], [2, 1]);
+    assert.equal(small.model.config["hidden_dropout_prob"], 0);
+    assert.equal((await runWith(", config=other, num_hidden_layers=1")).model.config["num_hidden_layers"], 2);
   });
 });
 

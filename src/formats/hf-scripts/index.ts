@@ -18,7 +18,7 @@ import { embedderSettings } from "./embedders";
 import { exampleSettings } from "./examples";
 import { adapterCast, freezingOf } from "./freezing";
 import { pythonKeys, scriptKeys } from "./keys";
-import { loadedClass } from "./loads";
+import { configOverrides, loadedClass } from "./loads";
 import { backwardCall, LOADER, plainLoop, trainingLoader } from "./loop";
 import { builtNetwork, networkSettings } from "./networks";
 import { trainerOptimizer } from "./optimizer";
@@ -97,7 +97,7 @@ function derive(
     );
     const network = networkSettings(python);
     const beside = [...tokenizedLengths(python), ...loop, ...network];
-    result.push(...loadedClass(python), ...unstated(beside, settings));
+    result.push(...loadedClass(python), ...configOverrides(python), ...unstated(beside, settings));
     // What neither transformers nor a library builds is somebody's own.
     const { load } = trainingOf(python);
     if (network.length === 0 && !hasTrainer(python) && (load === undefined || load === ownModelCall(python)))

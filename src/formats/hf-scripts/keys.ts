@@ -138,6 +138,12 @@ export const CALL_KEYS: readonly KeySpec[] = [
   memory("load.load_in_4bit", "load_in_4bit", "boolean", "quantization"),
   memory("load.load_in_8bit", "load_in_8bit", "boolean", "quantization"),
   memory("load.max_seq_length", "sequence_length", "integer", "sequence", { nullable: true }),
+  memory("load.gradient_checkpointing", "gradient_checkpointing", "boolean", "checkpointing"),
+  memory("load.use_flash_attention_2", "attention", "boolean", "attention", {
+    means: onlyWhenOn("flash_attention_2"),
+    removedIn: "transformers 5",
+    replacedBy: "load.attn_implementation",
+  }),
   memory("load.use_cache", "use_cache", "boolean", "load.use_cache"),
   memory("load.num_labels", "num_labels", "integer", "num_labels", { min: 1 }),
   memory("load.device_map", "device_map", "any", "device_map"),

@@ -3,7 +3,7 @@
 import type { PythonCall, PythonModule } from "../../syntax/tree";
 import { pythonView } from "../carriers";
 import { CALL_KEYS } from "../hf-scripts/keys";
-import { loadedClass } from "../hf-scripts/loads";
+import { configOverrides, loadedClass } from "../hf-scripts/loads";
 import { LOADER, lightningLoop, trainingLoader } from "../hf-scripts/loop";
 import { builtNetwork, networkSettings } from "../hf-scripts/networks";
 import { ownSettings } from "../hf-scripts/own";
@@ -72,7 +72,7 @@ function settingsOf(
   const trained = trainingOf(python).load === undefined ? trainedSettings(python) : [];
   const said = [...tokenizedLengths(python), ...lightningLoop(python, trainer), ...trained, ...pictureSide(python)];
   const open = said.filter(({ name }) => !settings.some((setting) => setting.name === name));
-  return [...derive(settings), ...loadedClass(python), ...open];
+  return [...derive(settings), ...loadedClass(python), ...configOverrides(python), ...open];
 }
 
 function recognise({ map, words }: View, { parsed: { python } }: ConfigDocument): Recognition {
