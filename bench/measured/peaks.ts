@@ -222,7 +222,7 @@ function qwen(row: PeakRow): Written | Unwritten {
       ...(kind === "full" ? {} : { adapter }),
       ...(kind === "qlora" ? { quantization: { type: "gptq", prepare_for_kbit: true } } : {}),
       device: { name: "A100-80GB", count: cards },
-      libraries: { torch: "2.0", transformers: "4.32", peft: "0.5" },
+      libraries: { torch: "2.0", transformers: "4.32", peft: "0.5", deepspeed: "0.10" },
     },
   );
   const zero = {

@@ -101,6 +101,7 @@ export const ASSUMPTIONS: Readonly<Record<string, string>> = {
   qwen1: "Qwen 1's own code counted as Qwen 1.5's, which has the same dimensions and three projections for one",
   litgpt: "litgpt's own model code, of a later release",
   "litgpt-bnb": "bitsandbytes 0.41, as litgpt required then",
+  "guide-deepspeed": "DeepSpeed 0.14, the newest when the guides were written",
   torchtune: "torchtune's own model code, of a later release",
   torchtitan: "torchtitan's own model code, of a later release",
   "llm-foundry": "llm-foundry's own model code, of a later release",
@@ -117,7 +118,7 @@ export const MECHANISMS: Readonly<Record<string, string>> = {
   lengths:
     "Batches of every length fragment the pool: what one step's sizes left behind does not fit the next one's. The estimate replays equal steps of the longest.",
   "sharded-4bit":
-    "The guides show a screenshot and do not say what was measured. 1 to 3 GiB above the band: what is left over from gathering eighty layers of packed blocks, one after the other, is the likely part.",
+    "The guides show a screenshot and do not say what was measured: what is left over from gathering eighty layers of flat parameters, one after the other, is the likely part.",
   "torch-1.10":
     "Under float16 autocast the mask that transformers 4 always adds is float32 and raises the scores with it (`modeling_utils.py`, `get_extended_attention_mask`), 0.75 GiB; the graphs are transformers 5's, where a batch without padding has none. 0.4 GiB stay without a reason. (Memory of 8-bit Adam in 2022 is 0.02 GiB below the band.)",
   "whole-model":

@@ -152,11 +152,13 @@ function seventy(run: string, at: string, figure: string, sharding: Settings): P
         adapter: { type: "lora", r: 8, alpha: 16, dropout: 0.1, target_modules: "all-linear" },
         quantization: { type: "nf4", double: true, compute_dtype: "bfloat16" },
         device: { name: "A100-80GB", count: 2 },
+        libraries: { deepspeed: "0.14" },
       },
     ),
     figure,
     unit: "G",
     measure: "unsaid",
+    assumed: ["guide-deepspeed"],
   };
 }
 
