@@ -4,7 +4,7 @@
  * usage: node scripts/build.mjs [--development] [--watch]
  * Development keeps names and writes source maps; production minifies and writes none.
  */
-import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { builtinModules } from "node:module";
 import { basename, dirname, join } from "node:path";
@@ -41,7 +41,35 @@ const triedRows = {
     });
   },
 };
-const page = { platform: "browser", target: "es2022", format: "esm", plugins: [triedRows] };
+/** Names that several libraries take stand once in a bundle: words by the set of formats that have them. */
+const sharedNames = {
+  name: "shared-names",
+  setup({ onLoad, onResolve }) {
+    const formats = join(root, "src", "formats");
+    const files = readdirSync(formats).filter((name) => existsSync(join(formats, name, "accepted.json")));
+    const idOf = (name) => String.fromCharCode("A".charCodeAt(0) + files.indexOf(name));
+    onLoad({ filter: /[\\/]formats[\\/][\w-]+[\\/]accepted\.json$/ }, ({ path }) => ({
+      contents: `import { namesOf } from "shared-names"; export const names = namesOf("${idOf(basename(dirname(path)))}");\nexport default { names };`,
+      loader: "js",
+    }));
+    onResolve({ filter: /^shared-names$/ }, ({ path }) => ({ path, namespace: "shared-names" }));
+    onLoad({ filter: /.*/, namespace: "shared-names" }, () => {
+      const owners = new Map();
+      for (const name of files)
+        for (const word of JSON.parse(readFileSync(join(formats, name, "accepted.json"), "utf8")).names)
+          owners.set(word, (owners.get(word) ?? "") + idOf(name));
+      const groups = new Map();
+      for (const [word, ids] of [...owners].sort()) groups.set(ids, [...(groups.get(ids) ?? [ids]), word]);
+      const lines = [...groups.values()].map((words) => words.join(" ")).sort();
+      return {
+        contents: `const groups = ${JSON.stringify(lines)}.map((line) => line.split(" "));
+          export const namesOf = (id) => groups.flatMap(([ids, ...words]) => (ids.includes(id) ? words : [])).sort();`,
+        loader: "js",
+      };
+    });
+  },
+};
+const page = { platform: "browser", target: "es2022", format: "esm", plugins: [triedRows, sharedNames] };
 
 const ENTRIES = [
   { in: "src/cli/start.ts", out: "cli.js", options: { ...node, banner: { js: "#!/usr/bin/env node" } }, program: true },
@@ -93,6 +121,7 @@ function optionsOf(entry) {
     sourcesContent: false,
     legalComments: "none",
     logLevel: "warning",
+    plugins: [sharedNames],
     define: {
       "process.env.VRAM_LENS_VERSION": JSON.stringify(version),
       ...(entry.options.platform === "node" ? {} : { global: "globalThis" }),

@@ -9,7 +9,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { extname, join, resolve } from "node:path";
 import zopfli from "@gfx/zopfli";
 import { Zip, ZipPassThrough } from "fflate";
-import { packagedFiles } from "./packaged.mjs";
+import { packagedContent, packagedFiles } from "./packaged.mjs";
 import { ensureInstalled, root, run } from "./process.mjs";
 
 /** A larger package has swallowed something that it should not have; bytes. */
@@ -159,7 +159,7 @@ const entries = await Promise.all(
   [
     ["extension.vsixmanifest", encode(manifestXml(manifest, files))],
     ["[Content_Types].xml", encode(contentTypesXml(files))],
-    ...files.map((path) => [`extension/${path}`, readFileSync(join(root, path))]),
+    ...files.map((path) => [`extension/${path}`, packagedContent(path)]),
   ].map(([path, bytes]) => entry(path, bytes)),
 );
 const bytes = zipped(entries);

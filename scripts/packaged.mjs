@@ -1,7 +1,8 @@
 /** What goes into the extension: the files that .vscodeignore allows. */
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { root } from "./process.mjs";
+import { codeOf } from "./python-code.mjs";
 
 /** One pattern of .vscodeignore as a test of a path: `*` stays in a folder, `**` does not. */
 function glob(pattern) {
@@ -33,6 +34,12 @@ export function packagedFiles() {
     .sort();
 }
 
+/** What the package has of a file. */
+export function packagedContent(path) {
+  const bytes = readFileSync(join(root, path));
+  return path.endsWith(".py") ? Buffer.from(codeOf(bytes.toString())) : bytes;
+}
+
 /**
  * Copies what would be packaged into a folder of its own, to run the extension from: nothing that is left out of the
  * package can be missed by accident, and VS Code does not take its own extensions, which are below `test/vscode`, for
@@ -42,6 +49,9 @@ export function stageExtension() {
   const artifacts = join(root, "test", "artifacts");
   mkdirSync(artifacts, { recursive: true });
   const folder = mkdtempSync(join(artifacts, "extension-"));
-  for (const path of packagedFiles()) cpSync(join(root, path), join(folder, path));
+  for (const path of packagedFiles()) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), packagedContent(path));
+  }
   return folder;
 }

@@ -4,6 +4,25 @@ import { type Case, pins, script, sft } from "./base";
 const PEFT = ["use_peft: true", "lora_r: 16", "lora_alpha: 32", "lora_target_modules: all-linear"] as const;
 
 export const TRAINER_CASES: Readonly<Record<string, Case>> = {
+  "checkpointing-in-evaluation": {
+    story: "A loop from a notebook: checkpointing is on, and memory does not go down.",
+    files: {
+      "train.py": [
+        "import torch",
+        "from transformers import AutoModelForCausalLM",
+        "",
+        'model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-0.5B").cuda()',
+        "model.gradient_checkpointing_enable()",
+        "optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5)",
+        "for batch in torch.utils.data.DataLoader(data, batch_size=4):",
+        "    loss = model(**batch).loss",
+        "    loss.backward()",
+        "    optimizer.step()",
+        "    optimizer.zero_grad()",
+        "",
+      ].join("\n"),
+    },
+  },
   "contradictory-keys": {
     story: "fp16 from a Colab notebook, bf16 from the cluster's config.",
     files: sft("fp16: true"),
