@@ -30,7 +30,9 @@ const each =
 
 /** What stands under a name of the protocol, wherever it stands. */
 const KINDS: ReadonlyMap<string, (value: unknown) => boolean> = new Map<string, (value: unknown) => boolean>([
-  ...["uri", "text", "languageId", "runId", "name", "key", "title"].map((name) => [name, isText] as const),
+  ...["uri", "text", "languageId", "runId", "name", "key", "title", "folder", "file", "entry"].map(
+    (name) => [name, isText] as const,
+  ),
   ...["line", "character", "planIndex"].map((name) => [name, isNumber] as const),
   ...["textDocument", "notebookDocument"].map((name) => [name, has("uri")] as const),
   ...["position", "start", "end"].map((name) => [name, has("line", "character")] as const),
@@ -45,6 +47,7 @@ const KINDS: ReadonlyMap<string, (value: unknown) => boolean> = new Map<string, 
 const DOCUMENT = ["textDocument"];
 const PLACE = ["textDocument", "position"];
 const RUN = ["uri", "runId"];
+const TRACE = ["folder", "file", "entry"];
 
 /** What a message must say. */
 const NEEDED: ReadonlyMap<string, readonly string[]> = new Map([
@@ -73,6 +76,8 @@ const NEEDED: ReadonlyMap<string, readonly string[]> = new Map([
   [METHODS.edited, [...RUN, "edits"]],
   [METHODS.planEdits, [...RUN, "planIndex", "title"]],
   [METHODS.settle, ["uri", "key", "value"]],
+  [METHODS.keptTrace, TRACE],
+  [METHODS.keepTrace, [...TRACE, "name"]],
   [METHODS.findDevice, ["text"]],
   [METHODS.explain, ["text", "configs"]],
   [METHODS.tool, ["uri", "name", "asked"]],

@@ -53,6 +53,14 @@ describe("analysis: llm-foundry's MPT", () => {
     assert.ok(plain.bytes - fused.bytes >= 4 * logits, String(plain.bytes - fused.bytes));
   });
 
+  it("pads texts to the whole length, which batches of instructions are not", async () => {
+    const loop = async (name: string) => {
+      const files = { "train.yaml": `# vramlens: gpu=H100\n${CONFIG("", `train_loader:\n  name: ${name}\n`)}` };
+      return (await resolveFiles(files, "train.yaml")).run?.loop?.variesLengths;
+    };
+    assert.deepEqual([await loop("text"), await loop("finetuning")], [undefined, true]);
+  });
+
   it("has a head of its own where words are not tied", async () => {
     const [tied, own] = await Promise.all([runOf(CONFIG("")), runOf(CONFIG("  tie_word_embeddings: false\n"))]);
     assert.ok(!own.ids.includes("assume.own-code") && !own.ids.includes("engine.branch"), own.ids.join(" "));

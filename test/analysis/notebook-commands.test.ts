@@ -20,7 +20,7 @@ const COMMAND = [
   'MODEL = "gpt2"\n',
   "!torchrun --nproc_per_node 2 train.py \\\n",
   "  --model_name_or_path {MODEL} --bf16 True --output_dir o \\\n",
-  "  --per_device_train_batch_size 4 --learning_rate 1e-5\n",
+  "  --per_device_train_batch_size 4 --save_strategy epoch --eval_strategy epoch\n",
 ];
 
 describe("analysis: commands of notebooks", () => {

@@ -4,7 +4,7 @@ import { interpolate } from "../../syntax/interpolate";
 import type { MapNode } from "../../syntax/tree";
 import { dataView } from "../carriers";
 import { has, hasGroup, hasKeys, NOT_RECOGNISED, runs } from "../recognition";
-import { count, derived, lookUp, schemaFormat, type View } from "../schema";
+import { count, derived, lookUp, schemaFormat, type View, valueAt } from "../schema";
 import type { ConfigDocument, LocatedSetting } from "../types";
 import accepted from "./accepted.json";
 import { LLM_FOUNDRY_KEYS } from "./keys";
@@ -71,7 +71,7 @@ export const llmFoundry = schemaFormat({
       ? { confidence: 0.8, because: hasKeys(composer, "Composer") }
       : NOT_RECOGNISED;
   },
-  derive(settings) {
+  derive(settings, { map }) {
     const result: LocatedSetting[] = [];
     const number = (name: string) =>
       settings.findLast((setting) => setting.name === name && typeof setting.value === "number");
@@ -91,6 +91,9 @@ export const llmFoundry = schemaFormat({
     const batch = global ?? micro;
     if (batch !== undefined)
       result.push(derived(batch, "loop_holds", "outputs"), derived(batch, "loop_keeps_dtype", true));
+    // Texts are cut or padded to the whole length (llmfoundry/data/text_data.py, StreamingTextDataset._tokenize).
+    if (batch !== undefined && valueAt(map, "train_loader.name") === "text")
+      result.push(derived(batch, "pad_to_sequence_length", true));
     const packed = settings.findLast((setting) => setting.name === "packing");
     if (packed !== undefined && packed.value !== false && packed.value !== null)
       result.push(derived(packed, "packing", true));
