@@ -16,6 +16,18 @@ export const DEEPSPEED_CASES: Readonly<Record<string, Case>> = {
       "requirements.txt": "transformers==4.57.1\ndeepspeed==0.18.2\n",
     },
   },
+  "zero3-frozen-reentrant": {
+    story: "LoRA with the old checkpointing, over eight cards with stage 3.",
+    files: {
+      ...sft(
+        "use_peft: true",
+        "gradient_checkpointing: true",
+        "gradient_checkpointing_kwargs:\n  use_reentrant: true",
+        "deepspeed: ds_config.json",
+      ),
+      ...zero({ zero_optimization: { stage: 3 } }),
+    },
+  },
   "ds-fp16-and-bf16": {
     story: "bf16 was added for the new cards, fp16 stayed from the old ones.",
     files: plain({ fp16: { enabled: true, loss_scale: 0, initial_scale_power: 16 } }),

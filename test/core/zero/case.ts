@@ -27,6 +27,8 @@ export interface ZeroCase {
     readonly grad_accum_dtype?: "fp32" | "bf16" | "fp16";
     /** What the document says beside its ZeRO block. */
     readonly engine?: Readonly<Record<string, unknown>>;
+    /** The library's release, where it is not the newest. */
+    readonly release?: "0.19.2";
     /** Parameters whose names hold it are frozen. */
     readonly frozen?: string;
   };
@@ -40,7 +42,7 @@ const ENGINE: Readonly<Record<ZeroCase["zero"]["precision"], DeepSpeedSpec["engi
 const GRADIENTS: Readonly<Record<string, DType>> = { fp32: "float32", bf16: "bfloat16", fp16: "float16" };
 
 /** What DeepSpeed's JSON says of sizes, with its defaults (deepspeed/runtime/zero/config.py). */
-function specOf({ config, engine, precision, grad_accum_dtype: accumulate }: ZeroCase["zero"]): DeepSpeedSpec {
+function specOf({ config, engine, precision, release, grad_accum_dtype: accumulate }: ZeroCase["zero"]): DeepSpeedSpec {
   const number = (key: string, standard: number): number =>
     typeof config[key] === "number" ? (config[key] as number) : standard;
   const stage = number("stage", 0) as 0 | 1 | 2 | 3;
@@ -73,6 +75,7 @@ function specOf({ config, engine, precision, grad_accum_dtype: accumulate }: Zer
     gathersBySum: config["stage3_use_all_reduce_for_fetch_params"] === true,
     plainLinear: config["memory_efficient_linear"] === false,
     ...ratioOf(config),
+    ...(release === undefined ? {} : { releasesRecomputed: true }),
     fusedOptimizer: engine?.["optimizer"] !== undefined,
     ...(engine?.["communication_data_type"] === "fp32" ? { communicationDtype: "float32" } : {}),
     ...mastersOf(engine),

@@ -20,6 +20,16 @@ const receipts = ["receipts.jsonl", "options.jsonl", "saved.jsonl", "near.jsonl"
   rowsOf<Receipt>(__dirname, name),
 );
 
+describe("frozen weights that are gathered to recompute layers, with 0.19.8 and 0.19.2", () => {
+  for (const { case: c, peak } of rowsOf<Receipt>(__dirname, "recomputed.jsonl"))
+    it(c.id, () => {
+      const result = simulate(runOf(c), graphsOf(c.model.model_type));
+      assert.ok(result.ok);
+      const off = result.simulation.ledger.peak / peak - 1;
+      assert.ok(Math.abs(off) < 0.003, `${c.id}: ${off}`);
+    });
+});
+
 describe("ranks of DeepSpeed's own engine", () => {
   for (const { case: c, peak, saving } of receipts) {
     const { world, precision, config } = c.zero;

@@ -35,6 +35,29 @@ export const DEEPSPEED_ZERO_RULES: readonly Rule[] = [
     },
   },
   {
+    code: "zero3-frozen-reentrant",
+    severity: "warning",
+    title: "Frozen weights stay gathered under ZeRO-3",
+    why: "From DeepSpeed 0.19.3 on, frozen parameters that are gathered to recompute a layer belong to the module whose backward asked for it (`deepspeed/runtime/zero/partitioned_param_coordinator.py`, `update_recompute_parameters`). With reentrant checkpointing that is one outside of the layers, whose backward ends last: layer after layer stays gathered, until the whole frozen model is on every GPU.",
+    mend: "Set `use_reentrant: false`, or pin a DeepSpeed before 0.19.3.",
+    en: "Reentrant checkpointing under ZeRO-3: the frozen weights of every layer stay gathered until backward ends.",
+    zh: "ZeRO-3 下的可重入检查点：每一层的冻结权重在反向传播结束前都保持聚合状态。",
+    example: {
+      trl: "use_peft: true\ngradient_checkpointing: true\ngradient_checkpointing_kwargs: { use_reentrant: true }\ndeepspeed: ds.json",
+      deepspeed: '{"zero_optimization": {"stage": 3}, "train_micro_batch_size_per_gpu": "auto"}',
+    },
+    check: (facts) => {
+      const at = facts.own("use_reentrant");
+      const { run } = facts;
+      const isSpread = facts.stage === 3 && run?.parallel.deepspeed?.releasesRecomputed !== true;
+      return hit(
+        at ?? facts.own("gradient_checkpointing"),
+        isSpread && run?.adapter != null && run.checkpointing?.useReentrant === true,
+        { fixes: replacement(at, "false", true) },
+      );
+    },
+  },
+  {
     code: "ds-bucket-cost",
     severity: "information",
     title: "Gradient buckets are large",
