@@ -115,11 +115,11 @@ export const PANEL = [
       assert.deepEqual(await accessibilityProblems(panel), []);
       await workbench.screenshot(join(pictures, "panel-sweep.png"));
       await map
-        .getByRole("button", { name: /^Batch 4, 1,?024 tokens/ })
+        .getByRole("button", { name: /^Micro-batch 4, 1,?024 tokens/ })
         .click()
         .catch(async () => {
           await map
-            .getByRole("button", { name: /^Batch 4, / })
+            .getByRole("button", { name: /^Micro-batch 4, / })
             .first()
             .click();
         });
