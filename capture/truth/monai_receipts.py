@@ -62,6 +62,13 @@ def norm_of(r, group=True):
     return r.choice(norms)
 
 
+def regularized(r, said, dropout):
+    if r.random() < 0.3:
+        said["dropout"] = dropout
+    if r.random() < 0.2:
+        said["bias"] = False
+
+
 def unet(r, sides):
     levels = r.randint(3, 5)
     channels = [2 * r.randint(2, 4)]
@@ -79,10 +86,7 @@ def unet(r, sides):
         said["norm"] = norm_of(r)
     if r.random() < 0.5:
         said["act"] = r.choice(ACTIVATIONS)
-    if r.random() < 0.3:
-        said["dropout"] = 0.2
-    if r.random() < 0.2:
-        said["bias"] = False
+    regularized(r, said, 0.2)
     if r.random() < 0.2:
         said["adn_ordering"] = r.choice(("NDA", "NA", "AND"))
     step = 1
@@ -98,10 +102,7 @@ def basic(r, sides):
         said["norm"] = r.choice(("batch", "instance", ("group", {"num_groups": 2})))
     if r.random() < 0.4:
         said["act"] = r.choice(ACTIVATIONS)
-    if r.random() < 0.3:
-        said["dropout"] = 0.1
-    if r.random() < 0.2:
-        said["bias"] = False
+    regularized(r, said, 0.1)
     return said, 16
 
 

@@ -60,14 +60,14 @@ export function changesSaid(
 }
 
 /** What became of each line of a stretch: a line that states the same key, or none like it, is its successor. */
-function lineChanges({ before, after }: Change, locale: Locale): readonly string[] {
+function lineChanges({ before, after }: Change, locale: Locale, depth = 0): readonly string[] {
   const left = before.map(tidy).filter(Boolean);
   const successors: string[] = [];
   const added: string[] = [];
   for (const line of after.map(tidy).filter(Boolean)) {
     const at = left.findIndex((old) => keyOf(old) === keyOf(line));
     if (at < 0) added.push(t(locale, "change.add", { line }));
-    else successors.push(...left.splice(at, 1).flatMap((old) => replaced(old, line, locale)));
+    else successors.push(...left.splice(at, 1).flatMap((old) => replaced(old, line, locale, depth)));
   }
   return [...successors, ...left.map((line) => t(locale, "change.remove", { line })), ...added];
 }
@@ -88,14 +88,17 @@ function keyOf(line: string): string | undefined {
 const KEY_AND_VALUE = /^"?([\w.-]+)"?\s{0,20}[:=]\s{0,20}(\S.*)$/;
 const FLAG_AND_VALUE = /^(--?[\w.-]+)(?:[ =]{1,20}(\S.*))?$/;
 
+/** Calls inside calls whose arguments are told apart; deeper ones are said in full. */
+const DEEPEST = 8;
+
 /** `key: 8` and `key: 2` as `key 8 → 2`; of many arguments or options those that differ; anything else in full. */
-function replaced(before: string, after: string, locale: Locale): readonly string[] {
+function replaced(before: string, after: string, locale: Locale, depth: number): readonly string[] {
   if (before === after) return [];
-  const changes = changed(partsOf(before), partsOf(after));
+  const changes = depth < DEEPEST ? changed(partsOf(before), partsOf(after)) : [];
   const isShorter = changes.some((change) => !change.before.includes(before) || !change.after.includes(after));
   const parts = changes.flatMap((change) => [...change.before, ...change.after]);
   if (isShorter && parts.every((part) => keyOf(part) !== undefined))
-    return changes.flatMap((change) => lineChanges(change, locale));
+    return changes.flatMap((change) => lineChanges(change, locale, depth + 1));
   const [, key, old] = KEY_AND_VALUE.exec(before) ?? FLAG_AND_VALUE.exec(before) ?? [];
   const [, newKey, fresh] = KEY_AND_VALUE.exec(after) ?? FLAG_AND_VALUE.exec(after) ?? [];
   if (key !== undefined && key === newKey && old !== undefined && fresh !== undefined)

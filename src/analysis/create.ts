@@ -18,9 +18,10 @@ import { startedConfig } from "./launch";
 import { type Locale, localeOf, t, text } from "./messages";
 import { withArchive } from "./model-archive";
 import type { AnalysisOptions } from "./options";
-import { calledScripts, withRead } from "./other-scripts";
+import { calledScripts, type Scripts, withRead } from "./other-scripts";
 import { withPinsHelp } from "./pins-help";
 import { formatByProgram } from "./program";
+import { isOutside } from "./reach";
 import { formatsOf } from "./report";
 import { type Reread, RunAnalysis } from "./run-analysis";
 import type { Runtime } from "./runtime";
@@ -122,8 +123,13 @@ class AnalyzerOfRuntime implements Analyzer {
 
   /** A document as the files beside it have it read: the command that names it, the scripts that it reads. */
   private async inPlace(document: LoadedDocument, store: DocumentStore): Promise<LoadedDocument> {
-    const folders = this.folders(document);
-    return withRead(await asStarted(document, folders, store), { folders, store });
+    const scripts = this.scripts(document, store);
+    return withRead(await asStarted(document, scripts.folders, store), scripts);
+  }
+
+  private scripts(document: LoadedDocument, store: DocumentStore): Scripts {
+    const workspace = workspaceFolderOf(document.uri, this.runtime);
+    return { folders: this.folders(document), store, isOutside: (uri) => isOutside(uri, workspace, this.runtime) };
   }
 
   /** Runs of the scripts that a script runs. */
@@ -132,10 +138,9 @@ class AnalyzerOfRuntime implements Analyzer {
     options: AnalysisOptions,
     locale: Locale,
   ): Promise<RunAnalysis[]> {
-    const folders = this.folders(document);
     const runs: RunAnalysis[] = [];
     const seen = new Set([document.uri]);
-    for (const called of await calledScripts(document, { folders, store: this.store })) {
+    for (const called of await calledScripts(document, this.scripts(document, this.store))) {
       const format = called.recognised?.format ?? (await formatByProgram(called, this.folders(called), this.store));
       if (format === undefined || seen.has(called.uri)) continue;
       seen.add(called.uri);

@@ -1,6 +1,7 @@
 /**
  * Scripts that a script runs or reads: `bash train.sh 4`, `sbatch job.slurm`, `source settings.sh`. What the caller sets is there in
- * the script that it runs, and what a script reads stands before its own commands. Nothing is executed.
+ * the script that it runs, and what a script reads stands before its own commands. Nothing is executed, and no script outside of the
+ * workspace is followed: what it sets would be quoted as this one's.
  */
 import { jobVariables, readScript } from "../syntax/shell";
 import type { Entry, MapNode, ShellCommand, ShellWord } from "../syntax/tree";
@@ -21,6 +22,8 @@ export interface Scripts {
   /** Folders that paths may start from beside the script's own. */
   readonly folders: readonly string[];
   readonly store: DocumentStore;
+  /** Whether a file lies outside of the workspace. */
+  readonly isOutside: (uri: string) => boolean;
 }
 
 /** The word of a command that names a script it runs or reads. */
@@ -38,13 +41,13 @@ function scriptOf({ words }: ShellCommand): ShellWord | undefined {
   return named < 0 || !before ? undefined : words[named];
 }
 
-async function loaded(word: ShellWord, { uri }: LoadedDocument, { folders, store }: Scripts) {
+async function loaded(word: ShellWord, { uri }: LoadedDocument, { folders, store, isOutside }: Scripts) {
   // What only the shell knows in front of a path (`$(dirname $0)/`, `$ROOT/`) is most likely a folder of these.
   const path = known(word.text) ?? "";
   if (path === "" || path.includes("*")) return undefined;
   for (const folder of new Set([parentOf(uri), ...folders])) {
     const found = joinUri(folder, path);
-    if (found === uri) continue;
+    if (found === uri || isOutside(found)) continue;
     const document = await store.load(found);
     if (document?.config?.parsed.shell !== undefined) return document;
   }

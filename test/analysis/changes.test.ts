@@ -68,6 +68,12 @@ describe("changes of a plan", () => {
     assert.equal(said("model = f(x).cuda()", "model = f(x).half()"), "model f(x).cuda() → f(x).half()");
   });
 
+  it("says calls that are nested deeply in full", () => {
+    const nested = (value: number) => `${"f(x=".repeat(20_000)}${value}${")".repeat(20_000)}`;
+    const said = changesSaid([edit(0, 0, nested(1).length, nested(2))], () => nested(1), "en");
+    assert.ok(said.startsWith("x f(x=f(x="), said.slice(0, 40));
+  });
+
   it("compares files of any size", () => {
     const lines = Array.from({ length: 60_000 }, (_, line) => `k${line}: 1`);
     const [first, ...others] = changedLines(["a", ...lines, "z"].join("\n"), ["b", ...lines, "y"].join("\n"));

@@ -8,16 +8,21 @@ const SECRET = "hunter2-hunter2";
 const config = (deepspeed: string, model = "model") =>
   `output_dir: out\nmodel_name_or_path: ${model}\nbf16: true\nper_device_train_batch_size: 1\ndeepspeed: ${deepspeed}\n`;
 
-/** What is said of `train.yaml` in the workspace `project` of a machine with these files. */
-async function said(files: Readonly<Record<string, string>>, trusted = true, locale = "en") {
+/** What is said of a document in the workspace `project` of a machine with these files. */
+async function said(
+  files: Readonly<Record<string, string>>,
+  trusted = true,
+  locale = "en",
+  main = "project/train.yaml",
+) {
   const memory = memoryRuntime({ "project/model/config.json": JSON.stringify(TINY_LLAMA), ...files });
   const workspaceFolders = [`${ROOT}/project`];
   const reach = { folders: [...workspaceFolders, ...memory.hubCaches], named: [], trusted };
   const runtime = { ...memory, workspaceFolders, trusted, files: withinReach(memory.files, () => reach) };
-  const analysis = await createAnalyzer(runtime).analyse(`${ROOT}/project/train.yaml`, { locale, plans: true });
+  const analysis = await createAnalyzer(runtime).analyse(`${ROOT}/${main}`, { locale, plans: true });
   const [run] = analysis.report.runs;
   assert.ok(run);
-  const lines = (files["project/train.yaml"] ?? "").split("\n");
+  const lines = (files[main] ?? "").split("\n");
   const hovers = lines.map((line, index) => analysis.hover(index, Math.min(3, line.length))?.markdown ?? "");
   return { run, words: JSON.stringify([run.findings, run.assumptions, hovers]), reads: memory.reads };
 }
@@ -46,6 +51,27 @@ describe("outside of the workspace", () => {
       "models/x/config.json": JSON.stringify({ model_type: SECRET, hidden_size: 8 }),
     });
     assert.ok(!words.includes(SECRET), words);
+  });
+
+  it("is no script that another reads or runs", async () => {
+    const train = (batch: string) =>
+      `torchrun train.py --model_name_or_path model --output_dir out --per_device_train_batch_size ${batch}\n`;
+    const batchOf = async (files: Readonly<Record<string, string>>) => {
+      const { run } = await said(files, true, "en", "project/run.sh");
+      return run.settings.find(({ name }) => name === "micro_batch_size")?.value;
+    };
+    const reads = (path: string) => `source ${path}\n${train("$BATCH")}`;
+    assert.equal(await batchOf({ "project/s.sh": "export BATCH=24\n", "project/run.sh": reads("s.sh") }), 24);
+    assert.notEqual(await batchOf({ "s.sh": "export BATCH=24\n", "project/run.sh": reads("../s.sh") }), 24);
+    const inside = await said(
+      { "project/t.sh": train(SECRET), "project/run.sh": "bash t.sh\n" },
+      true,
+      "en",
+      "project/run.sh",
+    );
+    assert.ok(inside.words.includes(SECRET));
+    const outside = { "t.sh": train(SECRET), "project/run.sh": "bash ../t.sh\n" };
+    await assert.rejects(said(outside, true, "en", "project/run.sh"), "there is no run");
   });
 
   it("tells no file from none", async () => {

@@ -5,7 +5,7 @@
 import * as z from "zod/mini";
 import type { FamilyGraphs } from "../graph/types";
 import type { ModelConfig } from "../training/run";
-import { GraphWriter, type Value } from "./writer";
+import { GraphWriter, type Value, writtenGraphs } from "./writer";
 
 /** `model_type` of a run's model whose graph is made from EfficientNet's config. */
 export const EFFICIENTNET = "efficientnet";
@@ -263,14 +263,8 @@ export function efficientnetGraphs(given: ModelConfig): FamilyGraphs | null {
   const classes = graph.op("view", [labels, [-1]]);
   const loss = graph.op("cross_entropy_loss", [rows, classes]);
   graph.drop(classes, rows, features, flat, dropped);
-  return {
-    family: EFFICIENTNET,
-    captured: { transformers: "5.17.0", torch: "2.11.0", license: "Apache-2.0" },
+  return writtenGraphs(EFFICIENTNET, graph.graph("image-cls", [loss, logits]), {
+    transformers: "5.17.0",
     defaults: { num_labels: 2 },
-    derived: {},
-    layerKind: null,
-    aliases: {},
-    head: null,
-    graphs: [graph.graph("image-cls", [loss, logits])],
-  };
+  });
 }

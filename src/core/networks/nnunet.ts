@@ -4,7 +4,7 @@ import type { FamilyGraphs } from "../graph/types";
 import type { ModelConfig } from "../training/run";
 import { deepSupervision } from "./segmentation-loss";
 import { type UNet, UNetWriter } from "./unet";
-import { GraphWriter } from "./writer";
+import { GraphWriter, writtenGraphs } from "./writer";
 
 /** `model_type` of a run's model whose graph is made from nnU-Net's plans. */
 export const NNUNET = "nnunet";
@@ -91,14 +91,5 @@ export function nnunetGraphs(config: ModelConfig): FamilyGraphs | null {
     sides: net.patch.length,
   };
   const value = deepSupervision(graph, loss, logits, targets);
-  return {
-    family: NNUNET,
-    captured: { transformers: "", torch: "2.11.0", license: "Apache-2.0" },
-    defaults: {},
-    derived: {},
-    layerKind: null,
-    aliases: {},
-    head: null,
-    graphs: [graph.graph("image-segmentation", [value, ...logits])],
-  };
+  return writtenGraphs(NNUNET, graph.graph("image-segmentation", [value, ...logits]));
 }

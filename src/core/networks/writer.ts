@@ -1,5 +1,5 @@
 /** Writes a graph instruction by instruction, for networks whose layers follow from lists in their own config. */
-import type { ArchitectureGraph, BatchTensor, Instruction, Operand, TensorSpec } from "../graph/types";
+import type { ArchitectureGraph, BatchTensor, FamilyGraphs, Instruction, Operand, TensorSpec } from "../graph/types";
 
 /** A value of the graph, as operands name it. */
 export type Value = `%${string}`;
@@ -89,4 +89,28 @@ export class GraphWriter {
       blocks: [],
     };
   }
+}
+
+/** Release of transformers, where it has the network, and sizes that a config may leave out. */
+interface Origin {
+  readonly transformers?: string;
+  readonly defaults?: FamilyGraphs["defaults"];
+}
+
+/** A family with the one graph that was written for a config. */
+export function writtenGraphs(
+  family: string,
+  graph: ArchitectureGraph,
+  { transformers = "", defaults = {} }: Origin = {},
+): FamilyGraphs {
+  return {
+    family,
+    captured: { transformers, torch: "2.11.0", license: "Apache-2.0" },
+    defaults,
+    derived: {},
+    layerKind: null,
+    aliases: {},
+    head: null,
+    graphs: [graph],
+  };
 }

@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import type { FamilyGraphs } from "../../graph/types";
 import type { ModelConfig } from "../../training/run";
-import { GraphWriter } from "../writer";
+import { GraphWriter, writtenGraphs } from "../writer";
 import { basicUnet } from "./basic-unet";
 import { dynunet } from "./dynunet";
 import type { Layer } from "./layers";
@@ -59,14 +59,5 @@ export function monaiGraphs(config: ModelConfig): FamilyGraphs | null {
   const logits = forward(inputs);
   graph.binds();
   const value = writer.of({ logits, target: labels });
-  return {
-    family: MONAI,
-    captured: { transformers: "", torch: "2.11.0", license: "Apache-2.0" },
-    defaults: {},
-    derived: {},
-    layerKind: null,
-    aliases: {},
-    head: null,
-    graphs: [graph.graph("image-segmentation", [value, logits])],
-  };
+  return writtenGraphs(MONAI, graph.graph("image-segmentation", [value, logits]));
 }
