@@ -2,6 +2,8 @@
 import { diffArrays } from "diff";
 import { withEdits } from "../core/report/apply";
 import type { ReportEdit } from "../core/report/schema";
+import { syntaxOf } from "../syntax/dispatch";
+import { notebookCode } from "../syntax/notebook";
 import { type Locale, t } from "./messages";
 
 /** One changed stretch of a document: zero-based first line, lines before and after. */
@@ -54,9 +56,14 @@ export function changesSaid(
       before,
       edits.filter((edit) => edit.uri === uri),
     );
-    return changedLines(before, after).flatMap((change) => lineChanges(change, locale));
+    return changedLines(readable(uri, before), readable(uri, after)).flatMap((change) => lineChanges(change, locale));
   });
   return parts.filter((part) => part !== "").join(t(locale, "change.and"));
+}
+
+/** The text a person reads: of a notebook its code, not the JSON around each line. */
+function readable(uri: string, text: string): string {
+  return syntaxOf(uri) === "notebook" ? (notebookCode(text, 0)?.text ?? text) : text;
 }
 
 /** What became of each line of a stretch: a line that states the same key, or none like it, is its successor. */

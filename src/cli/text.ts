@@ -1,7 +1,7 @@
 /** The report for a person at a terminal (`check` and `plan`). Sizes are GiB with one decimal. */
 import { changedLines, changesSaid } from "../analysis/changes";
 import { measuredText } from "../analysis/measured";
-import type { Locale } from "../analysis/messages";
+import { type Locale, t } from "../analysis/messages";
 import { timeSaid } from "../analysis/statement";
 import { withEdits } from "../core/report/apply";
 import type { Report, ReportFinding, ReportPlan, ReportRun } from "../core/report/schema";
@@ -169,10 +169,21 @@ function directed({ notCountedMay = {} }: ReportRun, direction: "more" | "less")
   return Object.values(notCountedMay).filter((may) => may === direction).length;
 }
 
+/** What the peak is made of: the tensors by kind, and what the driver counts beside them. */
+function componentsOf({ perDevice }: ReportRun, locale: Locale): readonly { name: string; bytes: number }[] {
+  if (perDevice === null) return [];
+  const { components, allocatedPeakBytes, reservedPeakBytes, usedPeakBytes } = perDevice;
+  return [
+    ...components.map(({ kind, bytes }) => ({ name: named(locale, "component", kind), bytes })),
+    { name: t(locale, "part.cache"), bytes: reservedPeakBytes - allocatedPeakBytes },
+    { name: t(locale, "part.context"), bytes: usedPeakBytes - reservedPeakBytes },
+  ];
+}
+
 function memoryLines(run: ReportRun, pen: Pen): string[] {
-  const parts = (run.perDevice?.components ?? [])
-    .filter((one) => one.bytes >= 0.05 * GIB)
-    .map((one) => `${named(pen.locale, "component", one.kind)} ${gib(one.bytes)}`);
+  const parts = componentsOf(run, pen.locale)
+    .filter(({ bytes }) => bytes >= 0.05 * GIB)
+    .map(({ name, bytes }) => `${name} ${gib(bytes)}`);
   return [
     verdictLine(run, pen),
     ...(parts.length === 0 ? [] : [parts.join("  ")]),

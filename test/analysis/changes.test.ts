@@ -68,6 +68,22 @@ describe("changes of a plan", () => {
     assert.equal(said("model = f(x).cuda()", "model = f(x).half()"), "model f(x).cuda() → f(x).half()");
   });
 
+  it("says of a notebook what became of its code", () => {
+    const cell = (batch: number) => `args = A(batch = ${batch}, name = "x",\n`;
+    const text = (batch: number, indent: number) =>
+      JSON.stringify({ cells: [{ cell_type: "code", source: [cell(batch), "    bf16 = True)\n"] }] }, null, indent);
+    for (const indent of [0, 1]) {
+      const before = text(8, indent);
+      const line = before.split("\n").findIndex((one) => one.includes("batch = 8"));
+      const at = before.split("\n")[line]?.indexOf("8") ?? 0;
+      const edits = [{ ...edit(line, at, at + 1, "2"), uri: "file:///a.ipynb" }];
+      assert.equal(
+        changesSaid(edits, () => before, "en"),
+        "batch 8 → 2",
+      );
+    }
+  });
+
   it("says calls that are nested deeply in full", () => {
     const nested = (value: number) => `${"f(x=".repeat(20_000)}${value}${")".repeat(20_000)}`;
     const said = changesSaid([edit(0, 0, nested(1).length, nested(2))], () => nested(1), "en");

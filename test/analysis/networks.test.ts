@@ -43,6 +43,13 @@ describe("analysis: networks built by name", () => {
   for (const { id, script, allocated } of ROWS)
     it(id, async () => assert.equal((await runOf(script)).perDevice?.allocatedPeakBytes, allocated));
 
+  it("assumes no dtype of weights: the constructors make float32", async () => {
+    for (const { script } of ROWS) {
+      const { assumptions } = await runOf(script);
+      assert.ok(!assumptions.some(({ settleWith }) => settleWith === "dtype"), JSON.stringify(assumptions));
+    }
+  });
+
   for (const [how, head, name, labels] of [
     [
       "by its module",

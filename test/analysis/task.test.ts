@@ -46,6 +46,16 @@ describe("analysis: task of a catalogued model", () => {
   });
 });
 
+describe("analysis: what has one value only is not assumed", () => {
+  it("Megatron-LM's program for language models trains nothing else", async () => {
+    const flags = "--num-layers 2 --hidden-size 64 --num-attention-heads 4 --seq-length 128 --vocab-size 1000";
+    const files = { "run.sh": `torchrun --nproc_per_node 1 pretrain_gpt.py ${flags} --micro-batch-size 2 --bf16\n` };
+    const [run] = (await createAnalyzer(memoryRuntime(files)).analyse(uri("run.sh"), {})).runs;
+    assert.ok(run?.perDevice);
+    assert.equal(assumed(run), false);
+  });
+});
+
 /** The run that a config gives whose model is in the folder. */
 async function runWith(config: Readonly<Record<string, unknown>>, train: string, pins?: string): Promise<TrainingRun> {
   const runtime = memoryRuntime({

@@ -37,6 +37,22 @@ describe("analysis: trainers of TRL", () => {
     assert.ok(own - without < 0.01 * WEIGHTS, `${own - without}`);
   });
 
+  it("says what the copy costs only where there is one, and of one GPU's shard", async () => {
+    const said = async (text: string, name?: string) =>
+      (await runsOf(text, name)).flatMap(({ findings }) =>
+        findings.filter(({ code }) => code === "reference-model").map(({ message }) => message),
+      );
+    assert.match((await said(DPO)).join(), /0\.9 GiB/);
+    const sharded = "deepspeed: {zero_optimization: {stage: 3}}\n# vramlens: gpus=2\n";
+    assert.match((await said(`${DPO}${sharded}`)).join(), /0\.5 GiB/);
+    const script = (peft: string) => `from trl import DPOConfig, DPOTrainer
+args = DPOConfig(output_dir="out", per_device_train_batch_size=2, max_length=512, beta=0.1)
+trainer = DPOTrainer(model="Qwen/Qwen2.5-0.5B-Instruct", args=args, train_dataset=data${peft})
+`;
+    assert.equal((await said(script(""), "dpo.py")).length, 1);
+    assert.deepEqual(await said(script(', peft_config=peft.LoraConfig(r=8, target_modules=["q_proj"])'), "dpo.py"), []);
+  });
+
   it("SimPO keeps none, whichever trainer's keys say it", async () => {
     const of = async (lines: string): Promise<string> => {
       const { run } = await resolveFiles({ "dpo.yaml": `${DPO}${lines}` }, "dpo.yaml");

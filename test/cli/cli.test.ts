@@ -23,7 +23,7 @@ describe("cli check", () => {
       [
         "a/train.yaml   Llama-3.2-1B, full training, bf16, 8 × 2,048 tokens   RTX 4090 24 GiB",
         "  does not fit   41.5 GiB (41.0–43.0) of 23.0 usable   peak in backward",
-        "  weights 10.0  logits and loss 30.0",
+        "  weights 10.0  logits and loss 30.0  allocator cache 1.0  context and libraries 0.5",
         "  smallest change that fits: per_device_train_batch_size 8 → 2   21.0 GiB, +6 % time",
         "  assumes sequence length 2048 (set sequence_length)",
         "",

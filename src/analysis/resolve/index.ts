@@ -100,7 +100,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const gradientAccumulationSteps = accumulationOf(c, microBatchSize, replicas);
   globalBatch(c, microBatchSize, gradientAccumulationSteps, replicas);
   const unsloth = c.settings.find("use_unsloth");
-  if (unsloth?.value === true) c.suppose(say("assume.unsloth"), unsloth.key);
+  if (unsloth?.value === true) c.suppose(say("assume.unsloth"), "");
   c.obstacles.push(...obstaclesOf(c.inputs, c.settings, trainer), ...outOfRange(c, config));
   const evaluation = evaluationOf(c, { ...sizes, microBatchSize: microBatchSize ?? 1 }, parallel.worldSize);
   const padding = paddingOf(c, task);

@@ -8,6 +8,7 @@ import { sizeIn } from "../../terms/sizes";
 import { say } from "../../words/message";
 import { keyFor } from "../defaults";
 import { familyOf } from "../families";
+import { runsOwnCode } from "../frameworks";
 import { size } from "../messages/units";
 import type { ModelFound } from "../model-found";
 import { overheadOn } from "../receipts";
@@ -199,7 +200,9 @@ export function taskOf(c: ResolveContext, config: ModelConfig): Task {
   // Pretrained encoders are mostly trained further for something else.
   if (published !== undefined && published !== "masked-lm") return published;
   const task = published ?? likeliest(c, config);
-  if (!c.namedTrainer && model?.kind === "found") c.suppose(say("assume.task", { task }), "task");
+  // Where a framework writes the models itself it has a program for each task.
+  const isOpen = !c.namedTrainer && !runsOwnCode(c.framework, c.settings);
+  if (isOpen && model?.kind === "found") c.suppose(say("assume.task", { task }), "task");
   return task;
 }
 

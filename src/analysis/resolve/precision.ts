@@ -116,11 +116,20 @@ export function loadDtypeOf(c: ResolveContext, config: ModelConfig): DType {
   return dtypeOfCheckpoint(c, config, undefined);
 }
 
+/** Networks of torchvision and timm have their library in their name; their constructors make float32 and take no dtype. */
+function isOfLibrary(config: ModelConfig): boolean {
+  return String(config["model_type"]).includes(".");
+}
+
 /** `dtype="auto"`: what the checkpoint's config says, else float32. */
 function dtypeOfCheckpoint(c: ResolveContext, config: ModelConfig, setting: Setting | undefined): DType {
   const written = config["dtype"] ?? config["torch_dtype"];
   const dtype = typeof written === "string" ? DTYPES[written.replace(/^torch\./, "")] : undefined;
   const value = dtype ?? "float32";
+  if (isOfLibrary(config)) {
+    c.put("load_dtype", value, "default", "dtype", null);
+    return value;
+  }
   c.put(
     "load_dtype",
     value,

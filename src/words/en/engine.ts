@@ -57,8 +57,7 @@ export const ENGINE = {
   "engine.no-weight": "module {path} without a weight",
   "engine.no-tensor": "call of {path} without a tensor",
   "engine.not-alive": "value {name} is not alive",
-  "engine.fused-pieces":
-    "a piece of the fused loss compiled; eagerly, or on cards without bfloat16, its logits are float32",
+  "engine.fused-pieces": "the fused loss compiled; uncompiled, or without bfloat16, its logits are float32",
   "engine.beside": "the forward of the model beside is not counted",
   "engine.no-layer": "no layer for index {index}",
   "engine.block-inputs": "a block takes tensors only",

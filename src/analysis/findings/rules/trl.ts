@@ -131,11 +131,15 @@ export const TRL_RULES: readonly Rule[] = [
     example: { trl: "beta: 0.1\nprecompute_ref_log_probs: false" },
     check: (facts) => {
       const at = facts.own("precompute_ref_log_probs") ?? facts.own("beta");
-      const peft = facts.isTrue("use_peft");
+      // Told by the run, as adapters may come from a script's `peft_config` or from another file's keys.
+      const trainer = facts.run?.trainer;
+      const copied = trainer?.variant["reference"] === "model" && trainer.companion === undefined;
       const parameters = facts.inputs.model?.kind === "found" ? (facts.inputs.model.parameters ?? 0) : 0;
       const dtype = facts.resolution.resolved.get("load_dtype")?.value === "float32" ? 4 : 2;
-      return hit(at, facts.resolution.trainer === "dpo" && !peft && !facts.isTrue("precompute_ref_log_probs"), {
-        args: { bytes: parameters === 0 ? `${dtype} B × parameters` : size(parameters * dtype) },
+      const isSharded = facts.stage === 3 || facts.run?.parallel.fsdp != null;
+      const share = dtype / (isSharded ? (facts.world ?? 1) : 1);
+      return hit(at, copied && (trainer?.kind === "dpo" || trainer?.kind === "kto"), {
+        args: { bytes: parameters === 0 ? `${dtype} B × parameters` : size(parameters * share) },
       });
     },
   },
