@@ -1,10 +1,13 @@
 /** Plans in frameworks that split the model: what is promised is what the edited files say, the global batch included. */
 import { strict as assert } from "node:assert";
 import { createAnalyzer } from "../../src/analysis";
+import { editsFor } from "../../src/analysis/levers/edits";
 import { LineIndex } from "../../src/analysis/lines";
+import { resolveRun } from "../../src/analysis/resolve";
 import type { ReportEdit } from "../../src/core/report/schema";
 import { applyEdits } from "../../src/syntax/edit";
 import { memoryRuntime, uri } from "./memory-runtime";
+import { gatherFiles } from "./resolve-run";
 
 const MEGATRON =
   "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 12 --hidden-size 1024 --ffn-hidden-size 2816 " +
@@ -53,5 +56,25 @@ describe("analysis: plans that split the model", () => {
       assert.equal(after.perDevice?.usedPeakBytes, plan.usedPeakBytes);
       assert.notEqual(after.verdict, "does-not-fit");
     }
+  });
+});
+
+describe("analysis: plans with more GPUs", () => {
+  const JOB = "#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH --gres=gpu:4\n";
+  const COMMAND = "torchrun --nproc_per_node=4 train.py train.yaml\n";
+  const TRAIN = "model_name_or_path: Qwen/Qwen2.5-0.5B\noutput_dir: out\nper_device_train_batch_size: 4\n";
+
+  async function asked(head: string, count: number) {
+    const inputs = await gatherFiles({ "train.yaml": TRAIN, "run.sh": `${head}${COMMAND}` }, "train.yaml");
+    const result = editsFor(inputs, resolveRun(inputs, {}), [{ name: "world_size", value: count }]);
+    return "refused" in result ? result.refused.id : result.edits.map(({ newText }) => newText).join();
+  }
+
+  it("ask for no more than the scheduler grants, and than the machines have", async () => {
+    assert.equal(await asked(JOB, 8), "refused.granted");
+    assert.equal(await asked(JOB.replace("gpu:4", "gpu:8"), 8), "8");
+    assert.equal(await asked("", 8), "8");
+    assert.equal(await asked("", 16), "refused.machines");
+    assert.equal(await asked(JOB, 2), "2");
   });
 });

@@ -22,7 +22,10 @@ export function viewOf(...actions: readonly Action[]): { view: View; sent: PageT
 /** Everything that is written in a part. */
 export function textOf(node: PageNode | string | null): string {
   if (node === null) return "";
-  return typeof node === "string" ? node.replaceAll("\u00a0", " ") : node.children.map(textOf).join(" ");
+  if (typeof node === "string") return node.replaceAll("\u00a0", " ");
+  // Where a word may break it is one word all the same.
+  const joint = node.children.some((child) => typeof child !== "string" && child.tag === "wbr") ? "" : " ";
+  return node.children.map(textOf).join(joint);
 }
 
 export function buttons(node: PageNode | string | null): PageNode[] {

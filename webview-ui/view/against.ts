@@ -6,7 +6,7 @@ import { nameOf } from "../model/breakdown";
 import { deltaGib, gib, integer } from "../model/format";
 import { hasEditor } from "../state";
 import type { View } from "./context";
-import { tableHead, wideTable } from "./table";
+import { breakable, tableHead, wideTable } from "./table";
 
 /** The way to choose what to compare with, or the comparison. */
 export function againstView(view: View, run: ReportRun): PageNode | null {
@@ -43,7 +43,7 @@ function tableView({ t }: View, run: ReportRun, label: string, other: ReportRun)
     h(
       "tr",
       { key: name },
-      h("th", { attrs: { scope: "row" } }, name),
+      h("th", { attrs: { scope: "row" } }, breakable(name)),
       h("td.number", null, mine),
       h("td.number", null, theirs),
       h("td.number", null, change),

@@ -6,6 +6,7 @@ import { fileName, gib, percent } from "../model/format";
 import { meter, swatch } from "./bar";
 import { kindName, type View } from "./context";
 import { icon } from "./icons";
+import { breakable } from "./table";
 
 /** Modules shown under an open row; the rest is summed up. */
 const MODULES = 24;
@@ -47,13 +48,6 @@ export function breakdownView(view: View, run: ReportRun): PageNode {
       ),
     ),
   );
-}
-
-/** A key that may break after its underscores and dots, and nowhere else. */
-function breakable(key: string): readonly (string | PageNode)[] {
-  return key
-    .split(/(?<=[_.])/)
-    .flatMap((part, index) => (index === 0 ? [part] : [h("wbr", { key: String(index) }), part]));
 }
 
 function rowGroup({ t, act, send, state }: View, row: BreakdownRow): PageNode {

@@ -16,7 +16,7 @@ export function tableHead(title: string, columns: readonly Column[]): readonly P
         null,
         columns.map((column, place) => {
           const [text, kind] = typeof column === "string" ? [column, ""] : column;
-          return h(`th${kind}`, { key: String(place), attrs: { scope: "col" } }, text);
+          return h(`th${kind}`, { key: String(place), attrs: { scope: "col" } }, breakable(text));
         }),
       ),
     ),
@@ -26,4 +26,11 @@ export function tableHead(title: string, columns: readonly Column[]): readonly P
 /** A table that may be wider than its column: it scrolls by itself, also with the keys. */
 export function wideTable(key: string, title: string, table: PageNode): PageNode {
   return h("div.wide", { key, attrs: { tabindex: "0", role: "group", "aria-label": title } }, table);
+}
+
+/** A key or a path that may break after its underscores, dots, dashes and slashes, and nowhere else. */
+export function breakable(key: string): readonly (string | PageNode)[] {
+  return key
+    .split(/(?<=[_./-])/)
+    .flatMap((part, index) => (index === 0 ? [part] : [h("wbr", { key: String(index) }), part]));
 }

@@ -3,6 +3,7 @@
  * and one that nothing states goes into the document whose format has a key for it.
  */
 
+import { DEVICES_PER_MACHINE } from "../../core/hardware/devices";
 import type { ReportEdit } from "../../core/report/schema";
 import { dataParallelSize } from "../../core/training/parallel/degrees";
 import { deepspeed } from "../../formats/deepspeed";
@@ -52,6 +53,8 @@ export function editsFor(inputs: RunInputs, resolution: Resolution, changes: rea
   for (const change of changes.flatMap((one) => spelledOut(one, inputs, resolution))) {
     const target = targetOf(inputs, resolution, change);
     if (target === undefined) return { refused: say("refused.no-file", { name: change.name }) };
+    const beyond = target.kind === "pins" ? undefined : beyondReach(resolution, change);
+    if (beyond !== undefined) return { refused: beyond };
     add(target.document, target.kind, change);
     const { deepspeed: file } = inputs;
     if (file === undefined || file === target.document || !COMPARED.has(change.name) || file === inputs.main) continue;
@@ -77,6 +80,17 @@ export function editsFor(inputs: RunInputs, resolution: Resolution, changes: rea
     edits.push(...result.edits.map((edit) => reportEdit(work.document, edit)));
   }
   return { edits };
+}
+
+/** GPUs that the job is not granted, or that the machines it is started on do not have. */
+function beyondReach({ settings, resolved }: Resolution, { name, value }: SettingChange): Message | undefined {
+  const count = Number(value);
+  if (name !== "world_size" || !(count > Number(resolved.get(name)?.value ?? 1))) return undefined;
+  const granted = settings.number("granted_devices");
+  if (granted !== undefined && count > granted) return say("refused.granted", { count, granted });
+  // More machines are asked for in other places than the count of processes: a host file, a scheduler, each machine's own command.
+  const here = DEVICES_PER_MACHINE * (settings.number("num_machines") ?? 1);
+  return count > here ? say("refused.machines", { count, here }) : undefined;
 }
 
 /** What formats ask when they write. */

@@ -4,7 +4,6 @@ import { searchPlans } from "../../core/advise/search";
 import type { Plan } from "../../core/advise/types";
 import { planTitle, planWhy } from "../../core/advise/words";
 import type { ReportPlan } from "../../core/report/schema";
-import type { TrainingRun } from "../../core/training/run";
 import { documentProblems } from "../findings/collect";
 import { Facts } from "../findings/rule";
 import { ruleProblems } from "../findings/run-rules";
@@ -50,14 +49,6 @@ function errorsOf({ inputs, base }: RunAnalysis): readonly string[] {
   return problems.filter(({ severity }) => severity === "error").map(({ code }) => code);
 }
 
-/** What a plan asks of a scheduler that grants the job fewer GPUs. */
-function beyondGrant({ base, locale }: RunAnalysis, { parallel }: TrainingRun): string[] {
-  const granted = base.resolution.settings.number("granted_devices");
-  return granted === undefined || parallel.worldSize <= granted
-    ? []
-    : [t(locale, "need.grant", { asked: parallel.worldSize, granted })];
-}
-
 /** The plan as edits, with what the engine says of the edited files: what is promised is what the hover says next. */
 async function writtenPlan(analysis: RunAnalysis, plan: Plan): Promise<ReportPlan | undefined> {
   const result = editsFor(analysis.inputs, analysis.base.resolution, plan.settings);
@@ -83,7 +74,7 @@ async function writtenPlan(analysis: RunAnalysis, plan: Plan): Promise<ReportPla
     usedPeakBytes: used,
     edits: [...result.edits],
     fits: true,
-    needs: [...needsOf(plan.requires, analysis.locale), ...beyondGrant(analysis, run)],
+    needs: needsOf(plan.requires, analysis.locale),
     why: planWhy(plan, analysis.locale),
   };
 }

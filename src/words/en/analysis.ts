@@ -282,7 +282,6 @@ export const ANALYSIS = {
   "assume.load-dtype-checkpoint": "weights in {dtype}, as in the checkpoint",
   "need.host-memory": "host memory",
   "need.devices": "more GPUs",
-  "need.grant": "{asked} GPUs, where the scheduler grants {granted}",
   "need.nvme": "an NVMe drive",
   "assume.task": "task {task}, from the model's type",
   "assume.own-head": "a small classifier head on `{class}`, from the script's own code",

@@ -77,6 +77,8 @@ export const EDITS = {
   "refused.no-file": "No file of this run has a key for `{name}`.",
   "refused.no-argument": "`{name}` is no argument of its class.",
   "refused.unreadable": "The file cannot be read.",
+  "refused.granted": "{count} GPUs, where the scheduler grants {granted}.",
+  "refused.machines": "{count} GPUs, where the machines have {here}.",
   "because.nothing": "nothing of it is known",
   "because.has": "has {keys}",
   "because.keys": "has {count} {of} {count|key|keys}",

@@ -259,7 +259,6 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "assume.load-dtype-checkpoint": "权重为 {dtype}，与检查点文件相同",
   "need.host-memory": "主机内存",
   "need.devices": "更多 GPU",
-  "need.grant": "{asked} 张 GPU，而调度器只分配 {granted} 张",
   "need.nvme": "NVMe 硬盘",
   "assume.task": "任务 {task}（由模型类型推断）",
   "assume.own-head": "`{class}` 上脚本自带的小分类头",

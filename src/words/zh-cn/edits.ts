@@ -79,6 +79,8 @@ export const EDITS: Readonly<Record<keyof typeof EN, string>> = {
   "refused.no-file": "此次运行的文件中没有 `{name}` 的键。",
   "refused.no-argument": "`{name}` 不是该类的参数。",
   "refused.unreadable": "无法读取该文件。",
+  "refused.granted": "{count} 张 GPU，而调度器只分配 {granted} 张。",
+  "refused.machines": "{count} 张 GPU，而这些机器共有 {here} 张。",
   "because.nothing": "没有已知内容",
   "because.has": "含有 {keys}",
   "because.keys": "含有 {count} 个 {of} 键",
