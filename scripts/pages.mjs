@@ -12,6 +12,7 @@ export const MENU = {
     ["docs/panel.md", "The panel"],
     ["docs/cli.md", "Command line"],
     ["docs/runs.md", "How a run is put together"],
+    ["docs/trainers.md", "What trainers keep"],
     ["docs/parallel.md", "Several GPUs"],
     ["docs/your-own-model.md", "Your own model"],
     ["docs/out-of-memory.md", "Out of memory"],

@@ -113,6 +113,19 @@ bf16: true
     assert.equal(short.runs[0]?.verdict, "does-not-fit");
   });
 
+  it("is stated as a machine's, so that there are plans, where no number is enough", async () => {
+    const text =
+      "model_name_or_path: Qwen/Qwen2.5-1.5B\ndeepspeed: ds.json\noutput_dir: o\nper_device_train_batch_size: 64\nbf16: true\n";
+    const files = { "a.yaml": text, "ds.json": '{"zero_optimization": {"stage": 3}, "bf16": {"enabled": "auto"}}' };
+    const analysis = await createAnalyzer(memoryRuntime(files)).analyse(uri("a.yaml"), { device: "8GB" });
+    const finding = analysis.runs[0]?.findings.find(({ code }) => code === "gpu-count-open");
+    assert.match(finding?.message ?? "", /no number is enough/);
+    const [fix] = analysis.fixes(
+      finding?.range ?? { start: { line: 0, character: 0 }, end: { line: 9, character: 0 } },
+    );
+    assert.equal(fix?.edits[0]?.newText, "# vramlens: gpus=8\n");
+  });
+
   it("is not written where the script says it by a list or by parts", async () => {
     const script = `CUDA_VISIBLE_DEVICES=0,1 deepspeed ${REST}\n`;
     const analysis = await createAnalyzer(memoryRuntime({ "run.sh": script })).analyse(uri("run.sh"), {});

@@ -201,6 +201,7 @@ const { STATES } = await import("./states.mjs");
 const { committed, PLACES } = await import("./places.mjs");
 const { SITE } = await import("./site.mjs");
 const { KEYS } = await import("./keys.mjs");
+const { ASKED, RUNS } = await import("./asked.mjs");
 const { CONFIG, FIRST_MINUTE } = await import("./minute.mjs");
 const { launch } = await import("./lib/browser.mjs");
 const extension = stageExtension();
@@ -222,6 +223,7 @@ try {
     await inWindow(browser, { env }, "panel", [...STATES, ...PANEL], { tools });
     rmSync(tools, { recursive: true, force: true });
     await inWindow(browser, {}, "keys", KEYS);
+    await inWindow(browser, {}, "asked", ASKED, { files: RUNS });
     const git = { "git.enabled": true, "git.openRepositoryInParentFolders": "never" };
     await inWindow(browser, { settings: git }, "places", PLACES, { prepareFolder: committed });
     await inWindow(browser, { language: "zh-cn" }, "chinese", CHINESE);

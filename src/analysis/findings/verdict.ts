@@ -1,5 +1,6 @@
 /** The one finding that answers the question: does it fit. Placed at the cheapest lever the documents hold. */
 
+import { DEVICES_PER_MACHINE } from "../../core/hardware/devices";
 import type { SettingRow } from "../../terms/setting-row";
 import { inOrder, type SettingName } from "../../terms/settings";
 import { type Message, say } from "../../words/message";
@@ -87,6 +88,8 @@ function openCount(analysis: RunAnalysis, { resolution }: Variant, used: number,
   const args = { device, used: size(used), usable: size(usable) };
   const syntax = main.config?.parsed.syntax;
   const start = main.text.startsWith("#!") ? firstLine(main.text) + 1 : 0;
+  // Where no number is enough the plans for a machine's GPUs are the way on.
+  const states = count ?? DEVICES_PER_MACHINE;
   const commented = syntax !== "json" && syntax !== "notebook" && start <= main.text.length;
   return [
     {
@@ -96,19 +99,15 @@ function openCount(analysis: RunAnalysis, { resolution }: Variant, used: number,
       uri: main.uri,
       span,
       related: relatedTo(resolution),
-      ...(count === undefined
-        ? {}
-        : {
-            fixes: [
-              {
-                title: say("fix.gpu-count", { count }),
-                safe: true,
-                ...(commented
-                  ? { replace: { start, end: start, newText: `# vramlens: gpus=${count}\n` } }
-                  : { pin: { key: "device.count", value: String(count) } }),
-              },
-            ],
-          }),
+      fixes: [
+        {
+          title: say("fix.gpu-count", { count: states }),
+          safe: true,
+          ...(commented
+            ? { replace: { start, end: start, newText: `# vramlens: gpus=${states}\n` } }
+            : { pin: { key: "device.count", value: String(states) } }),
+        },
+      ],
     },
   ];
 }

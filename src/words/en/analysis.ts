@@ -112,7 +112,7 @@ export const ANALYSIS = {
   "gpu-count-open":
     "Number of GPUs not stated: {count} or more are needed. On {device} {usable} are usable, the run takes {used}.",
   "gpu-count-open.none":
-    "Number of GPUs not stated. On {device} {usable} are usable, the run takes {used}; more do not help.",
+    "Number of GPUs not stated, and no number is enough as it is: {usable} are usable on {device}.",
   "does-not-fit": "Does not fit {device}: {need}, {peak}.{advice}",
   "does-not-fit.largest": " Largest micro-batch that fits: {batch}.",
   "does-not-fit.evaluation": " Training itself fits: the largest evaluation batch that does is {batch}.",

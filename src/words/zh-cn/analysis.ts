@@ -93,7 +93,7 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "obstacle.auto-batch": "批大小为 `auto`，且没有关联文件给出它",
 
   "gpu-count-open": "没有说明 GPU 数量：{count} 张或更多 {device} 放得下。单张可用 {usable}，运行需要 {used}。",
-  "gpu-count-open.none": "没有说明 GPU 数量。单张 {device} 可用 {usable}，运行需要 {used}；增加数量也放不下。",
+  "gpu-count-open.none": "没有说明 GPU 数量；保持其他设置时，多少张都放不下：单张 {device} 可用 {usable}。",
   "does-not-fit": "{device} 放不下：{need}，{peak}。{advice}",
   "does-not-fit.largest": "能放下的最大微批大小：{batch}。",
   "does-not-fit.evaluation": "训练本身放得下：能放下的最大评估批大小为 {batch}。",

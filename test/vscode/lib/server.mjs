@@ -3,7 +3,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { paths } from "./install.mjs";
 
 /** Settings of every test window: nothing that moves, asks or fetches. */
@@ -46,7 +46,10 @@ export function temporaryCopy(folder) {
 export function temporaryFolder(files) {
   const folder = join(mkdtempSync(join(tmpdir(), "vram-lens-")), "my-run");
   mkdirSync(folder);
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
   return folder;
 }
 

@@ -1,0 +1,122 @@
+/** What a person is asked and told beside the numbers: how many GPUs, what was analysed, where it is switched off, which plans there are. */
+import { strict as assert } from "node:assert";
+import { join } from "node:path";
+import { accessibilityProblems } from "./lib/axe.mjs";
+import { eventually } from "./lib/workbench.mjs";
+
+const TRAIN = [
+  "model_name_or_path: Qwen/Qwen2.5-7B",
+  "output_dir: out",
+  "bf16: true",
+  "per_device_train_batch_size: 4",
+  "gradient_accumulation_steps: 8",
+  "max_length: 2048",
+];
+const text = (...lines) => `${lines.join("\n")}\n`;
+const DEEPSPEED = JSON.stringify({ bf16: { enabled: true }, zero_optimization: { stage: 3 } }, null, 2);
+const pinned = (device) => text("runs:", `  - device: ${device}`);
+
+/** The workspace: a folder for each test. */
+export const RUNS = {
+  "count/train.yaml": text(...TRAIN, "deepspeed: ds.json"),
+  "count/ds.json": DEEPSPEED,
+  "count/.vramlens.yaml": pinned("RTX 4090"),
+  "job/train.yaml": text(...TRAIN, "deepspeed: ds.json"),
+  "job/ds.json": DEEPSPEED,
+  "job/run.sbatch": text(
+    "#!/bin/bash",
+    "#SBATCH --nodes=1",
+    "#SBATCH --gres=gpu:4",
+    "srun torchrun --nproc_per_node=4 train.py train.yaml",
+  ),
+  "job/.vramlens.yaml": pinned("RTX 4090"),
+  "apple/train.yaml": text(...TRAIN).replace("Qwen2.5-7B", "Qwen2.5-3B"),
+  "apple/.vramlens.yaml": pinned("M3 Max 36GB"),
+  "notes.yaml": "title: no training config\n",
+};
+
+const status = (workbench) => workbench.page.locator(".part.statusbar");
+const rows = (workbench) => workbench.page.locator(".quick-input-list .monaco-list-row");
+
+/** Titles of the plans that the command lists for the open file. */
+async function plansOf(workbench) {
+  await eventually("the finding", async () => (await workbench.squiggles()) > 0);
+  await workbench.command("VRAM Lens: Preview a Plan");
+  await eventually("the plans", async () => /GiB/.test((await rows(workbench).allInnerTexts()).join()));
+  return (await rows(workbench).allInnerTexts()).join("\n");
+}
+
+/** Tests of one window, in order. */
+export const ASKED = [
+  {
+    name: "how many GPUs is stated by a fix, and the verdict follows",
+    run: async (workbench, pictures) => {
+      await workbench.openFile("count/train.yaml");
+      await eventually("a finding", async () => (await workbench.page.locator("[class*=squiggly-]").count()) > 0);
+      const titles = await workbench.openQuickFixes("deepspeed: ds.json");
+      const title = titles.find((one) => /^State \d+ GPUs/.test(one));
+      assert.ok(title, titles.join("\n"));
+      await workbench.screenshot(join(pictures, "gpu-count.png"));
+      await workbench.takeQuickFix(title);
+      await eventually("the total of each GPU", async () =>
+        /\d+\.\d\s*\/\s*23\.5 GiB/.test(await status(workbench).innerText()),
+      );
+      await workbench.command("VRAM Lens: Open Panel");
+      const panel = await workbench.webview("h1.verdict");
+      await eventually("the verdict", async () => /per GPU/.test(await panel.locator("h1").innerText()));
+      assert.deepEqual(await accessibilityProblems(panel), []);
+      await workbench.screenshot(join(pictures, "gpu-count-stated.png"));
+      await workbench.page.keyboard.press("Control+1");
+    },
+  },
+  {
+    name: "plans of a job ask for no more GPUs than it is granted",
+    run: async (workbench, pictures) => {
+      await workbench.openFile("job/train.yaml");
+      const plans = await plansOf(workbench);
+      await workbench.screenshot(join(pictures, "plans-job.png"));
+      assert.doesNotMatch(plans, /^\d+ GPUs/m, plans);
+      await workbench.page.keyboard.press("Escape");
+    },
+  },
+  {
+    name: "plans for an Apple GPU need nothing of CUDA",
+    run: async (workbench, pictures) => {
+      await workbench.openFile("apple/train.yaml");
+      const plans = await plansOf(workbench);
+      await workbench.screenshot(join(pictures, "plans-apple.png"));
+      assert.doesNotMatch(plans, /8-bit|4-bit|QLoRA|Flash|Liger|paged|host memory/i, plans);
+      await workbench.page.keyboard.press("Escape");
+    },
+  },
+  {
+    name: "the log says what was analysed, how long it took, and why a file was not",
+    run: async (workbench, pictures) => {
+      await workbench.openFile("notes.yaml");
+      await workbench.command("VRAM Lens: Show Logs");
+      const output = workbench.page.locator(".part.panel .view-lines");
+      await eventually("what was analysed", async () => {
+        const said = (await output.innerText()).replaceAll("\u00a0", " ");
+        return /train\.yaml: [^\n]*\d+ ms/.test(said);
+      });
+      await workbench.screenshot(join(pictures, "log.png"));
+      await workbench.command("View: Hide Panel");
+    },
+  },
+  {
+    name: "switching off asks where, and is undone from its message",
+    run: async (workbench, pictures) => {
+      const { page } = workbench;
+      await workbench.openFile("job/train.yaml");
+      await eventually("the finding", async () => (await workbench.squiggles()) > 0);
+      await workbench.command("VRAM Lens: Switch On or Off");
+      await eventually("where", async () => /This workspace/.test((await rows(workbench).allInnerTexts()).join()));
+      await workbench.screenshot(join(pictures, "switch-off.png"));
+      await workbench.pickRow("This workspace");
+      await eventually("no finding", async () => (await workbench.squiggles()) === 0);
+      await eventually("no total", async () => !/GiB/.test(await status(workbench).innerText()));
+      await page.locator(".notifications-toasts").getByRole("button", { name: "Switch on" }).click();
+      await eventually("the finding again", async () => (await workbench.squiggles()) > 0);
+    },
+  },
+];
