@@ -96,6 +96,44 @@ def recomputed():
             assert x.grad is not None
 
 
+def older():
+    """Tensors that older scripts make by their type are on the device, and are cast to it."""
+    from .running import legacy
+
+    cast = torch.Tensor.type
+    legacy.install()
+    try:
+        with FakeTensorMode():
+            made = torch.cuda.FloatTensor(2, 3)
+            whole = made.type(torch.cuda.LongTensor)
+        assert (tuple(made.shape), made.device.type, whole.dtype) == ((2, 3), "cuda", torch.int64), (made, whole)
+        assert isinstance(made, torch.cuda.FloatTensor) and not isinstance(whole, torch.cuda.FloatTensor)
+    finally:
+        torch.Tensor.type = cast
+
+
+def unfetched():
+    """A model that would have published weights stays as it is made; a metric that is not here counts nothing."""
+    import types
+
+    from .running import pictures
+
+    load, hub = torch.nn.Module.load_state_dict, torch.hub.load_state_dict_from_url
+
+    def missing(path):
+        raise OSError(path)
+
+    evaluate, notes = types.SimpleNamespace(load=missing), set()
+    pictures.weights(notes)
+    pictures.metrics(evaluate, notes)
+    try:
+        torch.nn.Linear(2, 2).load_state_dict(torch.hub.load_state_dict_from_url("https://example.org/a.pth"))
+        assert evaluate.load("accuracy").compute() == {}
+        assert len(notes) == 2, notes
+    finally:
+        torch.nn.Module.load_state_dict, torch.hub.load_state_dict_from_url = load, hub
+
+
 def bounded():
     """What a script prints reaches the terminal as it is."""
     import io
@@ -120,7 +158,7 @@ def explained():
     assert found["tried"] == 2 * 2**30 and found["phase"] == "backward" and found["line"] == "train.py:7", found
 
 
-TESTS = (traced, given, followed, moved, numbered, recomputed, bounded, explained)
+TESTS = (traced, given, followed, moved, numbered, recomputed, older, unfetched, bounded, explained)
 
 
 def run():

@@ -1,5 +1,10 @@
 /** What is known of models of somebody's own before anything runs: classes of a text, the command that would be run. Pure. */
 
+import { printable } from "../words/printable";
+import type { Translate } from "./statusText";
+
+const GIB = 2 ** 30;
+
 /** `class GPT(nn.Module):`, at the start of a line. */
 const CLASS =
   /^class[ \t]{1,20}([A-Za-z_]\w{0,99})[ \t]{0,20}\((?:[\w.]{1,80}\.)?(?:Module|LightningModule)[ \t]{0,20}[,)]/;
@@ -85,10 +90,36 @@ function isSource(value: unknown): value is TracedSource {
   );
 }
 
-/** Arguments of the interpreter for two steps of a script on a device that is not there, as the first of so many processes. */
-export function checkArguments(file: string, ranks: number): readonly string[] {
+/**
+ * Arguments of the interpreter for two steps of a script on a device that is not there, as the first of so many processes.
+ *
+ * @param said the file that the result is written to as well
+ */
+export function checkArguments(file: string, ranks: number, said: string): readonly string[] {
   const world = ranks > 1 ? ["--ranks", String(ranks)] : [];
-  return ["-m", "vram_lens", "check", "--time-limit", String(TIME_LIMIT), ...world, file];
+  return ["-m", "vram_lens", "check", "--time-limit", String(TIME_LIMIT), ...world, "--said", said, file];
+}
+
+/** The peak that a check said in the file that it was told to write, in bytes; undefined where that has none. */
+export function checkSaid(text: string): number | undefined {
+  try {
+    const { allocatedPeakBytes: peak } = JSON.parse(text) as { allocatedPeakBytes?: unknown };
+    return typeof peak === "number" && Number.isSafeInteger(peak) && peak > 0 ? peak : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** PyTorch's peak of allocated memory beside the estimate's, both in bytes, and how far apart they are. */
+export function besidePyTorch(name: string, measured: number, estimated: number | undefined, t: Translate): string {
+  const pytorch = t("{0}: PyTorch allocates {1} GiB at most.", printable(name), (measured / GIB).toFixed(3));
+  if (estimated === undefined) return `${pytorch} ${t("There is no estimate of it.")}`;
+  if (estimated === measured) return `${pytorch} ${t("The estimate is equal to the byte.")}`;
+  const apart = ((estimated - measured) / measured) * 100;
+  const sign = apart > 0 ? "+" : "−";
+  const share = `${sign}${Math.abs(apart) < 0.01 ? "0.01" : Math.abs(apart).toFixed(2)} %`;
+  const said = Math.abs(apart) < 0.01 ? t("less than {0}", share) : share;
+  return `${pytorch} ${t("The estimate says {0} GiB: {1}.", (estimated / GIB).toFixed(3), said)}`;
 }
 
 /** A command as a person would write it: what has anything but plain signs in it stands in quotes. */

@@ -3,9 +3,16 @@
  * notification ends it. Nothing of this is there in a workspace that is not trusted.
  */
 import * as vscode from "vscode";
-import { METHODS, type ReportParams, type ReportResult } from "../server/protocol";
+import type { ReportRun } from "../core/report/schema";
+import {
+  METHODS,
+  type ReportParams,
+  type ReportResult,
+  type WhatIfParams,
+  type WhatIfResult,
+} from "../server/protocol";
 import { labelOf } from "./documents";
-import { checkArguments, commandLine } from "./ownModels";
+import { besidePyTorch, checkArguments, checkSaid, commandLine } from "./ownModels";
 import type { Session } from "./session";
 
 const EXTENSION = "ms-python.python";
@@ -109,17 +116,59 @@ export async function checkScript(context: vscode.ExtensionContext, session: Ses
   const able = await runnable(uri);
   const ranks = able && (await ranksOf(session, uri));
   if (able === undefined || ranks === undefined) return;
-  const title = t("Check {0} against PyTorch", labelOf(uri));
-  const list = checkArguments(able.file, ranks);
-  if (await agreed(able, title, list)) await runTask(context, able, title, list);
+  const name = labelOf(uri);
+  const title = t("Check {0} against PyTorch", name);
+  const said = await resultFile(context, "check.json");
+  const list = checkArguments(able.file, ranks, said.fsPath);
+  if (!(await agreed(able, title, list))) return;
+  const status = await runTask(context, able, title, list);
+  if (status === undefined) return;
+  const measured = status === 0 ? checkSaid(await resultText(said)) : undefined;
+  if (measured === undefined) {
+    void vscode.window.showWarningMessage(t("{0} was not checked; the terminal says why.", name));
+    return;
+  }
+  const estimated = (await estimateOf(session, uri, ranks))?.perDevice?.allocatedPeakBytes;
+  const panel = t("Open panel");
+  if ((await vscode.window.showInformationMessage(besidePyTorch(name, measured, estimated, t), panel)) === panel)
+    await vscode.commands.executeCommand("vramlens.openPanel", uri);
+}
+
+/** The estimate of a script's run as so many processes. */
+async function estimateOf(session: Session, uri: vscode.Uri, ranks: number): Promise<ReportRun | undefined> {
+  const run = await runOf(session, uri);
+  if (run === undefined || run.devices.count === ranks) return run;
+  const params: WhatIfParams = { uri: uri.toString(), runId: run.id, set: { world_size: String(ranks) } };
+  return (await session.request<WhatIfResult>(METHODS.whatIf, params)).run ?? undefined;
+}
+
+async function runOf(session: Session, uri: vscode.Uri): Promise<ReportRun | undefined> {
+  const params: ReportParams = { uri: uri.toString() };
+  const result = await session.request<ReportResult | null>(METHODS.report, params);
+  return result?.report.runs.find(({ id }) => id === result.runId);
+}
+
+/** A file of this extension's own that a command writes its result to. */
+export async function resultFile(context: vscode.ExtensionContext, name: string): Promise<vscode.Uri> {
+  await vscode.workspace.fs.createDirectory(context.globalStorageUri);
+  const file = vscode.Uri.joinPath(context.globalStorageUri, name);
+  await vscode.workspace.fs.delete(file).then(undefined, () => undefined); // of the time before
+  return file;
+}
+
+/** What a command wrote there; empty where it wrote nothing. */
+export async function resultText(file: vscode.Uri): Promise<string> {
+  try {
+    return Buffer.from(await vscode.workspace.fs.readFile(file)).toString("utf8");
+  } catch {
+    return "";
+  }
 }
 
 /** As how many processes a script is to be run: asked where its run has several GPUs; undefined: it is not to be run. */
 async function ranksOf(session: Session, uri: vscode.Uri): Promise<number | undefined> {
   const { t } = vscode.l10n;
-  const params: ReportParams = { uri: uri.toString() };
-  const result = await session.request<ReportResult | null>(METHODS.report, params);
-  const count = result?.report.runs.find(({ id }) => id === result.runId)?.devices.count ?? 1;
+  const count = (await runOf(session, uri))?.devices.count ?? 1;
   if (count <= 1) return 1;
   const choices = [
     { label: t("The first of {0} processes, as its run has GPUs", count), ranks: count },

@@ -13,7 +13,7 @@ import {
 import { applyEdits, dirtyDocuments, saveEdited } from "./applyEdits";
 import { labelOf } from "./documents";
 import { commandLine, ownClasses, type TraceGiven, traceArguments, traceSaid } from "./ownModels";
-import { agreed, type Runnable, runnable, runTask } from "./python";
+import { agreed, type Runnable, resultFile, resultText, runnable, runTask } from "./python";
 import type { Session } from "./session";
 
 /** Traces a class of a file: the one that is named, else one that is chosen; where it defines none, the model that it trains. */
@@ -40,7 +40,7 @@ export async function traceModel(
   };
   const standsIn = asked.script && (await hasStandIn(session, uri));
   const { kept } = await session.request<KeptTraceResult>(METHODS.keptTrace, asked);
-  const said = await resultFile(context);
+  const said = await resultFile(context, "trace.json");
   const words = (given: TraceGiven) => traceArguments(able.file, chosen ?? "", given, { said: said.fsPath });
   const title = t("Trace {0}", name);
   let given: TraceGiven = kept ?? {};
@@ -72,19 +72,7 @@ async function hasStandIn(session: Session, uri: vscode.Uri): Promise<boolean> {
   return model !== null && model.source !== "trace";
 }
 
-/** Where a trace writes its result for the editor. */
-async function resultFile(context: vscode.ExtensionContext): Promise<vscode.Uri> {
-  await vscode.workspace.fs.createDirectory(context.globalStorageUri);
-  return vscode.Uri.joinPath(context.globalStorageUri, "trace.json");
-}
-
-async function read(said: vscode.Uri) {
-  try {
-    return traceSaid(Buffer.from(await vscode.workspace.fs.readFile(said)).toString("utf8"));
-  } catch {
-    return traceSaid("");
-  }
-}
+const read = async (said: vscode.Uri) => traceSaid(await resultText(said));
 
 /** Example inputs that a look at the class finds, as the person leaves them; undefined: nothing is to be traced. */
 async function inputsFound(

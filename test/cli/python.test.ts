@@ -1,6 +1,9 @@
 /** Commands that a person's own Python carries out: what is read of their arguments, of events, and what is said of both. */
 import { strict as assert } from "node:assert";
-import { comparison } from "../../src/cli/python/command";
+import type { DocumentAnalysis } from "../../src/analysis/analyzer";
+import type { AnalysisOptions } from "../../src/analysis/options";
+import type { Parts } from "../../src/cli/io";
+import { besideScripts, comparison } from "../../src/cli/python/command";
 import { readEvents } from "../../src/cli/python/events";
 import { pythonRequest } from "../../src/cli/python/request";
 import { askedTrace, withKept } from "../../src/cli/python/trace";
@@ -61,6 +64,10 @@ describe("command line: a person's own Python", () => {
     ]);
     assert.ok(typeof ranks === "object");
     assert.equal(ranks.script, "train.py");
+    assert.equal(ranks.ranks, 4);
+    assert.deepEqual(ranks.taken, ["--ranks"]);
+    assert.deepEqual(check.taken, ["--python", "--format"]);
+    assert.equal(check.ranks, 1);
     assert.equal(ranks.json, true);
     assert.deepEqual(ranks.rest, ["--ranks", "4", "train.py", "--ranks", "x"]);
     assert.equal(pythonRequest(["check", "train.yaml"]), undefined);
@@ -111,6 +118,19 @@ describe("command line: a person's own Python", () => {
       /part in forward:\n {4}PyTorch {3}0\.020 GiB {2}gelu {2}blocks\.0\.mlp {2}model\.py:7\n {4}the estimate has no/,
     );
     assert.match(comparison("train.py", read, undefined, null), /no estimate/);
+  });
+
+  it("estimates a script on as many GPUs as its ranks are followed of", async () => {
+    const asked: unknown[] = [];
+    const analyse = async (_: string, { set }: AnalysisOptions) => {
+      asked.push(set);
+      return { runs: [] } as unknown as DocumentAnalysis;
+    };
+    const parts = { createAnalyzer: () => ({ analyse }) } as unknown as Parts;
+    const { estimate } = besideScripts(parts, {} as never, undefined);
+    assert.equal(await estimate("file:///train.py", 4), undefined);
+    await estimate("file:///train.py", 1);
+    assert.deepEqual(asked, [{ world_size: "4" }, {}]);
   });
 
   it("traces as the time before, but for what is said", () => {

@@ -1,7 +1,7 @@
 /** The parts of the client that need no editor. */
 import { strict as assert } from "node:assert";
 import { withEdits } from "../../src/core/report/apply";
-import { ownClasses, tracedSources } from "../../src/extension/ownModels";
+import { besidePyTorch, checkArguments, checkSaid, ownClasses, tracedSources } from "../../src/extension/ownModels";
 import { makeNonce, panelHtml } from "../../src/extension/panelHtml";
 import { reportMarkdown } from "../../src/extension/reportText";
 import { CoalescedTask, RestartPolicy } from "../../src/extension/restartPolicy";
@@ -35,6 +35,26 @@ describe("models of somebody's own, before anything runs", () => {
       assert.deepEqual(tracedSources(graph(path)), []);
     for (const text of ["", "{", "[]", "null", '{"traced": 1}', '{"traced": {"sources": [null]}}'])
       assert.deepEqual(tracedSources(text), []);
+  });
+});
+
+describe("a script that was run on a device that is not there", () => {
+  it("has PyTorch's peak beside the estimate's, and how far apart they are", () => {
+    assert.deepEqual(checkArguments("train.py", 4, "/s/check.json").slice(-5), [
+      "--ranks",
+      "4",
+      "--said",
+      "/s/check.json",
+      "train.py",
+    ]);
+    assert.equal(checkSaid('{"allocatedPeakBytes": 12}'), 12);
+    for (const text of ["", "{", "null", "{}", '{"allocatedPeakBytes": "12"}', '{"allocatedPeakBytes": -1}'])
+      assert.equal(checkSaid(text), undefined);
+    const said = (measured: number, estimated?: number) => besidePyTorch("train.py", measured, estimated, t);
+    assert.equal(said(GIB), "train.py: PyTorch allocates 1.000 GiB at most. There is no estimate of it.");
+    assert.match(said(GIB, GIB), /equal to the byte/);
+    assert.match(said(4 * GIB, 3 * GIB), /The estimate says 3\.000 GiB: −25\.00 %\./);
+    assert.match(said(GIB, GIB + 512), /less than \+0\.01 %/);
   });
 });
 

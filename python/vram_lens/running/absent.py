@@ -67,6 +67,9 @@ class Catalogue:
             from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES as writers
 
             config.architectures = [writers[kind]] if kind in writers else None
+        if config.is_encoder_decoder and config.decoder_start_token_id is None:
+            # which token begins an answer, and which fills it up, changes no size
+            config.decoder_start_token_id = config.pad_token_id = config.pad_token_id or 0
         self.notes.add(f"{name}: its config is the published one, its tokenizer a stand-in")
         return config
 

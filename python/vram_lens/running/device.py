@@ -7,7 +7,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
 from ..device import without_context
-from . import streams
+from . import legacy, streams
 from .ledger import Ledger
 
 aten = torch.ops.aten
@@ -49,6 +49,9 @@ class Device(Ledger):
         if kwargs.get("pin_memory"):
             kwargs = {**kwargs, "pin_memory": False}
         device = kwargs.get("device")
+        if name == "_to_copy" and device is not None and torch.device(device).type == "cuda" and not isinstance(args[0], FakeTensor):
+            # before 2.8 a tensor of the host is moved with its values (torch/_subclasses/fake_tensor.py, "To constant propagate")
+            args = (self.fake.from_tensor(args[0]), *args[1:])
         if (device is not None and torch.device(device).type == "cuda") or (name in FACTORIES and self._weights(name, args)):
             with self.fake, _unknown(name, args):
                 out = func(*args, **kwargs)
@@ -207,6 +210,7 @@ def install(total, ledger, count=1):
     cuda.memory_allocated = cuda.memory_reserved = cuda.memory_cached = live
     cuda.max_memory_allocated = cuda.max_memory_reserved = cuda.max_memory_cached = peak
     streams.install()
+    legacy.install()
     cuda.CUDAGraph = cuda.device = cuda.device_of = cuda._DeviceGuard = _Nothing
     cuda.graphs.is_current_stream_capturing = lambda *a, **k: False
     here = torch.device("cuda")

@@ -4,11 +4,12 @@ import contextlib
 import importlib
 import importlib.metadata
 import importlib.util
+import os
 import sys
 
 import torch
 
-from . import absent, packed, rows
+from . import absent, packed, pictures, ranks, rows
 
 NAMES = ("transformers", "trl", "peft", "accelerate", "deepspeed", "lightning", "pytorch-lightning", "bitsandbytes", "datasets")
 
@@ -34,7 +35,13 @@ def install(asked, source):
         "deepspeed": _deepspeed,
         "lightning.pytorch": _lightning,
         "pytorch_lightning": _lightning,
+        "torchvision.datasets": lambda m: pictures.torchvision_data(m, asked.rows, catalogue.notes),
+        "torchvision.models._api": lambda m: pictures.torchvision_weights(m, catalogue.notes),
+        "timm.models._builder": lambda m: pictures.timm_weights(m, catalogue.notes),
+        "torch.utils.tensorboard": _tensorboard,
+        "evaluate": lambda m: pictures.metrics(m, catalogue.notes),
     }
+    pictures.weights(catalogue.notes)
     for name in todo.keys() & sys.modules.keys():
         todo[name](sys.modules[name])
     sys.meta_path.insert(0, _After(todo))
@@ -77,6 +84,8 @@ def _triton(triton):
 
 def _deepspeed(deepspeed):
     """Its kernels write into tensors that are there already; what flattens is torch's own (csrc/utils/flatten_unflatten.cpp)."""
+    if "RANK" not in os.environ:
+        ranks.environment(1)  # as its launcher says it: without one it looks for MPI (deepspeed/comm/comm.py, mpi_discovery)
     builders = importlib.import_module("deepspeed.ops.op_builder.builder")
     builders.OpBuilder.load = lambda self, *given, **more: _Kernels()
     builders.OpBuilder.is_compatible = lambda self, *given, **more: True
@@ -90,14 +99,32 @@ def _deepspeed(deepspeed):
                 setattr(module, name, lambda *given, **more: None)
 
 
-class _Kernels:
+class _Silent:
+    """Something whose functions do nothing."""
+
+    def __init__(self, *given, **more):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        return False
+
+    def __getattr__(self, name):
+        return lambda *given, **more: None
+
+
+class _Kernels(_Silent):
     """A compiled extension whose functions allocate nothing."""
 
     flatten = staticmethod(torch._utils._flatten_dense_tensors)
     unflatten = staticmethod(torch._utils._unflatten_dense_tensors)
 
-    def __getattr__(self, name):
-        return lambda *given, **more: None
+
+def _tensorboard(tensorboard):
+    """Nothing is written, and no graph is traced."""
+    tensorboard.SummaryWriter = _Silent
 
 
 def _lightning(lightning):

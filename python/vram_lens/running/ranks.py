@@ -4,6 +4,7 @@ Collectives of it allocate what the caller of them allocates, and move nothing. 
 """
 
 import contextlib
+import functools
 import os
 
 import torch
@@ -65,7 +66,8 @@ def install(world, ledger, notes):
         raise Stopped("This torch has no torch.distributed: --ranks needs it.")
     from torch.testing._internal.distributed.fake_pg import FakeStore
 
-    notes.add(f"the first of {world:,} ranks; what NCCL keeps of the card for itself is not counted")
+    if world > 1:
+        notes.add(f"the first of {world:,} ranks; what NCCL keeps of the card for itself is not counted")
     begin, group = c10d.init_process_group, c10d.new_group
 
     def init_process_group(*given, **more):
@@ -99,6 +101,32 @@ def install(world, ledger, notes):
     _addresses()
     _resizing(ledger)
     _moves()
+
+
+def when_asked(ledger, notes):
+    """A script that is alone, and makes a process group all the same, has the fake one."""
+    import torch.distributed as dist
+    import torch.distributed.distributed_c10d as c10d
+
+    def init_process_group(*given, **more):
+        install(1, ledger, notes)
+        dist.init_process_group(*given, **more)
+
+    if dist.is_available():
+        dist.init_process_group = c10d.init_process_group = _later(c10d.init_process_group, init_process_group)
+
+
+def _later(begin, instead):
+    """`instead` the first time, with the function it stands for put back before."""
+
+    @functools.wraps(begin)
+    def init_process_group(*given, **more):
+        import torch.distributed.distributed_c10d as c10d
+
+        c10d.init_process_group = begin
+        instead(*given, **more)
+
+    return init_process_group
 
 
 def _all_alike(into, one, *given, **more):

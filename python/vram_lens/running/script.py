@@ -82,9 +82,13 @@ def _patched(where, ledger, steps):
     modules = torch.nn.modules.module
     modules.register_module_forward_pre_hook(where.entered)
     modules.register_module_forward_hook(where.left, always_call=True)
-    backward = torch.autograd.backward
+    backward, by_hand = torch.autograd.backward, [0]
 
     def phased(*args, **kwargs):
+        if by_hand:  # no optimizer was made: parameters are changed by hand after each backward
+            by_hand[0] += 1
+            if by_hand[0] > steps:
+                raise Done
         where.phase = "backward"
         out = backward(*args, **kwargs)
         where.phase = "optimizer" if where.stepping else "clip"  # a step that is given a closure has it run inside
@@ -92,6 +96,13 @@ def _patched(where, ledger, steps):
 
     torch.autograd.backward = phased
     counts = {}
+    made = optimizers.Optimizer.__init__
+
+    def with_optimizer(*args, **kwargs):
+        by_hand.clear()
+        made(*args, **kwargs)
+
+    optimizers.Optimizer.__init__ = with_optimizer
 
     def before(optimizer, *a):
         where.phase, where.stepping = "optimizer", True
@@ -176,6 +187,8 @@ def installed(arguments, where, ledger, world=1):
     notes = libraries.install(arguments, source)
     if world > 1:
         ranks.install(world, ledger, notes)
+    else:
+        ranks.when_asked(ledger, notes)
     os.environ.update(
         WANDB_MODE="disabled",
         WANDB_DISABLED="true",

@@ -49,6 +49,10 @@ async function run(
   const python = request.python ?? activePython(io.env);
   const limit = request.timeLimit === 0 ? [] : ["--time-limit", String(request.timeLimit)];
   io.stderr(`${[python, "-m", "vram_lens", request.command, ...words].map(quoted).join(" ")}\n`);
+  if (request.command !== "trace" && request.taken.length > 0)
+    io.stderr(
+      `vram-lens: ${request.taken.join(", ")} behind ${request.script}: taken as the script's own; options of this command stand before it\n`,
+    );
   const result = await runPython({
     python,
     arguments: [request.command, ...limit, ...words],
@@ -87,7 +91,7 @@ export async function pythonCommand(request: PythonRequest, io: Io, { configs, e
       return 2;
     }
     const { script } = request;
-    const beside = await estimate(uriOf(resolve(io.cwd, script)));
+    const beside = await estimate(uriOf(resolve(io.cwd, script)), request.ranks);
     const { allocatedPeakBytes, reservedPeakBytes, phases } = beside?.run.perDevice ?? {};
     const estimated = allocatedPeakBytes === undefined ? null : { allocatedPeakBytes, reservedPeakBytes, phases };
     const { stream, ...pytorch } = measured;
@@ -186,8 +190,8 @@ export function comparison(
 export interface Beside {
   /** Configs of published models by name, for those that are not on this machine. */
   readonly configs: () => Promise<Readonly<Record<string, unknown>>>;
-  /** The estimate of the script's first run. */
-  readonly estimate: (uri: string) => Promise<Estimated | undefined>;
+  /** The estimate of the script's first run, on so many GPUs; one: as many as its files say. */
+  readonly estimate: (uri: string, ranks: number) => Promise<Estimated | undefined>;
 }
 
 export interface Estimated {
@@ -204,8 +208,9 @@ export function besideScripts(
 ): Beside {
   return {
     configs: () => parts.readConfigs(runtime),
-    estimate: async (uri) => {
-      const analysis = await parts.createAnalyzer(runtime).analyse(uri, { device });
+    estimate: async (uri, ranks) => {
+      const set = ranks > 1 ? { world_size: String(ranks) } : {};
+      const analysis = await parts.createAnalyzer(runtime).analyse(uri, { device, set });
       const [run] = analysis.runs;
       return run && { run, parting: (measured) => analysis.parting?.(run.id, measured) ?? null };
     },

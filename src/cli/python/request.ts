@@ -22,6 +22,10 @@ export interface PythonRequest {
   readonly rest: readonly string[];
   /** The script among them; empty: none. */
   readonly script: string;
+  /** Processes that a check follows the first of, as its options say; the file of `accelerate launch` may say more. */
+  readonly ranks: number;
+  /** Names of options that this command takes, too, and that stand behind the script: they are the script's own. */
+  readonly taken: readonly string[];
 }
 
 /** By the name that a person writes. */
@@ -38,6 +42,9 @@ const VALUED: ReadonlySet<string> = new Set(
     (name) => `--${name}`,
   ),
 );
+
+/** Options that this program keeps for itself. */
+const KEPT: ReadonlySet<string> = new Set(["--format", "--python", "--time-limit", "--device"]);
 
 /** Commands as the help lists them. */
 export const PYTHON_COMMANDS: readonly { readonly name: string; readonly usage: string; readonly help: string }[] = [
@@ -76,20 +83,17 @@ export function pythonRequest(argv: readonly string[]): PythonRequest | string |
     // What stands behind the script is the script's.
     if (script !== "" && command !== "trace") rest.push(word);
     else if (word === AGAINST && against) own.set(word, "");
-    else if (
-      word === "--format" ||
-      word === "--python" ||
-      word === "--time-limit" ||
-      (word === "--device" && against)
-    ) {
+    else if (KEPT.has(word) && (word !== "--device" || against)) {
       const value = words[++k];
       if (value === undefined) return `${word} needs a value`;
       own.set(word, value);
     } else {
       rest.push(word);
       const value = VALUED.has(word) && command !== "trace" ? words[++k] : undefined;
-      if (value !== undefined) rest.push(value);
-      else if (!word.startsWith("-")) script ||= word;
+      if (value !== undefined) {
+        rest.push(value);
+        own.set(word, value);
+      } else if (!word.startsWith("-")) script ||= word;
     }
   }
   const limit = own.get("--time-limit");
@@ -106,7 +110,16 @@ export function pythonRequest(argv: readonly string[]): PythonRequest | string |
     help: helpAsked(rest, script),
     rest,
     script,
+    ranks: Number(own.get("--ranks") ?? 1) || 1,
+    taken: behind(rest, script),
   };
+}
+
+/** Options of this program among those that the script is given. */
+function behind(rest: readonly string[], script: string): readonly string[] {
+  const given = script === "" ? [] : rest.slice(rest.indexOf(script) + 1);
+  const names = given.map((word) => word.split("=")[0] ?? "");
+  return [...new Set(names)].filter((name) => name === AGAINST || KEPT.has(name) || VALUED.has(name));
 }
 
 /** Whether help stands before the script; behind it, it is the script's. */
