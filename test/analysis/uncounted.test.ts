@@ -28,6 +28,24 @@ describe("analysis: keys that are not counted", () => {
     assert.deepEqual(await uncounted("qat:\n  weight_dtype: int4\nlow_cpu_mem_usage: true\n"), ["qat.weight_dtype ↑"]);
   });
 
+  it("are an optimizer that a trainer is given from elsewhere, and not one that is read", async () => {
+    const script = (before: string, given: string) =>
+      [
+        "from transformers import AutoModelForCausalLM, Trainer, TrainingArguments",
+        'model = AutoModelForCausalLM.from_pretrained("./model")',
+        before,
+        `Trainer(model, TrainingArguments("o"), optimizers=${given}).train()`,
+      ].join("\n");
+    const said = async (before: string, given: string) => {
+      const files = { "train.py": script(before, given), "model/config.json": JSON.stringify(TINY_LLAMA) };
+      const { suppositions } = await resolveFiles(files, "train.py");
+      return suppositions.flatMap(({ message }) => (message.id === "assume.uncounted" ? [message.args["keys"]] : []));
+    };
+    assert.deepEqual(await said("opt = torch.optim.AdamW(model.parameters(), amsgrad=True)", "(opt, None)"), []);
+    assert.deepEqual(await said("", "(None, schedule)"), []);
+    assert.deepEqual(await said("from ours import make", "make(model)"), ["optimizers"]);
+  });
+
   it("are all of those that stand for no setting", () => {
     for (const { key, memory, name, also, type } of axolotl.keys) {
       if (!memory || name !== null || also !== undefined || type === "map" || key.includes(".")) continue;

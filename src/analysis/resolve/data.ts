@@ -6,7 +6,7 @@ import { say } from "../../words/message";
 import { defaultOf, keyFor } from "../defaults";
 import { familyOf } from "../families";
 import type { ResolveContext } from "./context";
-import { evenBatches, LONGEST_KEY, longestSample } from "./padding";
+import { evenBatches, LONGEST_KEY, longestSample, multipleOf } from "./padding";
 import { partOf, readsPrompt, recordingTokens, writesTargets } from "./sides";
 
 /** Tokens per sequence when nothing says it. */
@@ -140,10 +140,15 @@ const TRL_LENGTH = 1024;
 /** Tokens of the longest batch: what samples are cut to, or the longest there is where the pins know it. */
 function sequenceLengthOf(c: ResolveContext, config: ModelConfig): number {
   const longest = evenBatches(c) ? undefined : longestSample(c);
-  const limit = limitOf(c, config, longest !== undefined);
+  // The longest sample is filled up, too (transformers/tokenization_utils_base.py, `_pad`); packed ones are full.
+  const limit = filledUp(c, limitOf(c, config, longest !== undefined));
   if (longest === undefined || longest >= limit) return limit;
   c.put("sequence_length", longest, "pin", LONGEST_KEY, null);
   return longest;
+}
+
+function filledUp(c: ResolveContext, length: number): number {
+  return c.settings.boolean("packing") === true ? length : Math.ceil(length / multipleOf(c)) * multipleOf(c);
 }
 
 /** The padding's id where a config has none (config classes of RoBERTa and its kin). */
@@ -215,7 +220,7 @@ function targetLengthOf(c: ResolveContext, config: ModelConfig, samples: number)
   const stated = c.settings.find("target_length");
   if (typeof stated?.value === "number") {
     c.keep("target_length", stated);
-    return stated.value;
+    return filledUp(c, stated.value);
   }
   const heard = recordingTokens(config, samples);
   if (familyOf(config).writesWhileHearing === true) return heard;

@@ -40,7 +40,8 @@ export function longestSample(c: ResolveContext): number | undefined {
   return longest === undefined ? undefined : Math.ceil(longest / multipleOf(c)) * multipleOf(c);
 }
 
-function multipleOf({ settings, framework }: ResolveContext): number {
+/** What the lengths of batches are rounded up to. Tokens. */
+export function multipleOf({ settings, framework }: ResolveContext): number {
   return settings.number("pad_to_multiple_of") ?? framework.padsTo ?? 1;
 }
 

@@ -104,7 +104,9 @@ export function loadDtypeOf(c: ResolveContext, config: ModelConfig): DType {
   }
   const open = c.settings.open("load_dtype");
   if (open?.auto) return dtypeOfCheckpoint(c, config, open);
-  if (c.namedTrainer && holds("trl>=0.27", c.libraries)) {
+  // A model that the script loads itself is as `from_pretrained` makes it (trl/trainer/utils.py, create_model_from_path).
+  const loadsItself = c.settings.find("model_class") !== undefined;
+  if (c.namedTrainer && !loadsItself && holds("trl>=0.27", c.libraries)) {
     c.put("load_dtype", "float32", "default", "dtype", null);
     return "float32";
   }

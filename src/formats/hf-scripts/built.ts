@@ -1,6 +1,7 @@
 /** A model that a script makes from a config instead of published weights: `GPT2LMHeadModel(GPT2Config(n_layer=8))`. */
-import type { LocatedNode, PythonCall, PythonModule } from "../../syntax/tree";
+import type { LocatedNode, MapNode, PythonCall, PythonModule } from "../../syntax/tree";
 import type { LocatedSetting } from "../types";
+import { keyword } from "./called";
 import { BUILDS, isBefore, trainingOf } from "./training";
 
 const FROM_CONFIG = /(?:^|\.)(\w+)\.(?:from_config|_from_config)$/;
@@ -21,23 +22,57 @@ export function builtModel(python: PythonModule): readonly LocatedSetting[] {
   const before = python.calls.filter((call) => isBefore(training, call));
   for (const call of training.load === undefined ? before : [training.load, ...before]) {
     const name = (FROM_CONFIG.exec(call.callee) ?? BUILDS.exec(call.callee))?.[1];
-    const given = call.positional[0] ?? call.keywords.entries.find(({ key }) => key === "config")?.value;
-    const config = name === undefined ? undefined : callBehind(given, python);
+    const config = name === undefined ? undefined : configOf(call, python);
     if (name === undefined || config === undefined) continue;
     const made = { kind: "scalar" as const, value: name, raw: name, ...call.calleeSpan };
     const ofClass = { name: "model_class" as const, key: name, value: name, node: made, keySpan: call.calleeSpan };
-    const dimensions = dimensionsOf(config);
+    const dimensions = dimensionsOf(config, configChanges(config, call, python));
     if (dimensions !== undefined) return [{ ...ofClass, valueSpan: call.calleeSpan }, dimensions];
   }
   return [];
 }
 
-function dimensionsOf({ callee, calleeSpan, keywords, positional }: PythonCall): LocatedSetting | undefined {
-  const key = callee;
-  if (CONFIG.test(callee))
-    return { name: "model_config", key, value: callee, node: keywords, keySpan: calleeSpan, valueSpan: calleeSpan };
+/** The call that makes the config which a model is made from or loaded with. */
+function configOf(call: PythonCall, python: PythonModule): PythonCall | undefined {
+  const first = call.callee.endsWith(".from_pretrained") ? undefined : call.positional[0];
+  return callBehind(keyword(call, "config")?.value ?? first, python);
+}
+
+/** What a config is given by the call that makes it, and after that by its attributes until a model is made of it. */
+function configChanges(config: PythonCall, made: PythonCall, { effects }: PythonModule): MapNode {
+  const own = effects.filter(({ path, guards, order }) => {
+    const { object, steps } = path;
+    const at = object.kind === "unknown" ? (object.source ?? object) : object;
+    const same = steps.length === 0 && at.start === config.start && at.end === config.end;
+    return same && guards.length === 0 && order < (made.order ?? Number.MAX_SAFE_INTEGER);
+  });
+  const set = own.map(({ attribute, value, start, end }) => ({ key: attribute, keySpan: { start, end }, value }));
+  const changed = new Set(set.map(({ key }) => key));
+  return { ...config.keywords, entries: [...config.keywords.entries.filter(({ key }) => !changed.has(key)), ...set] };
+}
+
+/**
+ * What the config of the trained model has beside what is published under its name: arguments of the call that loads it, which are
+ * the config's where it does not know them itself, or those of the config it is given.
+ */
+export function configOverrides(python: PythonModule): readonly LocatedSetting[] {
+  const { load } = trainingOf(python);
+  if (load === undefined) return [];
+  const config = configOf(load, python);
+  if (config === undefined && (!load.callee.endsWith(".from_pretrained") || keyword(load, "config") !== undefined))
+    return [];
+  if (config !== undefined && !PUBLISHED.test(config.callee)) return [];
+  const { callee: key, calleeSpan } = config ?? load;
+  const node = config === undefined ? load.keywords : configChanges(config, load, python);
+  return [{ name: "config_overrides", key, value: null, node, keySpan: calleeSpan, valueSpan: calleeSpan }];
+}
+
+function dimensionsOf(config: PythonCall, changes: MapNode): LocatedSetting | undefined {
+  const { callee: key, calleeSpan, positional } = config;
+  if (CONFIG.test(key))
+    return { name: "model_config", key, value: key, node: changes, keySpan: calleeSpan, valueSpan: calleeSpan };
   const [node] = positional;
-  if (!PUBLISHED.test(callee) || node?.kind !== "scalar" || typeof node.value !== "string") return undefined;
+  if (!PUBLISHED.test(key) || node?.kind !== "scalar" || typeof node.value !== "string") return undefined;
   const valueSpan = { start: node.start, end: node.end };
   return { name: "config_name", key, value: node.value, node, keySpan: calleeSpan, valueSpan };
 }

@@ -11,14 +11,15 @@ import { builds, NOT_RECOGNISED, passes, type Recognition, runs, trains } from "
 import { count, derived, schemaFormat, type View } from "../schema";
 import { TRL_KEYS } from "../trl/keys";
 import type { CarrierId, ConfigDocument, Format, LocatedSetting, SchemaId } from "../types";
-import { builtModel } from "./built";
+import { builtModel, configOverrides } from "./built";
 import { at, keyword } from "./called";
+import { roundedLengths } from "./collating";
 import { constructed } from "./construct";
 import { embedderSettings } from "./embedders";
 import { exampleSettings } from "./examples";
 import { adapterCast, freezingOf } from "./freezing";
-import { pythonKeys, scriptKeys } from "./keys";
-import { configOverrides, loadedClass } from "./loads";
+import { pythonKeys, READ_BESIDE, scriptKeys } from "./keys";
+import { loadedClass } from "./loads";
 import { backwardCall, LOADER, plainLoop, trainingLoader } from "./loop";
 import { builtNetwork, networkSettings } from "./networks";
 import { trainerOptimizer } from "./optimizer";
@@ -96,7 +97,7 @@ function derive(
       ...unstated(pictureSide(python), settings),
     );
     const network = networkSettings(python);
-    const beside = [...tokenizedLengths(python), ...loop, ...network];
+    const beside = [...tokenizedLengths(python), ...roundedLengths(python), ...loop, ...network];
     result.push(...loadedClass(python), ...configOverrides(python), ...unstated(beside, settings));
     // What neither transformers nor a library builds is somebody's own.
     const { load } = trainingOf(python);
@@ -395,11 +396,11 @@ function reaches(training: Training, call: PythonCall): boolean {
 function keep(entry: Entry, lora: boolean): boolean {
   if (/^(?:tokenizer|processor)\./.test(entry.key)) return entry.key === "tokenizer.call";
   if (entry.key === "lora.call") return lora;
-  if (entry.key === "load.0" || entry.key === "trainer.model")
+  if (/^(?:load\.0|trainer\.(?:0|model))$/.test(entry.key))
     return entry.value.kind === "scalar" && typeof entry.value.value === "string";
   return entry.key.includes(".call")
     ? /^(?:enable|kbit)\./.test(entry.key) || PEFT_CALLS.some(([, prefix]) => entry.key === `${prefix}call`)
-    : !/(?:^|\.)(?:0|call)$/.test(entry.key) || entry.key === "load.0";
+    : !/(?:^|\.)(?:0|call)$/.test(entry.key);
 }
 
 /** Fields of a dataclass that extends TrainingArguments are its defaults. */
@@ -449,6 +450,7 @@ function python(id: SchemaId, carrier: CarrierId): Format {
     carrier,
     keys: pythonKeys(id),
     calls: CALLS,
+    readsBeside: (path) => READ_BESIDE.test(path),
     views: (document) => (document.parsed.syntax === syntax ? pythonViews(document) : []),
     derive,
     recognise: (view, document) => recognisedLoop(id, view, document) ?? recognisePython(id, view),

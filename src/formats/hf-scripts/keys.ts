@@ -116,6 +116,8 @@ export const CALL_KEYS: readonly KeySpec[] = [
   memory("lora.use_dora", "use_dora", "boolean", "use_dora"),
   memory("lora.autocast_adapter_dtype", "autocast_adapter_dtype", "boolean", "autocast_adapter_dtype"),
   memory("lora.use_rslora", "use_rslora", "boolean", "use_rslora"),
+  // A convolution's transposed weight, and what the adapter is called (peft/tuners/lora/config.py, peft/mapping_func.py).
+  ...harmless("lora.fan_in_fan_out lora.adapter_name"),
   memory("loftq.loftq_bits", "adapter_loftq_bits", "integer", "loftq_bits"),
   memory("loftq.loftq_iter", "adapter_loftq_iterations", "integer", "loftq_iter", { min: 1 }),
   memory("bnb.load_in_4bit", "load_in_4bit", "boolean", "quantization"),
@@ -149,7 +151,7 @@ export const CALL_KEYS: readonly KeySpec[] = [
   memory("load.device_map", "device_map", "any", "device_map"),
   memory("enable.call", "gradient_checkpointing", "boolean", "checkpointing"),
   memory("kbit.call", "prepare_for_kbit", "boolean", "call"),
-  memory("trainer.model", "model", "any", "model", { link: "model" }),
+  memory("trainer.model", "model", "any", "model", { aliases: ["trainer.0"], link: "model" }),
   memory("trainer.max_seq_length", "sequence_length", "integer", "sequence", { nullable: true }),
   memory("trainer.packing", "packing", "boolean", "packing"),
   memory("accelerator.mixed_precision", "mixed_precision", "string", "compute", {
@@ -171,6 +173,10 @@ export const CALL_KEYS: readonly KeySpec[] = [
   memory("model_args.attn_implementation", "attention", "string", "attention"),
   memory("model_args.dtype", "load_dtype", "string", "load", { aliases: ["model_args.torch_dtype"] }),
 ];
+
+/** Arguments of calls that have no row of their own and are read where what they belong to is followed. */
+export const READ_BESIDE =
+  /^(?:kbit\.use_gradient_checkpointing|lora\.rank_pattern\..+|trainer\.optimizers|loop\.(?:foreach|fused|centered|amsgrad|capturable))$/;
 
 /** Keywords of a Python file that trains with TRL or with the plain Trainer. */
 export function pythonKeys(id: SchemaId): readonly KeySpec[] {

@@ -47,12 +47,3 @@ export function loadedClass(python: PythonModule): readonly LocatedSetting[] {
   const node = { kind: "scalar" as const, value: name, raw: name, ...load.calleeSpan };
   return [{ name: "model_class", key: name, value: name, node, keySpan: load.calleeSpan, valueSpan: load.calleeSpan }];
 }
-
-/** The arguments of the call that loads the model: those that it does not know itself are the config's, unless it is given one. */
-export function configOverrides(python: PythonModule): readonly LocatedSetting[] {
-  const { load } = trainingOf(python);
-  if (load?.callee.endsWith(".from_pretrained") !== true) return [];
-  const { callee: key, calleeSpan, keywords: node } = load;
-  if (node.entries.some((entry) => entry.key === "config")) return [];
-  return [{ name: "config_overrides", key, value: null, node, keySpan: calleeSpan, valueSpan: calleeSpan }];
-}

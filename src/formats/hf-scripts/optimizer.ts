@@ -12,7 +12,7 @@ import { callsBehind, trainingOf } from "./training";
 /** `transformers.Adafactor` and the class of torch.optim keep other states. */
 const ADAFACTOR = /(?:^|\.)Adafactor$/;
 /** Arguments of optimizers that decide what a step allocates. */
-const OPTIONS = ["foreach", "fused", "momentum", "nesterov", "centered", "amsgrad", "capturable"];
+const OPTIONS = ["foreach", "fused", "momentum", "nesterov", "centered", "amsgrad", "capturable", "beta1"];
 
 function classOf({ callee }: PythonCall): string {
   return callee.slice(callee.lastIndexOf(".") + 1);
@@ -52,15 +52,19 @@ export function optimizerSettings(call: PythonCall, imports: readonly string[]):
 export function trainerOptimizer(python: PythonModule): readonly LocatedSetting[] {
   const { trainer } = trainingOf(python);
   if (trainer === undefined) return [];
-  const given = firstOf(keyword(trainer, "optimizers")?.value);
+  const stated = keyword(trainer, "optimizers");
+  const given = firstOf(stated?.value);
   const [call] = [...callsBehind(python, given), ...python.calls.filter((one) => isMadeBy(one, trainer, python))];
   if (call !== undefined) return optimizerSettings(call, python.imports);
   const type = firstOf(keyword(trainer, "optimizer_cls_and_kwargs")?.value);
   const name = rawOf(type);
   // The Trainer makes it over its own two groups.
-  return type === undefined || name === undefined
+  if (type !== undefined && name !== undefined)
+    return optimizerSettings({ ...trainer, callee: name, positional: [] }, python.imports);
+  // One that cannot be followed to where it is made is not counted; without one the Trainer makes its own.
+  return stated === undefined || plain(given) === null
     ? []
-    : optimizerSettings({ ...trainer, callee: name, positional: [] }, python.imports);
+    : [{ ...at("optimizer", trainer, "", stated.value), name: null, key: "optimizers", uncounted: true }];
 }
 
 function firstOf(node: LocatedNode | undefined): LocatedNode | undefined {

@@ -18,10 +18,14 @@ function entryOf({ keywords }: PythonCall, name: string): Entry | undefined {
   return keywords.entries.find(({ key }) => key === name);
 }
 
-function isWritten(call: PythonCall, python: PythonModule): boolean {
-  if (WRITTEN.some((name) => entryOf(call, name) !== undefined)) return entryOf(call, "text") === undefined;
+/** Which lengths a call says: with texts to be read and texts to be written beside each other, both are cut to it. */
+function lengthsSaid(call: PythonCall, python: PythonModule): readonly SettingName[] {
+  if (WRITTEN.some((name) => entryOf(call, name) !== undefined)) {
+    const reads = entryOf(call, "text") !== undefined || call.positional.length > 0;
+    return reads ? ["sequence_length", "target_length"] : ["target_length"];
+  }
   const bound = python.assignments.entries.find(({ value }) => value.start === call.start);
-  return TARGET.test(bound?.key ?? "");
+  return [TARGET.test(bound?.key ?? "") ? "target_length" : "sequence_length"];
 }
 
 function stated(name: SettingName, { key, keySpan, value: node }: Entry, value: string | number): LocatedSetting {
@@ -52,9 +56,9 @@ export function tokenizedLengths(python: PythonModule): readonly LocatedSetting[
   for (const call of python.calls) {
     const entry = TOKENIZES.test(call.callee) ? entryOf(call, "max_length") : undefined;
     if (entry?.value.kind !== "scalar" || typeof entry.value.value !== "number") continue;
-    const name = isWritten(call, python) ? "target_length" : "sequence_length";
     const length = entry.value.value;
-    if (length >= 1 && length > (longest.get(name)?.length ?? 0)) longest.set(name, { entry, length, call });
+    for (const name of lengthsSaid(call, python))
+      if (length >= 1 && length > (longest.get(name)?.length ?? 0)) longest.set(name, { entry, length, call });
   }
   return [...longest].flatMap(([name, { entry, length, call }]) => {
     const padding = entryOf(call, "padding");

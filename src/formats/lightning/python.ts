@@ -2,8 +2,9 @@
 
 import type { PythonCall, PythonModule } from "../../syntax/tree";
 import { pythonView } from "../carriers";
+import { configOverrides } from "../hf-scripts/built";
 import { CALL_KEYS } from "../hf-scripts/keys";
-import { configOverrides, loadedClass } from "../hf-scripts/loads";
+import { loadedClass } from "../hf-scripts/loads";
 import { LOADER, lightningLoop, trainingLoader } from "../hf-scripts/loop";
 import { builtNetwork, networkSettings } from "../hf-scripts/networks";
 import { ownSettings } from "../hf-scripts/own";

@@ -4,7 +4,7 @@ import type { Span } from "../tree";
 import { childrenOf } from "./nodes";
 
 /** Calls that return what the command line says: `argparse`, `HfArgumentParser`, `TrlParser`, draccus, tyro. */
-const PARSES = /(?:^|\.)(?:parse_\w+|parse|cli)$/;
+export const PARSES = /(?:^|\.)(?:parse_\w+|parse|cli)$/;
 
 /** Goes over a module once. */
 export class Collector {

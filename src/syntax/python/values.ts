@@ -5,7 +5,7 @@ import { type Message, say } from "../../words/message";
 import { MAX_DEPTH } from "../text";
 import type { Entry, ListNode, LocatedNode, MapNode, PythonCall, ScalarNode, Span, UnknownNode } from "../tree";
 import { classOf, fieldNames } from "./classes";
-import type { Collector } from "./collect";
+import { type Collector, PARSES } from "./collect";
 import type { Binding, Flow } from "./flow";
 import { knownAnswer, knownResult } from "./idioms";
 import { dtypeNamed, fold, truth, unquote } from "./literals";
@@ -24,6 +24,9 @@ const MAX_ITEMS = 4096;
 
 /** Calls that convert one value. */
 const CONVERSIONS: ReadonlySet<string> = new Set(["int", "float", "str", "list", "tuple"]);
+
+/** Calls that read a variable of the environment (Lib/os.py). */
+const ENVIRONMENT = /^(?:os\.)?(?:getenv|environ\.get)$/;
 
 /** Where a node stands. */
 function placeOf(node: LocatedNode): Span {
@@ -475,7 +478,7 @@ export class Evaluator {
     if (said !== undefined) return this.moved(said, node);
     const own = object === undefined || property === null ? undefined : this.field(object, this.slice(property), depth);
     if (own !== undefined) return this.moved(own, node);
-    if (object !== undefined && property !== null && this.isNamespace(object)) {
+    if (object !== undefined && property !== null && this.isNamespace(object, depth)) {
       const value = this.attributes.get(this.slice(property));
       if (value !== undefined) return this.moved(value, node);
     }
@@ -501,14 +504,14 @@ export class Evaluator {
     );
   }
 
-  /** Whether an object holds what the command line says: by what it is bound to, or by its name. */
-  private isNamespace(object: SyntaxNode): boolean {
+  /** Whether an object holds what the command line says: by what it is bound to, by its name, or by the call that made it. */
+  private isNamespace(object: SyntaxNode, depth: number): boolean {
     if (object.name !== "VariableName" && object.name !== "MemberExpression") return false;
     const name = this.slice(object).replace(/^.*\./s, "");
-    return (
-      /arg|config|cfg|opt|param|flag|setting|hp/i.test(name) ||
-      (object.name === "VariableName" && this.found.namespaces.has(name))
-    );
+    if (/arg|config|cfg|opt|param|flag|setting|hp/i.test(name)) return true;
+    if (object.name === "VariableName" && this.found.namespaces.has(name)) return true;
+    const callee = this.found.callAt(sourceOf(this.evaluate(object, depth + 1)))?.firstChild;
+    return callee != null && PARSES.test(this.slice(callee));
   }
 
   private callValue(node: SyntaxNode, depth: number): LocatedNode {
@@ -537,7 +540,8 @@ export class Evaluator {
           };
       }
     }
-    const item = list === null ? undefined : this.gotten(node, list, depth);
+    const item =
+      list === null ? undefined : ENVIRONMENT.test(name) ? this.unset(list, depth) : this.gotten(node, list, depth);
     if (item !== undefined) return this.moved(item, node);
     const body = this.found.functionNodes.find((candidate) => {
       const own = candidate.getChild("VariableName");
@@ -553,6 +557,12 @@ export class Evaluator {
     const returned = callee?.name === "VariableName" ? this.returned(callee, depth) : undefined;
     if (returned !== undefined) return this.moved(returned, node);
     return this.unknown(node, say("open.result", { name: name.length > 40 ? `${name.slice(0, 37)}…` : name }));
+  }
+
+  /** What a variable of the environment stands for where nothing sets it. */
+  private unset(list: SyntaxNode, depth: number): LocatedNode | undefined {
+    const { positional, entries } = this.arguments(list, depth + 1);
+    return positional[1] ?? entries.find(({ key }) => key === "default")?.value;
   }
 
   /** `dictionary.get("key", otherwise)` */
