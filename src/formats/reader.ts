@@ -109,8 +109,10 @@ interface Place {
 function readKey(spec: KeySpec, { path, shown, entry }: Place, table: KeyTable, policy: ReadPolicy, into: ByTable) {
   const key = policy.strict === true ? spec : asWritten(spec, entry.value);
   const read = readValue(key, entry.value, policy.convertsText(path), policy.tuned);
-  if (read.problem !== undefined)
-    into.problems.push(policy.strict === true ? read.problem : graded(read.problem, spec.name));
+  if (read.problem !== undefined) {
+    const found = policy.strict === true ? read.problem : graded(read.problem, spec.name);
+    into.problems.push(read.invalid && spec.name !== null ? { ...found, leaves: spec.name } : found);
+  }
   if (read.invalid) return;
   const base = {
     key: shown,

@@ -69,6 +69,8 @@ export interface FormatProblem extends Span {
   readonly severity: Severity;
   readonly message: Message;
   readonly fixes?: readonly ProblemFix[];
+  /** The setting that is left out, as its library cannot use what is stated. */
+  readonly leaves?: SettingName;
 }
 
 /** Text of a document, with what parsing gave. */

@@ -33,6 +33,18 @@ describe("sizes that PyTorch refuses", () => {
     );
   });
 
+  it("a number that is stated as a list, a map or a truth: the class's own does not stand for it", () => {
+    const small = { num_attention_heads: 4, num_hidden_layers: 2, vocab_size: 512, intermediate_size: 64 };
+    for (const hidden_size of [[64], { size: 64 }, true])
+      assert.equal(refusal("llama", { ...small, hidden_size }), "engine.sizes", JSON.stringify(hidden_size));
+  });
+
+  it("heads of queries that are no multiple of those of keys", () => {
+    const small = { num_attention_heads: 4, num_hidden_layers: 2, vocab_size: 512, intermediate_size: 64 };
+    for (const num_key_value_heads of [3, 8])
+      assert.equal(refusal("llama", { ...small, hidden_size: 64, num_key_value_heads }), "engine.heads");
+  });
+
   it("what does not go together: an odd number of rotated values, where its cosines are one more", () => {
     const small = { num_attention_heads: 4, num_key_value_heads: 4, num_hidden_layers: 2, vocab_size: 512 };
     const sizes = { ...small, hidden_size: 48, intermediate_size: 64 };

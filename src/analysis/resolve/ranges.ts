@@ -43,11 +43,25 @@ const DEEPEST = 4;
 
 /** What stands in the way of an estimate; empty when every number can be meant. */
 export function outOfRange(c: ResolveContext, config: ModelConfig): readonly Obstacle[] {
-  return [...ofSettings(c), ...ofModel(config, "", 0)].slice(0, 1);
+  return [...leftOut(c), ...ofSettings(c), ...ofModel(config, "", 0)].slice(0, 1);
 }
 
 function obstacle(key: string, value: number): Obstacle {
   return { code: "not-modelled", message: say("not-modelled.number", { key, value: String(value) }) };
+}
+
+/** Numbers that no library starts with, as they are none (`max_length: .inf`, a list): no default stands for them. */
+function leftOut(c: ResolveContext): readonly Obstacle[] {
+  const tried = new Set(
+    c.settings.layers.flatMap(({ id, settings }) => (id === "override" ? settings : [])).map(({ name }) => name),
+  );
+  return c.inputs.documents
+    .flatMap(({ read }) => read.problems)
+    .flatMap(({ severity, leaves, message }) => {
+      if (severity !== "error" || leaves === undefined || RANGES[leaves] === undefined) return [];
+      if (tried.has(leaves)) return [];
+      return [{ code: "invalid-value", message: say("obstacle.value", { key: String(message.args["key"]) }) }];
+    });
 }
 
 function ofSettings(c: ResolveContext): readonly Obstacle[] {

@@ -81,6 +81,11 @@ function asValue(value: unknown): Value | undefined {
   return undefined;
 }
 
+/** Whether a file states a list, a map or a truth, which no number of a config class is read from. */
+function isNoNumber(stated: unknown): boolean {
+  return typeof stated === "boolean" || (typeof stated === "object" && stated !== null);
+}
+
 function lookup(source: Readonly<Record<string, unknown>>, path: string): unknown {
   if (Object.hasOwn(source, path)) return source[path];
   if (!path.includes(".")) return undefined;
@@ -126,9 +131,10 @@ export function configView(family: FamilyGraphs, config: ModelConfig, sizes: Run
   const scope: Scope = (name) => {
     const known = values.get(name);
     if (known !== undefined) return known;
-    let value = stated(name);
+    const fallback = asValue(lookup(family.defaults, name));
+    // A number that is stated as something else is no number: the class's own does not stand for it.
+    let value = typeof fallback === "number" && isNoNumber(lookup(config, name)) ? Number.NaN : stated(name);
     if (value === undefined || value === null) {
-      const fallback = asValue(lookup(family.defaults, name));
       // An explicit null in the config means null, unless the library computes the value then.
       if (value === undefined && fallback !== undefined) value = fallback;
       const derived = family.derived[name] ?? CONVENTIONS[name];

@@ -105,6 +105,7 @@ export const ANALYSIS = {
   "not-modelled.number": "`{key}` is {value}, which no library can mean",
   "not-modelled.cpu": "the run trains on the CPU",
   "obstacle.batch": "the batch size has no usable value",
+  "obstacle.value": "`{key}` has no usable value",
   "obstacle.no-batch": "nothing says the batch size (pin `micro_batch_size`)",
   "obstacle.auto-batch": "the batch size is `auto` and nothing linked to this file says it",
 

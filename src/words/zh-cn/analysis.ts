@@ -89,6 +89,7 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "not-modelled.number": "`{key}` 为 {value}，任何库都无法使用这个数",
   "not-modelled.cpu": "该运行在 CPU 上训练",
   "obstacle.batch": "批大小没有可用的值",
+  "obstacle.value": "`{key}` 没有可用的值",
   "obstacle.no-batch": "没有任何内容说明批大小（请固定 `micro_batch_size`）",
   "obstacle.auto-batch": "批大小为 `auto`，且没有关联文件给出它",
 

@@ -5,7 +5,7 @@
 import { say } from "../../../words/message";
 import type { Tape } from "../compiled/tape";
 import { type DType, ELEMENT_BYTES } from "../dtype";
-import { NotModelled } from "../not-modelled";
+import { NotModelled, refuseSizes } from "../not-modelled";
 import { preservedStrides } from "../shape";
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
@@ -60,10 +60,22 @@ function withTracedMask(torch: Torch, tape: Tape, operands: AttentionOperands): 
   return out;
 }
 
+/**
+ * Query heads are as many as key heads, or a multiple of them where they are grouped (`enable_gqa`); one head of either is
+ * broadcast by the products (transformers/attention.cpp, pre_process_group_query_attention_input; sdp_utils.cpp,
+ * check_batch_size_and_num_heads_dense).
+ */
+function checkHeads({ query, key, groupedQuery }: AttentionOperands): void {
+  const [heads, of] = [query.size(-3), key.size(-3)];
+  if (groupedQuery ? heads % of !== 0 : heads !== of && heads !== 1 && of !== 1)
+    refuseSizes([heads, of], say("engine.heads", { heads, of }));
+}
+
 function chooseKernel(torch: Torch, operands: AttentionOperands): Tensor {
   const { query, key, value, mask } = operands;
   if (torch.ring !== null && mask !== null) throw new NotModelled(say("engine.ring-mask"));
   if (torch.tape?.parts.masks && mask === null) return withTracedMask(torch, torch.tape, operands);
+  checkHeads(operands);
   const half = query.dtype === "float16" || query.dtype === "bfloat16";
   const head = query.size(-1);
   const sameHead = head === key.size(-1) && head === value.size(-1);
