@@ -28,7 +28,7 @@ describe("analysis: keys that are not counted", () => {
     assert.deepEqual(await uncounted("qat:\n  weight_dtype: int4\nlow_cpu_mem_usage: true\n"), ["qat.weight_dtype ↑"]);
   });
 
-  it("are an optimizer that a trainer is given from elsewhere, and not one that is read", async () => {
+  it("are layers that a script replaces and an optimizer from elsewhere, and not one that is read", async () => {
     const script = (before: string, given: string) =>
       [
         "from transformers import AutoModelForCausalLM, Trainer, TrainingArguments",
@@ -44,6 +44,8 @@ describe("analysis: keys that are not counted", () => {
     assert.deepEqual(await said("opt = torch.optim.AdamW(model.parameters(), amsgrad=True)", "(opt, None)"), []);
     assert.deepEqual(await said("", "(None, schedule)"), []);
     assert.deepEqual(await said("from ours import make", "make(model)"), ["optimizers"]);
+    const cut = "model.model.layers = nn.ModuleList(list(model.model.layers)[::2])";
+    assert.deepEqual(await said(cut, "(None, None)"), ["model.model.layers"]);
   });
 
   it("are all of those that stand for no setting", () => {

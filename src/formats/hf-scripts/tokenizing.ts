@@ -7,6 +7,7 @@ import type { Entry, PythonCall, PythonModule } from "../../syntax/tree";
 import type { SettingName } from "../../terms/settings";
 import type { LocatedSetting } from "../types";
 import { rawOf } from "./loads";
+import { callsBehind, trainingOf } from "./training";
 
 const TOKENIZES =
   /(?:^|[._])(?:tok|tokenizer|tokeniser|processor)(?:\.(?:__call__|encode|encode_plus|batch_encode_plus|apply_chat_template))?$/i;
@@ -48,6 +49,23 @@ function cutInPieces({ assignments, calls }: PythonModule): readonly LocatedSett
   return [stated("sequence_length", size, size.value.value), stated("padding", size, "max_length")];
 }
 
+/** Names for how long a data set's samples are, where it is made. */
+const SAMPLES =
+  /^(?:(?:max_)?seq(?:uence)?_?len(?:gth)?|max_len(?:gth)?|block_size|chunk_(?:size|len(?:gth)?)|cutoff_len)$/i;
+
+/** The length that the call which makes the trainer's data set gives its samples (`TextDataset(…, block_size=128)`). */
+function madeLength(python: PythonModule): readonly LocatedSetting[] {
+  const { trainer } = trainingOf(python);
+  const data = trainer === undefined ? undefined : entryOf(trainer, "train_dataset");
+  return callsBehind(python, data?.value).flatMap(({ keywords }) => {
+    const entry = keywords.entries.find(({ key }) => SAMPLES.test(key));
+    const length = entry?.value.kind === "scalar" ? entry.value.value : undefined;
+    return entry !== undefined && typeof length === "number" && length >= 1
+      ? [stated("sequence_length", entry, length)]
+      : [];
+  });
+}
+
 /** Lengths that samples are cut to where they are tokenized, the longest of each kind, and whether they are filled up to it. */
 export function tokenizedLengths(python: PythonModule): readonly LocatedSetting[] {
   const pieces = cutInPieces(python);
@@ -60,6 +78,7 @@ export function tokenizedLengths(python: PythonModule): readonly LocatedSetting[
     for (const name of lengthsSaid(call, python))
       if (length >= 1 && length > (longest.get(name)?.length ?? 0)) longest.set(name, { entry, length, call });
   }
+  if (longest.size === 0) return madeLength(python);
   return [...longest].flatMap(([name, { entry, length, call }]) => {
     const padding = entryOf(call, "padding");
     const fills = padding?.value.kind === "scalar" && padding.value.value === "max_length";

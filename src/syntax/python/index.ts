@@ -93,14 +93,16 @@ export function readModule(text: string, given: GivenOptions = NOTHING_GIVEN): P
   });
   const effects = found.assigned.flatMap(({ name, value, statement }): PythonEffect[] => {
     const object = name.name === "MemberExpression" ? name.firstChild : null;
-    const path = object === null ? undefined : paths.of(object);
     const reached = flow.reachedAt(statement);
-    if (object === null || path === undefined || reached === undefined) return [];
+    if (object === null || reached === undefined) return [];
     const attribute = evaluator.slice(name.lastChild ?? name);
     const said = evaluator.evaluate(value);
     const test = said.kind === "unknown" ? paths.test(value) : null;
     const guards = guardsOf(reached.guards);
-    return [{ path, attribute, value: said, test, order: reached.order, guards, ...span(statement) }];
+    const { order } = reached;
+    return paths
+      .each(object)
+      .map((path) => ({ path, attribute, value: said, test, order, guards, ...span(statement) }));
   });
   const options = optionsOf(found, evaluator, calls);
   const entries = found.assigned.map(

@@ -6,6 +6,7 @@ import { MAX_DEPTH } from "../text";
 import type { LocatedNode, PythonPath, PythonStep, PythonTest } from "../tree";
 import type { Binding, Flow, Loop } from "./flow";
 import { childrenOf, junction } from "./nodes";
+import type { Parameter } from "./parameters";
 import type { Evaluator } from "./values";
 
 /** Calls that hand on what they are given, element by element. */
@@ -28,11 +29,30 @@ function together(kind: "and" | "or", tests: readonly PythonTest[]): PythonTest 
   return tests.length === 1 && only !== undefined ? only : { kind, tests };
 }
 
+/** Calls of one function whose arguments are looked at. */
+const MAX_CALLS = 16;
+
 export class Paths {
+  /** Which call of its function gives a parameter what it stands for, and how many there are. */
+  private call = 0;
+  private calls = 1;
+
   constructor(
     private readonly flow: Flow,
     private readonly evaluator: Evaluator,
   ) {}
+
+  /** The ways to what an expression is: in a function, one for each call of it. */
+  each(node: SyntaxNode): readonly PythonPath[] {
+    const paths: PythonPath[] = [];
+    this.calls = 1;
+    for (this.call = 0; this.call < Math.min(this.calls, MAX_CALLS); this.call++) {
+      const path = this.of(node);
+      if (path !== undefined) paths.push(path);
+    }
+    this.call = 0;
+    return paths;
+  }
 
   /** The way to what an expression is; undefined: it is no part of an object that has a name. */
   of(node: SyntaxNode, depth = 0): PythonPath | undefined {
@@ -62,12 +82,20 @@ export class Paths {
   /** The way that a name is bound to; undefined: the name itself is where ways begin. */
   private behind(binding: Binding, depth: number): PythonPath | undefined {
     if (binding.loop !== undefined) return this.iterated(binding.loop, binding.element ?? 0, depth);
-    const { expression, element } = binding;
+    const { element } = binding;
+    const expression = binding.parameter === undefined ? binding.expression : this.given(binding.parameter);
     if (expression === null || element !== undefined || !/^(?:Variable|Member|Call)/.test(expression.name))
       return undefined;
     const path = this.of(expression, depth + 1);
     // What a class or a module makes is an object of its own.
     return path !== undefined && this.isBound(expression) ? path : undefined;
+  }
+
+  /** What the call gives a parameter. */
+  private given(parameter: Parameter): SyntaxNode | null {
+    const given = this.evaluator.argumentNodes(parameter);
+    this.calls = Math.max(this.calls, given.length);
+    return given[Math.min(this.call, given.length - 1)] ?? null;
   }
 
   private isBound(node: SyntaxNode): boolean {

@@ -440,6 +440,23 @@ export class Evaluator {
     return this.moved((held && defaultHeld(held)) ?? this.evaluate(parameter.standard, depth + 1), node);
   }
 
+  /** What each call of its function gives a parameter, as it is written. */
+  argumentNodes({ function: callee, name, index }: Parameter): readonly SyntaxNode[] {
+    const calls = callee === undefined ? [] : this.found.callsOf(callee);
+    return calls.flatMap((call) => {
+      const children = childrenOf(call.getChild("ArgList") ?? call).filter(({ name: kind }) => kind !== "Comment");
+      const named = children.findIndex(
+        (child, k) =>
+          child.name === "VariableName" && children[k + 1]?.name === "AssignOp" && this.slice(child) === name,
+      );
+      const isValue = ({ name: kind }: SyntaxNode, k: number) =>
+        !/^(?:[(),]|AssignOp)$/.test(kind) &&
+        children[k - 1]?.name !== "AssignOp" &&
+        children[k + 1]?.name !== "AssignOp";
+      return (named < 0 ? children.filter(isValue)[index] : children[named + 2]) ?? [];
+    });
+  }
+
   private argument(call: SyntaxNode, { name, index }: Parameter, depth: number): LocatedNode | undefined {
     const list = call.getChild("ArgList");
     const place = `${list?.from}:${list?.to}`;
