@@ -4,6 +4,7 @@ import { hasInterpolation, interpolate } from "../syntax/interpolate";
 import { emptyMap } from "../syntax/text";
 import type { Entry, MapNode, PythonCall, ShellCommand, ShellScript, SyntaxId } from "../syntax/tree";
 import type { SettingName } from "../terms/settings";
+import { attributesSet } from "./attributes";
 import type { View } from "./schema";
 import type { ConfigDocument, LocatedSetting } from "./types";
 import { launchCounts } from "./world-size";
@@ -110,6 +111,9 @@ function flag(map: MapNode, names: readonly string[]): Entry | undefined {
   return map.entries.findLast((entry) => names.includes(entry.key.replaceAll("-", "_")));
 }
 
+/** Classes that hold settings: their attributes are what their arguments are. */
+const CONFIGURES = /(?:Config|Arguments)$/;
+
 /**
  * Keyword arguments of the calls a format knows, put under a prefix each (`LoraConfig` → `lora.`).
  *
@@ -133,7 +137,8 @@ export function pythonView(
     calls.push({ prefix, call });
     if (prefix === "" && (target === undefined || call.keywords.entries.length > target.entries.length))
       target = call.keywords;
-    for (const entry of entriesOf(call)) entries.push({ ...entry, key: prefix + entry.key });
+    const set = CONFIGURES.test(call.callee) ? attributesSet(call, python) : [];
+    for (const entry of [...entriesOf(call), ...set]) entries.push({ ...entry, key: prefix + entry.key });
   }
   if (words.length === 0) return [];
   const map: MapNode = { ...emptyMap({ start: 0, end: document.text.length }), entries };

@@ -1,5 +1,6 @@
 /** A model that a script makes from a config instead of published weights: `GPT2LMHeadModel(GPT2Config(n_layer=8))`. */
 import type { LocatedNode, MapNode, PythonCall, PythonModule } from "../../syntax/tree";
+import { attributesSet } from "../attributes";
 import type { LocatedSetting } from "../types";
 import { keyword } from "./called";
 import { BUILDS, isBefore, trainingOf } from "./training";
@@ -39,14 +40,8 @@ function configOf(call: PythonCall, python: PythonModule): PythonCall | undefine
 }
 
 /** What a config is given by the call that makes it, and after that by its attributes until a model is made of it. */
-function configChanges(config: PythonCall, made: PythonCall, { effects }: PythonModule): MapNode {
-  const own = effects.filter(({ path, guards, order }) => {
-    const { object, steps } = path;
-    const at = object.kind === "unknown" ? (object.source ?? object) : object;
-    const same = steps.length === 0 && at.start === config.start && at.end === config.end;
-    return same && guards.length === 0 && order < (made.order ?? Number.MAX_SAFE_INTEGER);
-  });
-  const set = own.map(({ attribute, value, start, end }) => ({ key: attribute, keySpan: { start, end }, value }));
+function configChanges(config: PythonCall, made: PythonCall, python: PythonModule): MapNode {
+  const set = attributesSet(config, python, made.order);
   const changed = new Set(set.map(({ key }) => key));
   return { ...config.keywords, entries: [...config.keywords.entries.filter(({ key }) => !changed.has(key)), ...set] };
 }
