@@ -10,7 +10,7 @@ import { extname, join, resolve } from "node:path";
 import zopfli from "@gfx/zopfli";
 import { Zip, ZipPassThrough } from "fflate";
 import { packagedContent, packagedFiles } from "./packaged.mjs";
-import { ensureInstalled, root, run } from "./process.mjs";
+import { root, run } from "./process.mjs";
 
 /** A larger package has swallowed something that it should not have; bytes. */
 const LARGEST = 1.5e6;
@@ -131,7 +131,6 @@ function zipped(entries) {
   return Buffer.concat(parts);
 }
 
-await ensureInstalled();
 if (!process.argv.includes("--no-build")) {
   const { status } = await run(process.execPath, [join("scripts", "build.mjs")]);
   if (status !== 0) process.exit(status);

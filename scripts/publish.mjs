@@ -24,10 +24,16 @@ async function must(command, args) {
   if (status !== 0) process.exit(status);
 }
 
+const told = PLACES.map(([name, token, [command, ...args]]) => {
+  const left = process.env[token] === undefined;
+  const what = dry
+    ? `would run ${[command, ...args].join(" ")}`
+    : left
+      ? `left out, as ${token} is not set`
+      : "is published to";
+  console.log(`${name}: ${what}`);
+  return dry || left ? undefined : [command, args];
+});
+console.log(`Packing ${vsix}: every file is compressed as far as it goes, which takes a minute or two.`);
 await must(process.execPath, [join("scripts", "package.mjs"), "--out", vsix]);
-for (const [name, token, [command, ...args]] of PLACES) {
-  const said = [command, ...args].join(" ");
-  if (dry) console.log(`${name}: would run ${said}`);
-  else if (process.env[token] === undefined) console.log(`${name}: left out, as ${token} is not set`);
-  else await must(command, args);
-}
+for (const place of told) if (place !== undefined) await must(...place);

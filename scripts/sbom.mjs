@@ -7,7 +7,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
-import { ensureInstalled, root } from "./process.mjs";
+import { root } from "./process.mjs";
 
 /** Entries of scripts/build.mjs. */
 const entryPoints = [
@@ -20,7 +20,6 @@ const entryPoints = [
   "webview-ui/evidence/main.ts",
 ];
 
-await ensureInstalled();
 const { metafile } = await build({
   ...{ absWorkingDir: root, entryPoints, platform: "node", bundle: true, write: false, metafile: true },
   // Some run in both.

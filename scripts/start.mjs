@@ -6,7 +6,6 @@
  */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { stageExtension } from "./packaged.mjs";
 import { ensureInstalled, hasProgram, root, run } from "./process.mjs";
 
 const samples = join(root, "samples");
@@ -43,6 +42,7 @@ if (await hasProgram("code")) {
 async function inBrowser() {
   const { install } = await import("../test/vscode/lib/install.mjs");
   const { startServer, windowUrl } = await import("../test/vscode/lib/server.mjs");
+  const { stageExtension } = await import("./packaged.mjs");
   await install();
   const at = process.argv.indexOf("--port");
   const server = await startServer(at < 0 ? {} : { port: Number(process.argv[at + 1]) });

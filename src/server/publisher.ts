@@ -130,7 +130,8 @@ export class Publisher {
     const status = await this.status(uri);
     const { console } = this.of.connection;
     const line = logLine(status, performance.now() - started);
-    if (status.state === "ready") console.info(line);
+    // Why a file was not analysed is said once, not at every key typed into a script that trains nothing.
+    if (status.state === "ready" || this.announced.get(uri) !== status.state) console.info(line);
     else console.debug(line);
     if (!isStale()) this.sendStatus(status);
   }

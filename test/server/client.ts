@@ -6,6 +6,8 @@ import {
   createProtocolConnection,
   type Diagnostic,
   type InitializeResult,
+  type LogMessageParams,
+  MessageType,
   type ProtocolConnection,
   type PublishDiagnosticsParams,
   StreamMessageReader,
@@ -115,7 +117,10 @@ export async function connect(
   const files = new Map<string, string>();
   rpc.onNotification("textDocument/publishDiagnostics", (params: PublishDiagnosticsParams) => published.push(params));
   rpc.onNotification(METHODS.status, (params: StatusParams) => statuses.push(params));
-  rpc.onNotification("window/logMessage", (params: { message: string }) => log.push(params.message));
+  // What is told at the editor's own level of logs; more is for who asks for it.
+  rpc.onNotification("window/logMessage", ({ type, message }: LogMessageParams) => {
+    if (type !== MessageType.Debug) log.push(message);
+  });
   rpc.onRequest(
     "client/registerCapability",
     ({ registrations }: { registrations: { registerOptions?: unknown }[] }) => {

@@ -285,6 +285,8 @@ describe("server", () => {
       await client.open(B, "something: else\n");
       const other = await client.statuses.find(({ uri }) => uri === B);
       assert.equal(other.state, "not-recognised");
+      const line = new RegExp(`^${B}: not-recognised \\(.*\\), \\d+ ms$`);
+      await client.log.find((said) => line.test(said));
       assert.ok(!client.control.analysed.includes(B), "a document that is no config is not analysed");
     });
 

@@ -8,7 +8,6 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ensureInstalled, root, run } from "../../scripts/process.mjs";
-import { bundleHostSuite, hostResults } from "./lib/host.mjs";
 import { temporaryCopy } from "./lib/server.mjs";
 import { finish, record } from "./lib/tally.mjs";
 
@@ -29,6 +28,7 @@ await must(process.execPath, [join("scripts", "build.mjs")]);
 const { downloadAndUnzipVSCode, resolveCliArgsFromVSCodeExecutablePath, runTests } = await import(
   "@vscode/test-electron"
 );
+const { bundleHostSuite, hostResults } = await import("./lib/host.mjs");
 const { folder, tests, results } = await bundleHostSuite();
 const at = process.argv.indexOf("--version");
 const vscodeExecutablePath = await downloadAndUnzipVSCode(at < 0 ? undefined : process.argv[at + 1]);
