@@ -127,9 +127,10 @@ describe("command line: a person's own Python", () => {
       return { runs: [] } as unknown as DocumentAnalysis;
     };
     const parts = { createAnalyzer: () => ({ analyse }) } as unknown as Parts;
-    const { estimate } = besideScripts(parts, {} as never, undefined);
-    assert.equal(await estimate("file:///train.py", 4), undefined);
-    await estimate("file:///train.py", 1);
+    const command = { uri: "file:///w/train.py", script: "train.py", words: ["--x"], accelerate: "", versions: {} };
+    const runtime = { files: {} } as never;
+    assert.equal(await besideScripts(parts, runtime, undefined).estimate(command, 4), undefined);
+    await besideScripts(parts, runtime, undefined).estimate(command, 1);
     assert.deepEqual(asked, [{ world_size: "4" }, {}]);
   });
 

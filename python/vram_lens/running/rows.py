@@ -110,3 +110,29 @@ def install(datasets, source, rows, words, notes):
             return kinds(dict.fromkeys(("train", "validation", "test"), made))
 
     datasets.load_dataset = load_dataset
+    _shorter_where_dropped(datasets)
+
+
+def _shorter_where_dropped(datasets):
+    """Equal rows that a script drops for their length (TRL's reward trainer) are as long as it keeps."""
+    kept = datasets.Dataset.filter
+
+    @functools.wraps(kept)
+    def filtered(self, function=None, *given, **more):
+        found = kept(self, function, *given, **more)
+        if len(found) or not len(self) or function is None or {"batched", "with_indices", "input_columns"} & more.keys():
+            return found
+        row = self[0]
+        if row != self[len(self) - 1]:
+            return found
+        low, high = 0, max((len(v) for v in row.values() if isinstance(v, list)), default=0)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if function(_cut(row, middle)) else (low, middle)
+        return self.map(lambda one: _cut(one, low)) if low else found
+
+    datasets.Dataset.filter = filtered
+
+
+def _cut(row, length):
+    return {name: value[:length] if isinstance(value, list) else value for name, value in row.items()}

@@ -12,6 +12,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._pytree import tree_leaves
 
+from ..running.ledger import move_parameters
 from . import inputs as examples
 from .fit import NotExplained
 from .layers import functions
@@ -78,11 +79,22 @@ def made(build, dtype, mode):
             with torch.device("cuda"):
                 model = build()
             if all(t.device.type == "cuda" for t in [*model.parameters(), *model.buffers()]):
-                return model.to(dtype)
+                with moving():
+                    return model.to(dtype)
     torch.set_default_dtype(torch.float32)
     model = build()
     with mode:
         return to_fake(model, dtype)
+
+
+@contextlib.contextmanager
+def moving():
+    """Parameters that somebody has a weak reference to are moved, too."""
+    apply, torch.nn.Module._apply = torch.nn.Module._apply, move_parameters
+    try:
+        yield
+    finally:
+        torch.nn.Module._apply = apply
 
 
 def loss_of(out, text, given):

@@ -1,7 +1,8 @@
 /** The commands that a person's own Python carries out. */
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
+import { type CommandRun, commandDocument } from "../../analysis/command-run";
 import type { Block, Parting, Stream } from "../../core/matching/parting";
 import type { ReportRun } from "../../core/report/schema";
 import { uriOf } from "../../host/node";
@@ -91,7 +92,17 @@ export async function pythonCommand(request: PythonRequest, io: Io, { configs, e
       return 2;
     }
     const { script } = request;
-    const beside = await estimate(uriOf(resolve(io.cwd, script)), request.ranks);
+    const { ranks, words: own, accelerate } = request;
+    const beside = await estimate(
+      {
+        uri: uriOf(resolve(io.cwd, script)),
+        script: quoted(basename(script)),
+        words: own.map(quoted),
+        accelerate: accelerate === "" ? "" : quoted(resolve(io.cwd, accelerate)),
+        versions: measured.versions,
+      },
+      ranks,
+    );
     const { allocatedPeakBytes, reservedPeakBytes, phases } = beside?.run.perDevice ?? {};
     const estimated = allocatedPeakBytes === undefined ? null : { allocatedPeakBytes, reservedPeakBytes, phases };
     const { stream, ...pytorch } = measured;
@@ -190,8 +201,8 @@ export function comparison(
 export interface Beside {
   /** Configs of published models by name, for those that are not on this machine. */
   readonly configs: () => Promise<Readonly<Record<string, unknown>>>;
-  /** The estimate of the script's first run, on so many GPUs; one: as many as its files say. */
-  readonly estimate: (uri: string, ranks: number) => Promise<Estimated | undefined>;
+  /** The estimate of a script's first run, on so many GPUs; one: as many as its files say. */
+  readonly estimate: (run: CommandRun, ranks: number) => Promise<Estimated | undefined>;
 }
 
 export interface Estimated {
@@ -208,9 +219,10 @@ export function besideScripts(
 ): Beside {
   return {
     configs: () => parts.readConfigs(runtime),
-    estimate: async (uri, ranks) => {
+    estimate: async (command, ranks) => {
       const set = ranks > 1 ? { world_size: String(ranks) } : {};
-      const analysis = await parts.createAnalyzer(runtime).analyse(uri, { device, set });
+      const { uri, runtime: said } = await commandDocument(command, runtime);
+      const analysis = await parts.createAnalyzer(said).analyse(uri, { device, set });
       const [run] = analysis.runs;
       return run && { run, parting: (measured) => analysis.parting?.(run.id, measured) ?? null };
     },

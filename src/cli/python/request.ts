@@ -24,6 +24,10 @@ export interface PythonRequest {
   readonly script: string;
   /** Processes that a check follows the first of, as its options say; the file of `accelerate launch` may say more. */
   readonly ranks: number;
+  /** The config of `accelerate launch`; empty: none. */
+  readonly accelerate: string;
+  /** What stands behind the script. */
+  readonly words: readonly string[];
   /** Names of options that this command takes, too, and that stand behind the script: they are the script's own. */
   readonly taken: readonly string[];
 }
@@ -101,6 +105,7 @@ export function pythonRequest(argv: readonly string[]): PythonRequest | string |
   const format = own.get("--format") ?? "text";
   if (format !== "text" && format !== "json") return "--format is one of text, json";
   if (command !== "bench" && rest.length === 0) return `${first} needs a file`;
+  const given = script === "" ? [] : rest.slice(rest.indexOf(script) + 1);
   return {
     command,
     python: own.get("--python"),
@@ -111,13 +116,14 @@ export function pythonRequest(argv: readonly string[]): PythonRequest | string |
     rest,
     script,
     ranks: Number(own.get("--ranks") ?? 1) || 1,
-    taken: behind(rest, script),
+    accelerate: own.get("--accelerate") ?? "",
+    words: given,
+    taken: alsoOurs(given),
   };
 }
 
 /** Options of this program among those that the script is given. */
-function behind(rest: readonly string[], script: string): readonly string[] {
-  const given = script === "" ? [] : rest.slice(rest.indexOf(script) + 1);
+function alsoOurs(given: readonly string[]): readonly string[] {
   const names = given.map((word) => word.split("=")[0] ?? "");
   return [...new Set(names)].filter((name) => name === AGAINST || KEPT.has(name) || VALUED.has(name));
 }
