@@ -4,11 +4,13 @@ import contextlib
 import importlib
 import importlib.metadata
 import importlib.util
+import inspect
 import os
 import sys
 
 import torch
 
+from ..words import Stopped
 from . import absent, packed, pictures, ranks, rows
 
 NAMES = ("transformers", "trl", "peft", "accelerate", "deepspeed", "lightning", "pytorch-lightning", "bitsandbytes", "datasets")
@@ -80,6 +82,8 @@ def _triton(triton):
     for kind in ("JITFunction", "Autotuner", "Heuristics"):
         if hasattr(runtime, kind):
             getattr(runtime, kind).run = lambda self, *args, **given: None
+    if "driver.active" in inspect.getsource(runtime.Autotuner.__init__):  # before 3.4 a kernel asks for the driver where it is defined
+        runtime.driver.set_active(_Silent())
 
 
 def _deepspeed(deepspeed):
@@ -192,7 +196,10 @@ def _bits(given):
     if asked is None and (four or eight):
         asked = BitsAndBytesConfig(load_in_4bit=bool(four), load_in_8bit=bool(eight))
     if asked is not None and not getattr(asked, "load_in_4bit", False):
-        raise NotImplementedError("only weights of four bits by bitsandbytes can be packed without a card")
+        raise Stopped(
+            "Weights of eight bits by bitsandbytes (load_in_8bit) cannot be checked without a card: which columns of a product stay in 16 "
+            "bits depends on values. The estimate counts them; four bits (nf4, fp4) can be checked."
+        )
     return asked
 
 

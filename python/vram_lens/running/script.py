@@ -218,6 +218,8 @@ def executed(arguments, source, ledger, until):
     except SystemExit as leaving:
         if leaving.code not in (None, 0):
             raise Stopped(f"{arguments.script} left with status {leaving.code} too early.") from None
+    except Stopped:
+        raise
     except SyntaxError as error:
         raise Stopped(f"{arguments.script} is not valid for this Python ({one_line(error)}).") from None
     except BaseException as error:
