@@ -1,6 +1,6 @@
 """Pictures, weights and metrics that a script would download: nothing is fetched, what is on this machine is used.
 
-`torchvision`'s data sets that have a `download` have so many equal pictures of their own size where they are not here; published weights of
+`torchvision`'s data sets that have a `download` have equal pictures of their own size where they are not here; published weights of
 `torchvision`, `timm` and `torch.hub` leave a model as it was made; a metric of `evaluate` counts nothing.
 """
 
@@ -12,12 +12,13 @@ import torch
 DIGITS, SMALL, PHOTO = (28, 28), (32, 32, 3), (480, 640, 3)
 
 ARRAYS = {
-    **dict.fromkeys(("MNIST", "FashionMNIST", "KMNIST", "EMNIST", "QMNIST"), ("targets", DIGITS)),
-    **dict.fromkeys(("CIFAR10", "CIFAR100"), ("targets", SMALL)),
-    "SVHN": ("labels", (3, 32, 32)),
-    "STL10": ("labels", (3, 96, 96)),
+    **dict.fromkeys(("MNIST", "FashionMNIST", "KMNIST", "EMNIST", "QMNIST"), ("targets", DIGITS, 60_000, 10_000)),
+    **dict.fromkeys(("CIFAR10", "CIFAR100"), ("targets", SMALL, 50_000, 10_000)),
+    "SVHN": ("labels", (3, 32, 32), 73_257, 26_032),
+    "STL10": ("labels", (3, 96, 96), 5_000, 8_000),
 }
-"""Data sets that are arrays (torchvision/datasets/mnist.py, cifar.py, svhn.py, stl10.py): where their classes are, and the sides of one."""
+"""Data sets that are arrays (torchvision/datasets/mnist.py, cifar.py, svhn.py, stl10.py): where their classes are, the sides of one, and how
+many there are to train and to test with, which scripts split by number."""
 
 PHOTOS = {
     **dict.fromkeys(("Food101", "Flowers102", "OxfordIIITPet", "StanfordCars", "FGVCAircraft", "DTD", "Country211", "Places365"), PHOTO),
@@ -59,7 +60,7 @@ def _without_download(kind, rows, notes, busy):
         try:
             made(self, **more)
         except (RuntimeError, OSError, ImportError):
-            notes.add(f"{inherited.__name__}: not on this machine, so {rows:,} equal pictures stand in")
+            notes.add(f"{inherited.__name__}: not on this machine, so equal pictures stand in")
             _filled(self, inherited.__name__, more, rows)
         finally:
             busy.pop()
@@ -77,7 +78,8 @@ def _filled(self, name, given, rows):
     if name in PHOTOS:
         self.__class__ = _of_photos(type(self), PHOTOS[name], rows)
         return
-    classes, sides = ARRAYS[name]
+    classes, sides, trained, tested = ARRAYS[name]
+    rows = trained if self.train and self.split == "train" else tested
     if sides == DIGITS:
         self.data, labels = torch.zeros(rows, *sides, dtype=torch.uint8), torch.zeros(rows, dtype=torch.int64)
     else:
