@@ -6,6 +6,7 @@ The model is litgpt's (with its LoRA where a rank says so) in Lightning Fabric's
 finetune/full.py, finetune/lora.py and pretrain.py, on fake CUDA tensors whose storages the oracle follows.
 """
 
+import contextlib
 import gc
 import pathlib
 import types
@@ -98,8 +99,11 @@ def stable_embedding(torch, model):
     return old
 
 
-def peak(oracle, c):
-    """Most bytes allocated in two steps of the loop."""
+def peak(oracle, c, sharded=None):
+    """Most bytes allocated in two steps of the loop.
+
+    `sharded(model)` gives the model as one of several ranks has it, and the context of a micro-batch by whether it is its step's last.
+    """
     import litgpt.lora
     import litgpt.model
     from lightning.fabric.plugins.precision import BitsandbytesPrecision, HalfPrecision, MixedPrecision, Precision
@@ -136,6 +140,7 @@ def peak(oracle, c):
         model = plugin.convert_module(model)
         model.max_seq_length = c["seq"]
         model.train()
+        model, context = (model, lambda _: contextlib.nullcontext()) if sharded is None else sharded(model)
         fabric = _FabricModule(model, strategy, original_module=model)
         gc.collect()
         ledger.phase = "optimizer-init"
@@ -145,21 +150,24 @@ def peak(oracle, c):
             optimizer = bnb.optim.PagedAdamW(model.parameters())
             _old_embedding = stable_embedding(torch, model)
         else:
-            optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-4, foreach=True)
+            optimizer = torch.optim.AdamW(
+                [p for p in model.parameters() if p.requires_grad], lr=1e-4, foreach=True if sharded is None else None
+            )
         size, length = c["batch"], c["seq"]
         for step in (1, 2):
-            for _ in range(c["accumulation"]):
+            for k in range(c["accumulation"]):
                 ledger.phase = f"forward{step}"
                 input_ids, targets = (torch.zeros(size, length, dtype=torch.long, device="cuda") for _ in range(2))
-                if c["lora"]:
-                    logits = fabric(input_ids, lm_head_chunk_size=128)
-                    logits[-1] = logits[-1][..., :-1, :]
-                    loss = chunked_cross_entropy(logits, targets[..., 1:])
-                else:
-                    logits = fabric(input_ids)
-                    loss = chunked_cross_entropy(logits[..., :-1, :], targets[..., 1:])
-                ledger.phase = f"backward{step}"
-                (loss / c["accumulation"]).backward()
+                with context(k == c["accumulation"] - 1):
+                    if c["lora"]:
+                        logits = fabric(input_ids, lm_head_chunk_size=128)
+                        logits[-1] = logits[-1][..., :-1, :]
+                        loss = chunked_cross_entropy(logits, targets[..., 1:])
+                    else:
+                        logits = fabric(input_ids)
+                        loss = chunked_cross_entropy(logits[..., :-1, :], targets[..., 1:])
+                    ledger.phase = f"backward{step}"
+                    (loss / c["accumulation"]).backward()
             ledger.phase = f"step{step}"
             optimizer.step()
             optimizer.zero_grad()

@@ -12,7 +12,7 @@ export const FRAMEWORKS = {
   llamafactory: "0.9.5",
   "ms-swift": "4.6",
   lightning: "2.5",
-  litgpt: "0.5",
+  litgpt: "0.5.13",
   mmengine: "0.10",
 } as const;
 

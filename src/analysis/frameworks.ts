@@ -14,7 +14,7 @@ import { table } from "../terms/table";
 import type { MessageId } from "../words/message";
 import type { FrameworkLibrary } from "./framework-versions";
 import type { Settings } from "./settings";
-import type { Versions } from "./versions";
+import { holds, type Versions } from "./versions";
 
 /** The captured code of a framework for a model: a file of `models/graphs`, and the config that its expressions are read with. */
 export interface OwnCode {
@@ -42,6 +42,9 @@ export interface LossSource {
 }
 
 type Flavours = Readonly<Record<string, Flavour>>;
+
+/** Parts of FSDP that a framework decides. */
+type OwnFsdp = Partial<Omit<FsdpSpec, "sharding" | "cpuOffload" | "reshardAfterForward" | "replicas" | "inPipeline">>;
 
 export interface Framework {
   /** Name to show. */
@@ -77,7 +80,9 @@ export interface Framework {
   /** How it shards on several GPUs when nothing says otherwise. */
   readonly shards?: FsdpSpec["sharding"];
   /** What its own FSDP does otherwise than the Trainer's. */
-  readonly fsdp?: Partial<Pick<FsdpSpec, "version" | "groups" | "reduceDtype" | "reducesEach" | "flatOptimizer">>;
+  readonly fsdp?: OwnFsdp;
+  /** … where that is a matter of the run and of the release. */
+  readonly fsdpOf?: (settings: Settings, libraries: Versions) => OwnFsdp;
   /** Its tensor parallelism always splits the residual stream along the sequence. */
   readonly sequenceParallel?: true;
   /** Context parallelism is torch's own; keys and values go around like this where nothing says how. */
@@ -340,8 +345,14 @@ const ROWS: Readonly<Record<SchemaId, Framework>> = {
     codeOf: (config, settings) => (settings.string("model_code") === "litgpt" ? litgptCode(config) : undefined),
     // finetune/lora.py, get_batch (lit-gpt 0.1: "force the longest sample at the beginning")
     longestFirst: "litgpt<0.2",
-    // lightning/fabric/strategies/fsdp.py
-    fsdp: { version: 1 },
+    fsdpOf: (settings, libraries) =>
+      settings.string("model_code") === "litgpt" &&
+      settings.string("adapter") === "lora" &&
+      holds("litgpt>=0.5.11", libraries)
+        ? // litgpt/finetune/lora.py (parallelize_fn), lightning/fabric/plugins/precision/amp.py
+          { version: 2, groups: "layers", rootStays: true, autocastsAround: true }
+        : // lightning/fabric/strategies/fsdp.py leaves `backward_prefetch` to torch (torch/distributed/fsdp/fully_sharded_data_parallel.py)
+          { version: 1, backwardPrefetch: "before" },
     hydra: true,
     trainsTransformers: (settings) => settings.boolean("own_loop") === true,
     float8: { backend: "transformer-engine", keeps: "none", cachesWeights: false },

@@ -291,7 +291,7 @@ function fsdpSpec(c: ResolveContext, worldSize: number): FsdpSpec | null {
   const sharding = words.map((word) => SHARDING[word]).find((value) => value !== undefined) ?? "full_shard";
   c.put("fsdp", sharding, origin.from, origin.key, origin.place);
   const replicas = replicasOf(c, sharding, worldSize);
-  const own = c.framework.fsdp ?? {};
+  const own = c.framework.fsdpOf?.(settings, c.libraries) ?? c.framework.fsdp ?? {};
   const known = own.version ?? (holds("transformers>=5", c.libraries) ? 2 : 1);
   const engine = settings.string("strategy") === "fsdp2" ? 2 : undefined;
   const version = (settings.number("fsdp_version") ?? engine ?? known) === 2 ? 2 : 1;

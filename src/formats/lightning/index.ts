@@ -80,9 +80,10 @@ function deriveLitgpt(settings: readonly LocatedSetting[]): readonly LocatedSett
     result.push(derived(global, "gradient_accumulation_steps", steps));
   const devices = world === undefined ? 1 : Number(world.value);
   if (world !== undefined && devices > 1) {
-    result.push(derived(world, "fsdp", "full_shard"));
-    // Both ways of fine-tuning on several GPUs wrap every block; pretraining does not.
-    if (model?.key === "checkpoint_dir") result.push(derived(world, "gradient_checkpointing", true));
+    // Both ways of fine-tuning on several GPUs wrap every block; pretraining does not, and keeps a copy on every machine.
+    const tunes = model?.key === "checkpoint_dir";
+    result.push(derived(world, "fsdp", tunes ? "full_shard" : "hybrid_shard"));
+    if (tunes) result.push(derived(world, "gradient_checkpointing", true));
   }
   return result;
 }

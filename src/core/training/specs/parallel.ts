@@ -66,6 +66,10 @@ export interface FsdpSpec {
   readonly reshardAfterForward: boolean | number;
   /** FSDP2: every layer and the rest are groups; absent: the embedding, and the last norm with the head, too (accelerate). */
   readonly groups?: "layers";
+  /** FSDP2 by layers: the model's own parameters stay gathered after forward, as where `reshard_after_forward` is not given. */
+  readonly rootStays?: true;
+  /** FSDP2: autocast is around the model, and parameters are gathered as they rest (no `MixedPrecisionPolicy`). */
+  readonly autocastsAround?: true;
   /** FSDP2: dtype that gradients are reduced in; absent: the compute dtype. */
   readonly reduceDtype?: DType;
   /** FSDP1: the optimizer steps on flat parameters (`use_orig_params: false`); absent: on the parameters' pieces. */

@@ -37,7 +37,7 @@ function eightBitWeight({ moduleKind, rank }: Tensor): DType | null {
 
 export class FullyShard implements Strategy {
   readonly parameterDtype: DType | null;
-  readonly keepsAutocast = false;
+  readonly keepsAutocast: boolean;
   readonly shardsParameters = true;
   readonly stepsOnShards = true;
   readonly reducesLast: boolean;
@@ -52,6 +52,7 @@ export class FullyShard implements Strategy {
   ) {
     const { compute, ranks } = options;
     this.parameterDtype = compute;
+    this.keepsAutocast = spec.autocastsAround === true;
     this.reducesLast = spec.reducesEach !== true;
     this.policy = {
       ranks,
@@ -85,8 +86,12 @@ export class FullyShard implements Strategy {
           this.options.eightBits ? eightBitWeight(parameter) : null,
         ),
       );
-    const divide = spec.groups === "layers" ? byLayers : byLayersAndEnds;
-    const units = divide({ ...ends, parameters }, spec.reshardAfterForward);
+    const whole = { ...ends, parameters };
+    const { reshardAfterForward: resharded } = spec;
+    const units =
+      spec.groups === "layers"
+        ? byLayers(whole, resharded, spec.rootStays === true ? false : resharded)
+        : byLayersAndEnds(whole, resharded);
     this.model = new FullyShardedModel(units, this.shards, policy);
     if (!spec.cpuOffload) return;
     // Shard and gradient are pinned; the optimizer's two states are not.

@@ -30,7 +30,7 @@ export function fsdp({
   return new FullyShard(spec, {
     ranks,
     load: loadDtype,
-    compute: autocast,
+    compute: spec.autocastsAround === true ? null : autocast,
     // A quantized base is left alone; peft raises its adapters. Recipes of layers alone raise nothing.
     raises: spec.groups !== "layers" && (quantization === null || adapter?.autocastAdapterDtype === true),
     eightBits: float8?.gathers === true,

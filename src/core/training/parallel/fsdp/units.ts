@@ -36,10 +36,18 @@ function layersOf(parameters: readonly Tensor[], resharded: boolean | number): U
   return [...layers].map(([path, own]) => ({ modules: [path], parameters: own, resharded }));
 }
 
-/** Every layer, and the model with what is left (`fully_shard` from the inside out). */
-export function byLayers({ parameters }: ShardedModel, resharded: boolean | number): readonly Unit[] {
+/**
+ * Every layer, and the model with what is left (`fully_shard` from the inside out).
+ *
+ * @param root what becomes of the model's own after forward; false where the call leaves it open (torch/distributed/fsdp/_fully_shard/_fsdp_state.py, `_lazy_init`)
+ */
+export function byLayers(
+  { parameters }: ShardedModel,
+  resharded: boolean | number,
+  root: boolean | number,
+): readonly Unit[] {
   const layers = layersOf(parameters, resharded);
-  return [rest(parameters, layers, resharded), ...layers];
+  return [rest(parameters, layers, root), ...layers];
 }
 
 /** The model itself, with the parameters that no unit has. */
