@@ -19,6 +19,7 @@ const KINDS = [
   "fsdp2-saved",
   "fsdp2-evaluated",
   "fsdp1-evaluated",
+  "fsdp1-packed",
   "tensor",
   "tensor-more",
   "context",

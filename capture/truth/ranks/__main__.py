@@ -15,7 +15,7 @@ import sys
 import time
 
 from ..receipts import FAMILIES, ROOT, alone, load
-from . import context, evaluating, group, handing, pipeline, saving
+from . import context, evaluating, group, handing, packing, pipeline, saving
 from .sharding import KINDS, mesh_of, split_layers
 from ..rows import drawn_in
 
@@ -87,6 +87,8 @@ WHOLE = (
     "seed_oss",
     "mixtral",
 )
+# Families whose linear layers are all `nn.Linear`, in the dtype of the norms around them.
+LINEAR = ("llama", "mistral", "qwen2", "qwen3", "gemma", "gemma2", "phi3", "olmo2", "granite", "stablelm", "starcoder2", "smollm3")
 # Families whose layers take the states as the layer before left them.
 STAGED = (
     "llama",
@@ -110,7 +112,8 @@ OFFLOADED = ("fsdp2-offload", "blocks-offload", "fsdp1-offload")
 SAVED = ("fsdp2-saved", "fsdp1-saved")
 EVALUATED = ("fsdp2-evaluated", "fsdp1-evaluated")
 HANDED = ("fsdp2-handed", "fsdp1-handed")
-EVERY = (*KINDS, *OFFLOADED, *SAVED, *EVALUATED, *HANDED, *SPLIT)
+PACKED = ("fsdp1-packed",)
+EVERY = (*KINDS, *OFFLOADED, *SAVED, *EVALUATED, *HANDED, *PACKED, *SPLIT)
 OPTIMIZERS = ("adamw_torch_fused", "adamw_torch", "sgd", "sgd_momentum", "rmsprop", "adagrad")
 
 
@@ -141,7 +144,7 @@ def draw(kind, number):
         return split(r, number)
     if kind == "context":
         return around(r, number)
-    family = r.choice(DECODERS)
+    family = r.choice(LINEAR if how == "packed" else DECODERS)
     dims, linears = FAMILIES[family]
     model = {"model_type": family, **dims(r)}
     for depth in DEPTHS:
@@ -191,6 +194,15 @@ def draw(kind, number):
         ranks["saves"] = True
         if r.random() < 0.25:
             ranks["cpu_offload"] = True
+    if how == "packed":
+        case.update(load_dtype="bfloat16", bf16=True, quant={"type": "nf4", "double": r.random() < 0.5, "storage": "bfloat16"})
+        case["peft"] = {
+            "r": r.choice((1, 3, 8, 16, 64)),
+            "alpha": 16,
+            "dropout": 0.0,
+            "target_modules": r.sample(list(linears), r.randint(1, len(linears))),
+        }
+        ranks.pop("original", None)
     if how == "handed":
         ranks["hands_over"] = True
         # Flat parameters have no adapters merged into their parts.
@@ -458,6 +470,8 @@ def run(oracle, case):
         within.enter_context(oracle.FakeTensorMode(allow_non_fake_inputs=True))
         within.enter_context(ledger)
         config, model = oracle.build(case)
+        if "quant" in case:
+            packing.store(model, case["quant"]["storage"])
         model.train()
         if ranks["kind"] == "tensor":
             split_layers(model, mesh)

@@ -80,7 +80,7 @@ export interface Case {
   /** Patterns of the names of the weights that are trained, and the dtype they are raised to. */
   readonly trained?: readonly string[];
   readonly trained_dtype?: DType;
-  readonly quant?: { readonly type: "nf4" | "fp4" | "int8"; readonly double?: boolean };
+  readonly quant?: { readonly type: "nf4" | "fp4" | "int8"; readonly double?: boolean; readonly storage?: DType };
   readonly kbit_prep?: boolean;
   /** torchtune's loss over pieces of every sequence. */
   readonly chunked_loss?: { readonly chunks: number; readonly keeps_logits: boolean };
