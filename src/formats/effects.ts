@@ -7,15 +7,36 @@ import type { KeySpec } from "./types";
 
 type Extra = Partial<Omit<KeySpec, "key" | "name" | "type" | "effect" | "memory">>;
 
+/** The last word of a dotted path. */
+export type LastWord<Path extends string> = Path extends `${string}.${infer Below}` ? LastWord<Below> : Path;
+
+/** A row of a table. What is said of a key has the key's last word for its id, where the row names no other. */
+interface Row {
+  <Key extends string>(
+    key: LastWord<Key> extends EffectId ? Key : never,
+    name: SettingName | null,
+    type: KeySpec["type"],
+    extra?: Extra,
+  ): KeySpec;
+  (key: string, name: SettingName | null, type: KeySpec["type"], effect: EffectId, extra?: Extra): KeySpec;
+}
+
 /** A key that changes GPU memory. */
-export function memory(
-  key: string,
-  name: SettingName | null,
-  type: KeySpec["type"],
-  effect: EffectId,
-  extra: Extra = {},
-): KeySpec {
-  return { key, name, type, effect, memory: true, ...extra };
+export const memory: Row = rows(true);
+
+/** A key that costs no GPU memory but decides something about the run. */
+export const other: Row = rows(false);
+
+function rows(memory: boolean): Row {
+  return (key: string, name: SettingName | null, type: KeySpec["type"], said?: EffectId | Extra, more?: Extra) => {
+    const [effect, extra] = typeof said === "string" ? [said, more] : [lastWord(key), said];
+    return { key, name, type, effect, memory, ...extra };
+  };
+}
+
+/** What is said of a key by default; that there are words of this id, the row's type has seen to. */
+export function lastWord(key: string): EffectId {
+  return key.slice(key.lastIndexOf(".") + 1) as EffectId;
 }
 
 /** Keys that touch memory in one way and stand for no setting the estimate takes. */
@@ -26,17 +47,6 @@ export function touching(effect: EffectId, keys: string): KeySpec[] {
 /** Keys that change nothing on the GPU in a training step. */
 export function harmless(keys: string): KeySpec[] {
   return keys.split(" ").map((key) => other(key, null, "any", "harmless"));
-}
-
-/** A key that costs no GPU memory but decides something about the run. */
-export function other(
-  key: string,
-  name: SettingName | null,
-  type: KeySpec["type"],
-  effect: EffectId,
-  extra: Extra = {},
-): KeySpec {
-  return { key, name, type, effect, memory: false, ...extra };
 }
 
 /** Canonical compute dtypes by the words the frameworks use. */

@@ -4,6 +4,7 @@
  */
 import type { SettingName } from "../terms/settings";
 import type { EffectId } from "../words/message";
+import { type LastWord, lastWord } from "./effects";
 import type { KeySpec } from "./types";
 
 /** What a class says of a field; what its trainers do not agree on stands with the trainers. */
@@ -15,12 +16,17 @@ export interface Field
   readonly since?: string;
 }
 
-type Row<Name> = (
-  key: Name,
-  name: SettingName | null,
-  effect: EffectId,
-  meant?: Partial<Omit<KeySpec, "key" | "name" | "effect" | "memory">>,
-) => KeySpec;
+type Meant = Partial<Omit<KeySpec, "key" | "name" | "effect" | "memory">>;
+
+/** Names of fields whose last word is one of these. */
+type Ending<Name extends string, Words> = Name extends string ? (LastWord<Name> extends Words ? Name : never) : never;
+
+/** A row; setting and what is said of it have the field's last word for their names, where the row has no others. */
+interface Row<Name extends string> {
+  (field: Ending<Ending<Name, EffectId>, SettingName>, meant?: Meant): KeySpec;
+  (field: Ending<Name, EffectId>, name: SettingName | null, meant?: Meant): KeySpec;
+  (field: Name, name: SettingName | null, effect: EffectId, meant?: Meant): KeySpec;
+}
 
 type Below<Block extends string, Name> = Name extends `${Block}${infer Rest}` ? Rest : never;
 
@@ -37,7 +43,10 @@ export function rowsOver<Name extends string, Block extends string = "">(
 ): { readonly memory: Row<Below<Block, Name>>; readonly other: Row<Below<Block, Name>> } {
   const row =
     (memory: boolean): Row<Below<Block, Name>> =>
-    (field, name, effect, meant = {}) => {
+    (field: string, ...said: readonly (string | null | Meant | undefined)[]) => {
+      const named = said.filter((part) => typeof part === "string" || part === null);
+      const meant = said.find((part) => typeof part === "object" && part !== null) ?? {};
+      const [name = lastWord(field) as SettingName, effect = lastWord(field)] = named as [SettingName | null, EffectId];
       const key = `${block}${field}` as string & Name;
       const { since: _, type = "any", ...captured }: Field = fields[key];
       return { key, name, ...captured, type: meant.values === undefined ? type : "enum", ...meant, effect, memory };

@@ -38,29 +38,19 @@ const DEEPSPEED: readonly KeySpec[] = [
     default: "none",
     values: ["none", "cpu", "nvme"],
   }),
-  other("deepspeed_config.offload_optimizer_nvme_path", null, "string", "offload_optimizer_nvme_path"),
+  other("deepspeed_config.offload_optimizer_nvme_path", null, "string"),
   other("deepspeed_config.offload_param_nvme_path", null, "string", "offload_optimizer_nvme_path"),
   memory("deepspeed_config.gradient_accumulation_steps", "gradient_accumulation_steps", "integer", "accumulation", {
     auto: true,
     min: 1,
   }),
   memory("deepspeed_config.gradient_clipping", "max_grad_norm", "number", "clipping", { auto: true, min: 0 }),
-  memory("deepspeed_config.zero3_init_flag", "zero3_init", "boolean", "zero3_init_flag"),
-  memory(
-    "deepspeed_config.zero3_save_16bit_model",
-    "stage3_gather_16bit_weights_on_model_save",
-    "boolean",
-    "zero3_save_16bit_model",
-  ),
+  memory("deepspeed_config.zero3_init_flag", "zero3_init", "boolean"),
+  memory("deepspeed_config.zero3_save_16bit_model", "stage3_gather_16bit_weights_on_model_save", "boolean"),
   memory("deepspeed_config.deepspeed_config_file", "deepspeed", "string", "deepspeed", { link: "deepspeed" }),
-  other("deepspeed_config.deepspeed_multinode_launcher", null, "string", "deepspeed_multinode_launcher"),
-  other("deepspeed_config.deepspeed_hostfile", null, "string", "deepspeed_hostfile"),
-  other(
-    "deepspeed_config.deepspeed_moe_layer_cls_names",
-    "moe_layer_classes",
-    "string",
-    "deepspeed_moe_layer_cls_names",
-  ),
+  other("deepspeed_config.deepspeed_multinode_launcher", null, "string"),
+  other("deepspeed_config.deepspeed_hostfile", null, "string"),
+  other("deepspeed_config.deepspeed_moe_layer_cls_names", "moe_layer_classes", "string"),
 ];
 
 /** Options of FSDP, with the prefix the wizard writes and without. */
@@ -120,7 +110,7 @@ const FSDP: readonly KeySpec[] = [
 ];
 
 const MEGATRON: readonly KeySpec[] = [
-  memory("megatron_lm_config", null, "map", "megatron_lm_config"),
+  memory("megatron_lm_config", null, "map"),
   memory("megatron_lm_config.megatron_lm_tp_degree", "tensor_parallel", "integer", "tensor", { min: 1 }),
   memory("megatron_lm_config.megatron_lm_pp_degree", "pipeline_parallel", "integer", "pipeline", { min: 1 }),
   memory("megatron_lm_config.megatron_lm_num_micro_batches", "gradient_accumulation_steps", "integer", "accumulation", {
@@ -129,12 +119,7 @@ const MEGATRON: readonly KeySpec[] = [
   memory("megatron_lm_config.megatron_lm_gradient_clipping", "max_grad_norm", "number", "clipping", { min: 0 }),
   memory("megatron_lm_config.megatron_lm_sequence_parallelism", "sequence_parallelism", "boolean", "sequence-parallel"),
   memory("megatron_lm_config.megatron_lm_recompute_activations", "gradient_checkpointing", "boolean", "checkpointing"),
-  memory(
-    "megatron_lm_config.megatron_lm_use_distributed_optimizer",
-    "distributed_optimizer",
-    "boolean",
-    "megatron_lm_use_distributed_optimizer",
-  ),
+  memory("megatron_lm_config.megatron_lm_use_distributed_optimizer", "distributed_optimizer", "boolean"),
   memory("megatron_lm_config.context_parallel_size", "context_parallel", "integer", "context", {
     default: 2,
     min: 1,
@@ -166,31 +151,31 @@ const PARALLELISM: readonly KeySpec[] = [
 ];
 
 export const ACCELERATE_KEYS: readonly KeySpec[] = [
-  memory("distributed_type", "distributed_type", "string", "distributed_type"),
+  memory("distributed_type", "distributed_type", "string"),
   memory("mixed_precision", "compute_dtype", "any", "compute", {
     default: "no",
     writes: { fp32: "no" },
     means: PRECISION,
   }),
-  memory("num_processes", "world_size", "integer", "num_processes"),
-  other("num_machines", "num_machines", "integer", "num_machines", { default: 1, min: 1 }),
-  other("machine_rank", null, "integer", "machine_rank"),
-  other("gpu_ids", null, "any", "gpu_ids"),
-  other("compute_environment", null, "string", "compute_environment"),
-  memory("use_cpu", "use_cpu", "boolean", "use_cpu", { default: false }),
+  memory("num_processes", "world_size", "integer"),
+  other("num_machines", "num_machines", "integer", { default: 1, min: 1 }),
+  other("machine_rank", null, "integer"),
+  other("gpu_ids", null, "any"),
+  other("compute_environment", null, "string"),
+  memory("use_cpu", "use_cpu", "boolean", { default: false }),
   memory("fp16", "compute_dtype", "any", "compute", {
     removedIn: "accelerate 0.12",
     replacedBy: "mixed_precision",
     means: { true: "fp16", false: "fp32" },
   }),
-  other("downcast_bf16", null, "any", "downcast_bf16"),
+  other("downcast_bf16", null, "any"),
   memory("dynamo_config", null, "map", "compile"),
   memory("dynamo_config.dynamo_backend", "torch_compile_backend", "string", "compile", { aliases: ["dynamo_backend"] }),
   memory("dynamo_config.dynamo_use_regional_compilation", "regional_compilation", "boolean", "compile", {
     default: false,
   }),
-  memory("fp8_config", null, "map", "fp8_config"),
-  memory("fp8_config.backend", "fp8_backend", "string", "backend"),
+  memory("fp8_config", null, "map"),
+  memory("fp8_config.backend", "fp8_backend", "string"),
   ...harmless(
     "fp8_config.amax_compute_algo fp8_config.amax_history_len fp8_config.fp8_format fp8_config.override_linear_precision " +
       "parallelism_config.parallelism_config_sp_backend parallelism_config.parallelism_config_sp_seq_length_is_variable",

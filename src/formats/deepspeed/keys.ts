@@ -23,8 +23,8 @@ const OFFLOAD = ["none", "cpu", "nvme"];
 const HALF_TYPES = ["fp32", "fp16", "bf16", "float32", "float16", "bfloat16", "int8"];
 
 const BATCH: readonly KeySpec[] = [
-  memory("train_batch_size", "global_batch_size", "integer", "train_batch_size", { ...AUTO, min: 1 }),
-  memory("train_micro_batch_size_per_gpu", "micro_batch_size", "integer", "train_micro_batch_size_per_gpu", {
+  memory("train_batch_size", "global_batch_size", "integer", { ...AUTO, min: 1 }),
+  memory("train_micro_batch_size_per_gpu", "micro_batch_size", "integer", {
     ...AUTO,
     min: 1,
   }),
@@ -35,7 +35,7 @@ const BATCH: readonly KeySpec[] = [
     "deepspeed.gradient_accumulation_steps",
     { ...AUTO, min: 1, default: 1 },
   ),
-  memory("gradient_clipping", "max_grad_norm", "number", "gradient_clipping", {
+  memory("gradient_clipping", "max_grad_norm", "number", {
     ...AUTO,
     min: 0,
     default: 1.0,
@@ -44,81 +44,68 @@ const BATCH: readonly KeySpec[] = [
 ];
 
 const ZERO: readonly KeySpec[] = auto([
-  zero.memory("stage", "zero_stage", "stage", { type: "integer", min: 0, max: 3 }),
-  zero.memory("contiguous_gradients", "contiguous_gradients", "contiguous_gradients"),
-  zero.memory("reduce_bucket_size", "reduce_bucket_size", "reduce_bucket_size"),
-  zero.memory("overlap_comm", "overlap_comm", "overlap_comm"),
-  zero.memory("allgather_bucket_size", "allgather_bucket_size", "allgather_bucket_size"),
-  zero.memory("sub_group_size", "sub_group_size", "sub_group_size"),
-  zero.memory("stage3_prefetch_bucket_size", "stage3_prefetch_bucket_size", "stage3_prefetch_bucket_size"),
-  zero.memory(
-    "stage3_param_persistence_threshold",
-    "stage3_param_persistence_threshold",
-    "stage3_param_persistence_threshold",
-  ),
-  zero.memory(
-    "stage3_model_persistence_threshold",
-    "stage3_model_persistence_threshold",
-    "stage3_model_persistence_threshold",
-  ),
-  zero.memory("stage3_max_live_parameters", "stage3_max_live_parameters", "stage3_max_live_parameters"),
-  zero.memory("stage3_max_reuse_distance", "stage3_max_reuse_distance", "stage3_max_reuse_distance"),
-  zero.memory(
-    "stage3_gather_16bit_weights_on_model_save",
-    "stage3_gather_16bit_weights_on_model_save",
-    "stage3_gather_16bit_weights_on_model_save",
-    {
-      aliases: [
-        `${Z}gather_16bit_weights_on_model_save`,
-        `${Z}stage3_gather_fp16_weights_on_model_save`,
-        `${Z}gather_fp16_weights_on_model_save`,
-      ],
-    },
-  ),
-  zero.memory("zero_hpz_partition_size", "hpz_partition_size", "zero_hpz_partition_size"),
-  zero.memory("zero_quantized_weights", "quantized_weights", "zero_quantized_weights"),
-  zero.memory("zero_quantized_gradients", "quantized_gradients", "zero_quantized_gradients"),
-  zero.memory("zero_quantized_nontrainable_weights", "quantized_frozen_weights", "zero_quantized_nontrainable_weights"),
+  zero.memory("stage", "zero_stage", { type: "integer", min: 0, max: 3 }),
+  zero.memory("contiguous_gradients"),
+  zero.memory("reduce_bucket_size"),
+  zero.memory("overlap_comm"),
+  zero.memory("allgather_bucket_size"),
+  zero.memory("sub_group_size"),
+  zero.memory("stage3_prefetch_bucket_size"),
+  zero.memory("stage3_param_persistence_threshold"),
+  zero.memory("stage3_model_persistence_threshold"),
+  zero.memory("stage3_max_live_parameters"),
+  zero.memory("stage3_max_reuse_distance"),
+  zero.memory("stage3_gather_16bit_weights_on_model_save", {
+    aliases: [
+      `${Z}gather_16bit_weights_on_model_save`,
+      `${Z}stage3_gather_fp16_weights_on_model_save`,
+      `${Z}gather_fp16_weights_on_model_save`,
+    ],
+  }),
+  zero.memory("zero_hpz_partition_size", "hpz_partition_size"),
+  zero.memory("zero_quantized_weights", "quantized_weights"),
+  zero.memory("zero_quantized_gradients", "quantized_gradients"),
+  zero.memory("zero_quantized_nontrainable_weights", "quantized_frozen_weights"),
   memory(`${Z}mics_shard_size`, "mics_shard_size", "integer", "mics_shard_size", { default: -1, min: -1 }),
   other(`${Z}mics_hierarchical_params_gather`, null, "boolean", "mics_hierarchical_params_gather"),
-  zero.memory("offload_optimizer", "offload_optimizer_block", "offload_optimizer", { type: "map" }),
-  zero.memory("offload_param", "offload_param_block", "offload_param", { type: "map" }),
-  zero.memory("offload_optimizer.device", "offload_optimizer", "device", { values: OFFLOAD }),
+  zero.memory("offload_optimizer", "offload_optimizer_block", { type: "map" }),
+  zero.memory("offload_param", "offload_param_block", { type: "map" }),
+  zero.memory("offload_optimizer.device", "offload_optimizer", { values: OFFLOAD }),
   zero.memory("offload_param.device", "offload_param", "offload_param.device", { values: OFFLOAD }),
-  zero.other("offload_optimizer.nvme_path", "offload_optimizer_nvme_path", "nvme_path", { type: "string" }),
-  zero.other("offload_param.nvme_path", "offload_param_nvme_path", "nvme_path", { type: "string" }),
-  zero.memory("offload_optimizer.pin_memory", "offload_optimizer_pin_memory", "pin_memory", {
+  zero.other("offload_optimizer.nvme_path", "offload_optimizer_nvme_path", { type: "string" }),
+  zero.other("offload_param.nvme_path", "offload_param_nvme_path", { type: "string" }),
+  zero.memory("offload_optimizer.pin_memory", "offload_optimizer_pin_memory", {
     defaultsBy: { "deepspeed<0.19.5": false },
   }),
-  zero.memory("offload_param.pin_memory", "offload_param_pin_memory", "pin_memory", {
+  zero.memory("offload_param.pin_memory", "offload_param_pin_memory", {
     defaultsBy: { "deepspeed<0.19.5": false },
   }),
-  zero.other("offload_optimizer.buffer_count", null, "buffer_count"),
-  zero.other("offload_param.buffer_count", null, "buffer_count"),
-  zero.other("offload_param.buffer_size", null, "buffer_size"),
-  zero.other("offload_param.max_in_cpu", null, "max_in_cpu"),
-  zero.other("offload_optimizer.pipeline_read", null, "pipeline_read"),
-  zero.other("offload_optimizer.pipeline_write", null, "pipeline_write"),
+  zero.other("offload_optimizer.buffer_count", null),
+  zero.other("offload_param.buffer_count", null),
+  zero.other("offload_param.buffer_size", null),
+  zero.other("offload_param.max_in_cpu", null),
+  zero.other("offload_optimizer.pipeline_read", null),
+  zero.other("offload_optimizer.pipeline_write", null),
   other(`${Z}offload_optimizer.pipeline`, null, "boolean", "offload_optimizer.pipeline"),
-  zero.other("offload_optimizer.fast_init", null, "fast_init"),
-  zero.memory("offload_optimizer.ratio", "offload_optimizer_ratio", "ratio"),
-  zero.memory("offload_optimizer.super_offload", "super_offload", "super_offload"),
-  zero.other("offload_optimizer.cpuadam_cores_perc", null, "cpuadam_cores_perc"),
+  zero.other("offload_optimizer.fast_init", null),
+  zero.memory("offload_optimizer.ratio", "offload_optimizer_ratio"),
+  zero.memory("offload_optimizer.super_offload"),
+  zero.other("offload_optimizer.cpuadam_cores_perc", null),
   zero.memory("cpu_offload", "deprecated_cpu_offload", "zero_optimization.cpu_offload", {
     replacedBy: "offload_optimizer",
   }),
-  zero.memory("cpu_offload_param", "deprecated_cpu_offload_param", "cpu_offload_param", {
+  zero.memory("cpu_offload_param", "deprecated_cpu_offload_param", {
     replacedBy: "offload_param",
   }),
   memory(`${Z}cpu_offload_params`, "deprecated_cpu_offload_param", "boolean", "cpu_offload_param", {
     replacedBy: "offload_param",
   }),
-  zero.other("cpu_offload_use_pin_memory", null, "cpu_offload_use_pin_memory", {
+  zero.other("cpu_offload_use_pin_memory", null, {
     replacedBy: "offload_optimizer.pin_memory",
   }),
-  zero.memory("reduce_scatter", "reduce_scatter", "reduce_scatter"),
-  zero.memory("round_robin_gradients", "round_robin_gradients", "round_robin_gradients"),
-  zero.other("legacy_stage1", "legacy_stage1", "legacy_stage1"),
+  zero.memory("reduce_scatter"),
+  zero.memory("round_robin_gradients"),
+  zero.other("legacy_stage1"),
   ...(
     [
       "allgather_partitions",
@@ -132,30 +119,30 @@ const ZERO: readonly KeySpec[] = auto([
       "enable_sanity_checks",
     ] as const
   ).map((key) => zero.other(key, null, "allgather_partitions")),
-  zero.memory("memory_efficient_linear", "memory_efficient_linear", "memory_efficient_linear"),
+  zero.memory("memory_efficient_linear"),
   ...(["allgather_sequential", "use_all_reduce_for_fetch_params"] as const).map((key) =>
     zero.memory(`stage3_${key}`, key, "stage3_allgather_sequential"),
   ),
-  zero.memory("stage3_module_granularity_threshold", null, "stage3_module_granularity_threshold", { min: 0 }),
-  zero.other("compute_grad_norm", null, "compute_grad_norm"),
-  zero.memory("parameter_alignment", null, "parameter_alignment"),
-  zero.memory("save_muon_momentum_buffer_in_memory", null, "save_muon_momentum_buffer_in_memory"),
+  zero.memory("stage3_module_granularity_threshold", null, { min: 0 }),
+  zero.other("compute_grad_norm", null),
+  zero.memory("parameter_alignment", null),
+  zero.memory("save_muon_momentum_buffer_in_memory", null),
 ]);
 
 /** Blocks of ZeRO that nothing fills in. */
 const ZERO_BLOCKS: readonly KeySpec[] = [
-  memory("zero_optimization", null, "any", "zero_optimization"),
+  memory("zero_optimization", null, "any"),
   memory(`${Z}zeropp_loco_param`, "zeropp_loco_param", "map", "zeropp_loco_param"),
-  zero.memory("zenflow", "zenflow", "zenflow", { type: "map" }),
-  zero.memory("leaf_module", "leaf_module", "leaf_module", { type: "map" }),
+  zero.memory("zenflow", { type: "map" }),
+  zero.memory("leaf_module", { type: "map" }),
 ];
 
 const PRECISION: readonly KeySpec[] = [
   memory("fp16", "fp16_block", "map", "deepspeed.fp16"),
   ...auto([
-    half.memory("fp16.enabled", "fp16", "enabled"),
-    half.memory("fp16.auto_cast", null, "auto_cast"),
-    half.memory("fp16.fp16_master_weights_and_grads", "fp16_master_weights_and_grads", "fp16_master_weights_and_grads"),
+    half.memory("fp16.enabled", "fp16"),
+    half.memory("fp16.auto_cast", null),
+    half.memory("fp16.fp16_master_weights_and_grads"),
     ...["loss_scale", "initial_scale_power", "loss_scale_window", "hysteresis", "min_loss_scale"].map((key) =>
       other(`fp16.${key}`, null, "number", "loss_scale"),
     ),
@@ -164,26 +151,26 @@ const PRECISION: readonly KeySpec[] = [
   memory("bf16", "bf16_block", "map", "deepspeed.bf16", { aliases: ["bfloat16"] }),
   ...auto([
     half.memory("bf16.enabled", "bf16", "bf16.enabled", { aliases: ["bfloat16.enabled"] }),
-    half.memory("bf16.immediate_grad_update", null, "immediate_grad_update", {
+    half.memory("bf16.immediate_grad_update", null, {
       aliases: ["bfloat16.immediate_grad_update"],
     }),
-    half.other("bf16.check_grad_overflow", null, "check_grad_overflow", { aliases: ["bfloat16.check_grad_overflow"] }),
-    half.memory("bf16.bf16_master_weights_and_grads", "bf16_master_weights_and_grads", "bf16_master_weights_and_grads"),
-    half.memory("bf16.bf16_optimizer_states", "bf16_optimizer_states", "bf16_optimizer_states"),
+    half.other("bf16.check_grad_overflow", null, { aliases: ["bfloat16.check_grad_overflow"] }),
+    half.memory("bf16.bf16_master_weights_and_grads"),
+    half.memory("bf16.bf16_optimizer_states"),
   ]),
-  memory("amp", "amp_block", "map", "amp"),
+  memory("amp", "amp_block", "map"),
   memory("amp.enabled", "amp", "boolean", "amp.enabled", { ...AUTO, default: false }),
-  other("amp.opt_level", null, "string", "opt_level", AUTO),
-  memory("torch_autocast", null, "map", "torch_autocast"),
+  other("amp.opt_level", null, "string", AUTO),
+  memory("torch_autocast", null, "map"),
   memory("torch_autocast.enabled", null, "boolean", "torch_autocast.enabled", { ...AUTO, default: false }),
-  memory("torch_autocast.dtype", null, "string", "dtype", AUTO),
-  other("torch_autocast.lower_precision_safe_modules", null, "list", "lower_precision_safe_modules"),
-  memory("data_types", null, "map", "data_types"),
-  memory("data_types.grad_accum_dtype", "grad_accum_dtype", "enum", "grad_accum_dtype", {
+  memory("torch_autocast.dtype", null, "string", AUTO),
+  other("torch_autocast.lower_precision_safe_modules", null, "list"),
+  memory("data_types", null, "map"),
+  memory("data_types.grad_accum_dtype", "grad_accum_dtype", "enum", {
     ...AUTO,
     values: HALF_TYPES,
   }),
-  memory("communication_data_type", "communication_data_type", "enum", "communication_data_type", {
+  memory("communication_data_type", "communication_data_type", "enum", {
     ...AUTO,
     values: HALF_TYPES,
   }),
@@ -191,12 +178,12 @@ const PRECISION: readonly KeySpec[] = [
 
 const OTHER: readonly KeySpec[] = [
   memory("optimizer", null, "map", "deepspeed.optimizer"),
-  memory("optimizer.type", "deepspeed_optimizer", "string", "type", AUTO),
-  other("optimizer.params", null, "map", "params"),
-  memory("optimizer.params.torch_adam", "deepspeed_torch_adam", "boolean", "torch_adam", AUTO),
+  memory("optimizer.type", "deepspeed_optimizer", "string", AUTO),
+  other("optimizer.params", null, "map"),
+  memory("optimizer.params.torch_adam", "deepspeed_torch_adam", "boolean", AUTO),
   other("optimizer.params.max_grad_norm", "deepspeed_optimizer_max_grad_norm", "number", "params.max_grad_norm"),
-  other("zero_allow_untested_optimizer", "zero_allow_untested_optimizer", "boolean", "zero_allow_untested_optimizer"),
-  other("zero_force_ds_cpu_optimizer", null, "boolean", "zero_force_ds_cpu_optimizer"),
+  other("zero_allow_untested_optimizer", "zero_allow_untested_optimizer", "boolean"),
+  other("zero_force_ds_cpu_optimizer", null, "boolean"),
   memory("activation_checkpointing", "deepspeed_activation_checkpointing", "map", "deepspeed.activation_checkpointing"),
   ...[
     "partition_activations",
@@ -205,45 +192,45 @@ const OTHER: readonly KeySpec[] = [
     "synchronize_checkpoint_boundary",
     "profile",
   ].map((key) => other(`activation_checkpointing.${key}`, null, "boolean", "partition_activations", AUTO)),
-  other("activation_checkpointing.number_checkpoints", null, "integer", "number_checkpoints", {
+  other("activation_checkpointing.number_checkpoints", null, "integer", {
     ...AUTO,
     nullable: true,
   }),
-  memory("tensor_parallel", null, "map", "tensor_parallel"),
-  memory("tensor_parallel.autotp_size", "tensor_parallel", "integer", "autotp_size", { ...AUTO, default: 1, min: 0 }),
-  memory("sequence_parallel_size", "sequence_parallel", "integer", "sequence_parallel_size", {
+  memory("tensor_parallel", null, "map"),
+  memory("tensor_parallel.autotp_size", "tensor_parallel", "integer", { ...AUTO, default: 1, min: 0 }),
+  memory("sequence_parallel_size", "sequence_parallel", "integer", {
     ...AUTO,
     default: 1,
     min: 1,
   }),
   memory("pipeline", "pipeline_block", "any", "deepspeed.pipeline"),
-  memory("hybrid_engine", null, "map", "hybrid_engine"),
+  memory("hybrid_engine", null, "map"),
   memory("hybrid_engine.enabled", "hybrid_engine_enabled", "boolean", "hybrid_engine.enabled", { default: false }),
   memory("compile", null, "map", "deepspeed.compile"),
-  memory("compile.deepcompile", "deepcompile", "boolean", "deepcompile", { ...AUTO, default: false }),
-  memory("autotuning", "autotuning", "map", "autotuning"),
+  memory("compile.deepcompile", "deepcompile", "boolean", { ...AUTO, default: false }),
+  memory("autotuning", "autotuning", "map"),
   other("autotuning.enabled", null, "boolean", "hybrid_engine.enabled", { default: false }),
   ...touching("random-tokens", "data_efficiency"),
   ...touching("attention", "sparse_attention"),
   other("progressive_layer_drop", null, "map", "harmless"),
   other("compile.backend", null, "any", "harmless"),
-  memory("compression_training", "compression_training", "map", "compression_training"),
-  memory("curriculum_learning", "curriculum_learning", "map", "curriculum_learning"),
-  memory("elasticity", "elasticity", "map", "elasticity"),
+  memory("compression_training", "compression_training", "map"),
+  memory("curriculum_learning", "curriculum_learning", "map"),
+  memory("elasticity", "elasticity", "map"),
   memory("elasticity.enabled", "elasticity_enabled", "boolean", "hybrid_engine.enabled", { default: false }),
-  other("aio", "aio", "map", "aio"),
+  other("aio", "aio", "map"),
   other("aio.block_size", null, "integer", "aio.block_size", { ...AUTO, default: 1_048_576, min: 1 }),
-  other("aio.queue_depth", null, "integer", "queue_depth", { ...AUTO, default: 8, min: 1 }),
-  other("aio.intra_op_parallelism", null, "integer", "intra_op_parallelism", {
+  other("aio.queue_depth", null, "integer", { ...AUTO, default: 8, min: 1 }),
+  other("aio.intra_op_parallelism", null, "integer", {
     ...AUTO,
     default: 1,
     min: 1,
     aliases: ["aio.thread_count"],
   }),
-  other("aio.single_submit", null, "boolean", "single_submit", AUTO),
-  other("aio.overlap_events", null, "boolean", "overlap_events", AUTO),
-  other("aio.use_gds", null, "boolean", "use_gds", AUTO),
-  other("scheduler", null, "map", "scheduler"),
+  other("aio.single_submit", null, "boolean", AUTO),
+  other("aio.overlap_events", null, "boolean", AUTO),
+  other("aio.use_gds", null, "boolean", AUTO),
+  other("scheduler", null, "map"),
 ];
 
 export const DEEPSPEED_KEYS: readonly KeySpec[] = [...BATCH, ...ZERO_BLOCKS, ...ZERO, ...PRECISION, ...OTHER];

@@ -3,14 +3,14 @@ import { memory } from "../effects";
 import type { KeySpec } from "../types";
 
 export const DETECTRON2_KEYS: readonly KeySpec[] = [
-  memory("_BASE_", null, "string", "_BASE_", { link: "include" }),
+  memory("_BASE_", null, "string", { link: "include" }),
   memory("MODEL", null, "map", "model"),
   memory("MODEL.META_ARCHITECTURE", "model", "string", "model"),
   memory("MODEL.BACKBONE.NAME", null, "string", "model"),
   memory("MODEL.BACKBONE.FREEZE_AT", null, "integer", "frozen", { default: 2 }),
   memory("MODEL.RESNETS.DEPTH", null, "integer", "layers", { default: 50 }),
-  memory("MODEL.MASK_ON", null, "boolean", "MASK_ON"),
-  memory("MODEL.ROI_HEADS.BATCH_SIZE_PER_IMAGE", null, "integer", "BATCH_SIZE_PER_IMAGE", { default: 512, min: 1 }),
+  memory("MODEL.MASK_ON", null, "boolean"),
+  memory("MODEL.ROI_HEADS.BATCH_SIZE_PER_IMAGE", null, "integer", { default: 512, min: 1 }),
   memory("MODEL.RESNETS.WIDTH_PER_GROUP", null, "integer", "width"),
   memory("MODEL.RESNETS.NUM_GROUPS", null, "integer", "width"),
   memory("MODEL.RPN.PRE_NMS_TOPK_TRAIN", null, "integer", "proposals"),
@@ -21,15 +21,15 @@ export const DETECTRON2_KEYS: readonly KeySpec[] = [
   memory("MODEL.FPN.OUT_CHANNELS", null, "integer", "width"),
   memory("INPUT.CROP.ENABLED", null, "boolean", "image"),
   memory("INPUT.CROP.SIZE", null, "any", "image"),
-  memory("SOLVER", null, "map", "SOLVER"),
-  memory("SOLVER.IMS_PER_BATCH", "global_batch_size", "integer", "IMS_PER_BATCH", { default: 16, min: 1 }),
+  memory("SOLVER", null, "map"),
+  memory("SOLVER.IMS_PER_BATCH", "global_batch_size", "integer", { default: 16, min: 1 }),
   memory("SOLVER.AMP.ENABLED", "amp", "boolean", "compute", {
     default: false,
     also: [{ name: "compute_dtype", means: { true: "fp16", false: "fp32" } }],
   }),
   memory("SOLVER.OPTIMIZER", "optimizer", "string", "optimizer"),
   memory("SOLVER.CLIP_GRADIENTS.CLIP_VALUE", "max_grad_norm", "number", "clipping"),
-  memory("SOLVER.REFERENCE_WORLD_SIZE", null, "integer", "REFERENCE_WORLD_SIZE"),
+  memory("SOLVER.REFERENCE_WORLD_SIZE", null, "integer"),
   memory("INPUT.MIN_SIZE_TRAIN", "image_size", "any", "image"),
   memory("INPUT.MAX_SIZE_TRAIN", null, "integer", "image", { default: 1333 }),
 ];

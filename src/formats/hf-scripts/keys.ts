@@ -41,7 +41,7 @@ const SCRIPT_KEYS: readonly KeySpec[] = [
     also: [{ name: "quantization", means: { "4": "nf4", "8": "int8", "16": "none" }, only: true }],
   }),
   // LLaVA's own (llava/train/train.py, ModelArguments).
-  memory("vision_tower", "vision_tower", "string", "vision_tower"),
+  memory("vision_tower", "vision_tower", "string"),
   memory("mm_projector_type", "projector", "string", "mm_projector"),
   memory("tune_mm_mlp_adapter", "freeze_language_model", "boolean", "frozen"),
   memory("freeze_mm_mlp_adapter", "freeze_projector", "boolean", "frozen"),
@@ -76,8 +76,8 @@ const SCRIPT_KEYS: readonly KeySpec[] = [
     aliases: ["deepspeed_config_file"],
     link: "deepspeed",
   }),
-  other("config_file", null, "string", "config_file", { link: "accelerate" }),
-  other("config", null, "string", "config", { link: "trainer" }),
+  other("config_file", null, "string", { link: "accelerate" }),
+  other("config", null, "string", { link: "trainer" }),
 ];
 
 const OWN = new Set(SCRIPT_KEYS.flatMap((key) => [key.key, ...(key.aliases ?? [])]));
@@ -112,25 +112,25 @@ export const CALL_KEYS: readonly KeySpec[] = [
   memory("lora.lora_dropout", "lora_dropout", "number", "dropout", { default: 0, min: 0, max: 1 }),
   memory("lora.target_modules", "lora_target_modules", "any", "targets"),
   memory("lora.modules_to_save", "lora_modules_to_save", "any", "to-save"),
-  memory("lora.bias", "lora_bias", "string", "bias"),
-  memory("lora.use_dora", "use_dora", "boolean", "use_dora"),
-  memory("lora.autocast_adapter_dtype", "autocast_adapter_dtype", "boolean", "autocast_adapter_dtype"),
-  memory("lora.use_rslora", "use_rslora", "boolean", "use_rslora"),
+  memory("lora.bias", "lora_bias", "string"),
+  memory("lora.use_dora", "use_dora", "boolean"),
+  memory("lora.autocast_adapter_dtype", "autocast_adapter_dtype", "boolean"),
+  memory("lora.use_rslora", "use_rslora", "boolean"),
   // A convolution's transposed weight, and what the adapter is called (peft/tuners/lora/config.py, peft/mapping_func.py).
   ...harmless("lora.fan_in_fan_out lora.adapter_name"),
-  memory("loftq.loftq_bits", "adapter_loftq_bits", "integer", "loftq_bits"),
-  memory("loftq.loftq_iter", "adapter_loftq_iterations", "integer", "loftq_iter", { min: 1 }),
+  memory("loftq.loftq_bits", "adapter_loftq_bits", "integer"),
+  memory("loftq.loftq_iter", "adapter_loftq_iterations", "integer", { min: 1 }),
   memory("bnb.load_in_4bit", "load_in_4bit", "boolean", "quantization"),
   memory("bnb.load_in_8bit", "load_in_8bit", "boolean", "quantization"),
-  memory("bnb.bnb_4bit_quant_type", "bnb_4bit_quant_type", "string", "bnb_4bit_quant_type", { default: "fp4" }),
-  memory("bnb.bnb_4bit_use_double_quant", "double_quantization", "boolean", "bnb_4bit_use_double_quant", {
+  memory("bnb.bnb_4bit_quant_type", "bnb_4bit_quant_type", "string", { default: "fp4" }),
+  memory("bnb.bnb_4bit_use_double_quant", "double_quantization", "boolean", {
     default: false,
   }),
-  memory("bnb.bnb_4bit_compute_dtype", "quantization_compute_dtype", "string", "bnb_4bit_compute_dtype", {
+  memory("bnb.bnb_4bit_compute_dtype", "quantization_compute_dtype", "string", {
     default: "float32",
   }),
-  memory("bnb.llm_int8_skip_modules", "quantization_skip_modules", "any", "llm_int8_skip_modules"),
-  memory("bnb.bnb_4bit_quant_storage", "bnb_4bit_quant_storage", "string", "bnb_4bit_quant_storage"),
+  memory("bnb.llm_int8_skip_modules", "quantization_skip_modules", "any"),
+  memory("bnb.bnb_4bit_quant_storage", "bnb_4bit_quant_storage", "string"),
   memory("load.0", "model", "string", "model", {
     aliases: ["load.pretrained_model_name_or_path", "load.model_name", "load.model_name_or_path"],
     link: "model",
@@ -147,13 +147,13 @@ export const CALL_KEYS: readonly KeySpec[] = [
     replacedBy: "load.attn_implementation",
   }),
   memory("load.use_cache", "use_cache", "boolean", "load.use_cache"),
-  memory("load.num_labels", "num_labels", "integer", "num_labels", { min: 1 }),
-  memory("load.device_map", "device_map", "any", "device_map"),
+  memory("load.num_labels", "num_labels", "integer", { min: 1 }),
+  memory("load.device_map", "device_map", "any"),
   memory("enable.call", "gradient_checkpointing", "boolean", "checkpointing"),
-  memory("kbit.call", "prepare_for_kbit", "boolean", "call"),
-  memory("trainer.model", "model", "any", "model", { aliases: ["trainer.0"], link: "model" }),
+  memory("kbit.call", "prepare_for_kbit", "boolean"),
+  memory("trainer.model", "model", "any", { aliases: ["trainer.0"], link: "model" }),
   memory("trainer.max_seq_length", "sequence_length", "integer", "sequence", { nullable: true }),
-  memory("trainer.packing", "packing", "boolean", "packing"),
+  memory("trainer.packing", "packing", "boolean"),
   memory("accelerator.mixed_precision", "mixed_precision", "string", "compute", {
     also: [{ name: "compute_dtype", means: { bf16: "bf16", fp16: "fp16", fp8: "fp8", no: "fp32" }, only: true }],
   }),

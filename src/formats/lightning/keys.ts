@@ -45,16 +45,16 @@ const OPTIMIZERS: Readonly<Record<string, string>> = table({
 });
 
 export const LIGHTNING_KEYS: readonly KeySpec[] = [
-  memory("trainer", null, "map", "trainer"),
-  memory("trainer.precision", "compute_dtype", "any", "precision", {
+  memory("trainer", null, "map"),
+  memory("trainer.precision", "compute_dtype", "any", {
     writes: { bf16: "bf16-mixed", fp16: "16-mixed", fp32: "32-true" },
     means: COMPUTE,
     also: [{ name: "load_dtype", means: KEPT, only: true }],
   }),
-  memory("trainer.devices", "devices", "any", "devices", { auto: true }),
+  memory("trainer.devices", "devices", "any", { auto: true }),
   memory("trainer.gpus", "devices", "any", "devices", { removedIn: "lightning 2.0", replacedBy: "trainer.devices" }),
   memory("trainer.num_nodes", "nodes", "integer", "devices", { default: 1, min: 1 }),
-  memory("trainer.strategy", "strategy", "any", "strategy", { default: "auto", auto: true }),
+  memory("trainer.strategy", "strategy", "any", { default: "auto", auto: true }),
   memory("trainer.strategy.class_path", "strategy", "string", "strategy"),
   memory("trainer.strategy.init_args.stage", "zero_stage", "integer", "zero", { min: 0, max: 3 }),
   memory("trainer.strategy.init_args.offload_optimizer", "offload_optimizer", "boolean", "offload-optimizer", {
@@ -70,8 +70,8 @@ export const LIGHTNING_KEYS: readonly KeySpec[] = [
   memory("trainer.strategy.init_args.config", "deepspeed", "any", "deepspeed", { link: "deepspeed" }),
   memory("trainer.accumulate_grad_batches", "gradient_accumulation_steps", "any", "accumulation", { default: 1 }),
   memory("trainer.gradient_clip_val", "max_grad_norm", "number", "clipping", { min: 0 }),
-  other("trainer.accelerator", null, "string", "accelerator"),
-  memory("model", null, "any", "model"),
+  other("trainer.accelerator", null, "string"),
+  memory("model", null, "any"),
   memory("model.class_path", "model_class", "string", "model", { aliases: ["model._target_"] }),
   memory("model.init_args.model_name", "model", "string", "model", {
     aliases: [
@@ -109,7 +109,7 @@ export const LIGHTNING_KEYS: readonly KeySpec[] = [
 
 export const LITGPT_KEYS: readonly KeySpec[] = [
   memory("checkpoint_dir", "model", "string", "model", { aliases: ["model_name"], link: "model" }),
-  memory("precision", "compute_dtype", "any", "precision", {
+  memory("precision", "compute_dtype", "any", {
     writes: { bf16: "bf16-mixed", fp16: "16-mixed", fp32: "32-true" },
     means: COMPUTE,
     also: [{ name: "load_dtype", means: KEPT, only: true }],
@@ -125,7 +125,7 @@ export const LITGPT_KEYS: readonly KeySpec[] = [
       null: "none",
     },
   }),
-  memory("devices", "devices", "any", "devices", { auto: true }),
+  memory("devices", "devices", "any", { auto: true }),
   memory("num_nodes", "nodes", "integer", "devices", { default: 1, min: 1 }),
   memory("lora_r", "lora_rank", "integer", "rank", { default: 8, min: 0 }),
   memory("lora_alpha", "lora_alpha", "number", "alpha", { default: 16 }),
@@ -133,14 +133,14 @@ export const LITGPT_KEYS: readonly KeySpec[] = [
   ...(["query", "key", "value", "projection", "mlp", "head"] as const).map((part) =>
     memory(`lora_${part}`, `lora_on_${part}`, "boolean", "targets"),
   ),
-  memory("train", null, "map", "train"),
+  memory("train", null, "map"),
   memory("train.micro_batch_size", "micro_batch_size", "integer", "micro-batch", { min: 1 }),
   memory("train.global_batch_size", "global_batch_size", "integer", "global-batch", { min: 1 }),
   memory("train.max_seq_length", "sequence_length", "integer", "sequence", { nullable: true, min: 1 }),
   memory("train.max_norm", "max_grad_norm", "number", "clipping", { min: 0 }),
-  memory("optimizer", "optimizer", "any", "optimizer", { means: OPTIMIZERS }),
+  memory("optimizer", "optimizer", "any", { means: OPTIMIZERS }),
   memory("optimizer.class_path", "optimizer", "string", "optimizer", { means: OPTIMIZERS }),
-  other("out_dir", null, "string", "out_dir"),
+  other("out_dir", null, "string"),
   ...harmless("eval.initial_validation eval.final_validation eval.interval eval.max_iters eval.max_new_tokens"),
 ];
 

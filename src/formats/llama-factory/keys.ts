@@ -23,33 +23,33 @@ const OWN: readonly KeySpec[] = [
   own.memory("lora_dropout", "lora_dropout", "dropout", { min: 0, max: 1 }),
   own.memory("lora_target", "lora_target_modules", "targets", { type: "any", means: { all: "all-linear" } }),
   own.memory("additional_target", "lora_modules_to_save", "to-save", { type: "any" }),
-  own.memory("use_dora", "use_dora", "use_dora"),
-  own.memory("use_rslora", "use_rslora", "use_rslora"),
-  own.memory("oft_rank", "lora_rank", "oft_rank", { min: 0 }),
+  own.memory("use_dora"),
+  own.memory("use_rslora"),
+  own.memory("oft_rank", "lora_rank", { min: 0 }),
   own.memory("oft_block_size", "adapter_block_size", "llama-factory.oft_block_size", { min: 0 }),
   own.memory("oft_target", "lora_target_modules", "targets", { type: "any", means: { all: "all-linear" } }),
-  own.memory("pissa_init", "pissa_init", "pissa_init"),
-  own.memory("pissa_iter", "pissa_iterations", "pissa_iter", { min: -1 }),
-  own.memory("freeze_trainable_layers", "freeze_trainable_layers", "freeze_trainable_layers"),
+  own.memory("pissa_init"),
+  own.memory("pissa_iter", "pissa_iterations", { min: -1 }),
+  own.memory("freeze_trainable_layers"),
   own.memory("quantization_bit", "quantization_bit", "quantization", {
     type: "any",
     also: [{ name: "quantization", means: { "4": "nf4", "8": "int8", null: "none" }, only: true }],
   }),
-  own.memory("quantization_method", null, "quantization_method", {
+  own.memory("quantization_method", null, {
     type: "string",
     aliases: ["quantization_type"],
     default: "bnb",
   }),
   own.memory("double_quantization", "double_quantization", "bnb_4bit_use_double_quant"),
   own.memory("cutoff_len", "sequence_length", "sequence", { defaultsBy: { "llamafactory<0.9.1": 1024 }, min: 1 }),
-  own.memory("packing", "packing", "packing"),
+  own.memory("packing"),
   own.memory("neat_packing", "packing", "packing"),
-  own.memory("disable_gradient_checkpointing", "gradient_checkpointing", "disable_gradient_checkpointing", {
+  own.memory("disable_gradient_checkpointing", "gradient_checkpointing", {
     means: { true: false, false: true },
   }),
   own.memory("use_reentrant_gc", "use_reentrant", "gradient_checkpointing_kwargs.use_reentrant"),
   own.memory("use_unsloth_gc", "offload_activations", "offload-activations"),
-  own.memory("pure_bf16", "pure_bf16", "pure_bf16", {
+  own.memory("pure_bf16", {
     also: [
       { name: "load_dtype", means: onlyWhenOn("bfloat16"), only: true },
       { name: "compute_dtype", means: onlyWhenOn("bf16"), only: true },
@@ -69,9 +69,9 @@ const OWN: readonly KeySpec[] = [
     },
   }),
   own.memory("enable_liger_kernel", "fused_loss", "fused-loss"),
-  own.memory("use_unsloth", "use_unsloth", "use_unsloth"),
-  own.memory("upcast_layernorm", null, "upcast_layernorm"),
-  own.memory("upcast_lmhead_output", null, "upcast_lmhead_output"),
+  own.memory("use_unsloth"),
+  own.memory("upcast_layernorm", null),
+  own.memory("upcast_lmhead_output", null),
   own.memory("badam_mode", "badam_mode", "block"),
   own.memory("badam_switch_mode", "badam_switch_mode", "block"),
   own.memory("badam_start_block", "badam_start_block", "block"),
@@ -83,22 +83,22 @@ const OWN: readonly KeySpec[] = [
   own.memory("ref_model_quantization_bit", null, "quantization"),
   own.memory("reward_model_quantization_bit", null, "quantization"),
   own.memory("fp8_backend", "fp8_backend", "lossy"),
-  own.memory("fp8_enable_fsdp_float8_all_gather", "float8_all_gather", "fp8_enable_fsdp_float8_all_gather"),
+  own.memory("fp8_enable_fsdp_float8_all_gather", "float8_all_gather"),
   own.memory("mixture_of_depths", null, "layers"),
-  own.memory("use_galore", "use_galore", "use_galore"),
-  own.memory("use_apollo", "use_apollo", "use_apollo"),
-  own.memory("galore_rank", "galore_rank", "galore_rank", { min: 1 }),
+  own.memory("use_galore"),
+  own.memory("use_apollo"),
+  own.memory("galore_rank", { min: 1 }),
   own.memory("galore_target", "galore_target", "optim_target_modules", { type: "any" }),
-  own.memory("galore_proj_type", "galore_proj_type", "galore_proj_type"),
-  own.memory("galore_layerwise", "galore_layerwise", "galore_layerwise"),
-  own.memory("apollo_rank", "apollo_rank", "apollo_rank", { min: 1 }),
+  own.memory("galore_proj_type"),
+  own.memory("galore_layerwise"),
+  own.memory("apollo_rank", { min: 1 }),
   own.memory("apollo_target", "apollo_target", "optim_target_modules", { type: "any" }),
   own.memory("apollo_layerwise", "apollo_layerwise", "galore_layerwise"),
-  own.memory("use_badam", "use_badam", "use_badam"),
-  own.memory("use_adam_mini", null, "use_adam_mini", {
+  own.memory("use_badam"),
+  own.memory("use_adam_mini", null, {
     also: [{ name: "optimizer", means: onlyWhenOn("adam_mini"), only: true }],
   }),
-  own.memory("use_muon", "use_muon", "use_muon", {
+  own.memory("use_muon", {
     also: [{ name: "optimizer", means: onlyWhenOn("muon"), only: true }],
   }),
   own.memory("image_max_pixels", "image_max_pixels", "image", { default: 589824, min: 1 }),
@@ -108,7 +108,7 @@ const OWN: readonly KeySpec[] = [
   own.memory("freeze_language_model", "freeze_language_model", "frozen"),
   own.memory("ref_model", "ref_model", "reference"),
   own.memory("reward_model", "reward_model", "reward_model_path"),
-  own.memory("pref_loss", "pref_loss", "pref_loss"),
+  own.memory("pref_loss"),
   own.memory("fp8", "fp8", "fp8_config", { also: [{ name: "compute_dtype", means: onlyWhenOn("fp8"), only: true }] }),
   memory("tensor_model_parallel_size", "tensor_parallel", "integer", "tensor", { min: 1 }),
   memory("pipeline_model_parallel_size", "pipeline_parallel", "integer", "pipeline", { min: 1 }),
@@ -116,7 +116,7 @@ const OWN: readonly KeySpec[] = [
   memory("expert_model_parallel_size", "expert_parallel", "integer", "expert", { min: 1 }),
   memory("sequence_parallel", "sequence_parallelism", "boolean", "sequence-parallel"),
   memory("recompute_granularity", "recompute_granularity", "string", "checkpointing"),
-  own.memory("compute_accuracy", "compute_accuracy", "compute_accuracy"),
+  own.memory("compute_accuracy"),
   // llamafactory/hparams/generating_args.py
   own.memory("max_new_tokens", "generation_new_tokens", "llama-factory.max_new_tokens", { min: 1 }),
   // Megatron Bridge's recipe, by name (llamafactory/hparams/megatron_args.py).
@@ -132,23 +132,23 @@ const OWN: readonly KeySpec[] = [
   ...touching("states-dtype", "overlap_grad_reduce overlap_param_gather"),
   ...touching("experts", "moe_token_dispatcher_type moe_router_load_balancing_type"),
   ...touching("fused-kernel", "apply_rope_fusion bias_activation_fusion moe_grouped_gemm use_v1_kernels"),
-  memory("use_distributed_optimizer", null, "boolean", "use_distributed_optimizer", {
+  memory("use_distributed_optimizer", null, "boolean", {
     also: [{ name: "zero_stage", means: { true: 1 }, only: true }],
   }),
   ...harmless(
     "kt_cpu_activation kt_weight_path kt_non_expert_weight_path badam_update_ratio vllm_maxlen vllm_gpu_util use_kv_cache create_new_adapter use_swanlab lora_rank_pattern quantization_device_map",
   ),
-  own.other("template", null, "template"),
+  own.other("template", null),
   own.other("dataset", null, "data", { type: "any" }),
 ];
 
 /** The v1 schema: one block per concern. */
 const V1: readonly KeySpec[] = [
-  memory("model", "model", "string", "model", { link: "model" }),
+  memory("model", "model", "string", { link: "model" }),
   memory("micro_batch_size", "micro_batch_size", "integer", "micro-batch", { default: 1, min: 1 }),
   memory("global_batch_size", "global_batch_size", "integer", "global-batch", { min: 1 }),
   memory("enable_activation_checkpointing", "gradient_checkpointing", "boolean", "checkpointing", { default: true }),
-  memory("batching_strategy", null, "string", "batching_strategy", { default: "normal" }),
+  memory("batching_strategy", null, "string", { default: "normal" }),
   memory("peft_config", null, "map", "adapter"),
   memory("peft_config.name", "adapter", "string", "adapter", { means: { freeze: "none" } }),
   memory("peft_config.r", "lora_rank", "integer", "rank", { min: 1 }),
@@ -160,21 +160,21 @@ const V1: readonly KeySpec[] = [
   memory("quant_config.quantization_bit", "quantization_bit", "any", "quantization", {
     also: [{ name: "quantization", means: { "4": "nf4", "8": "int8" }, only: true }],
   }),
-  memory("dist_config", null, "map", "dist_config"),
-  memory("dist_config.name", "distributed_type", "string", "name", {
+  memory("dist_config", null, "map"),
+  memory("dist_config.name", "distributed_type", "string", {
     also: [{ name: "fsdp", means: { fsdp2: "full_shard" }, only: true }],
   }),
   memory("dist_config.config_file", "deepspeed", "string", "deepspeed", { link: "deepspeed" }),
   memory("dist_config.ep_size", "expert_parallel", "integer", "expert", { min: 1 }),
   // Each worker that Ray starts has a GPU of its own (`llamafactory/train/trainer_utils.py`, `get_ray_trainer`).
   own.memory("ray_num_workers", "world_size", "devices", { min: 1 }),
-  memory("dp_size", null, "integer", "dp_size", { min: 1 }),
+  memory("dp_size", null, "integer", { min: 1 }),
   memory("mp_shard_size", "dp_shard_size", "integer", "parallelism_config_dp_shard_size", { min: 1 }),
   memory("mp_replicate_size", "dp_replicate_size", "integer", "dp_replicate_size", { min: 1 }),
-  other("init_config", null, "map", "init_config"),
+  other("init_config", null, "map"),
   memory("cp_size", "context_parallel", "integer", "context", { min: 1, aliases: ["dist_config.cp_size"] }),
   ...harmless("cp_mode dist_config.cp_mode dist_config.ep_dispatcher"),
-  memory("kernel_config", null, "map", "kernel_config"),
+  memory("kernel_config", null, "map"),
   memory("optim_config", null, "map", "optimizer"),
   memory("optim_config.name", "optimizer", "string", "optimizer"),
 ];

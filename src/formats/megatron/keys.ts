@@ -10,26 +10,26 @@ const RECOMPUTE = { full: true, selective: true, null: false } as const;
 export const MEGATRON_KEYS: readonly KeySpec[] = [
   memory("micro_batch_size", "micro_batch_size", "integer", "micro-batch", { min: 1, aliases: ["batch_size", "mbs"] }),
   memory("global_batch_size", "global_batch_size", "integer", "global-batch", { min: 1 }),
-  memory("rampup_batch_size", null, "any", "rampup_batch_size"),
+  memory("rampup_batch_size", null, "any"),
   memory("seq_length", "sequence_length", "integer", "sequence", { aliases: ["encoder_seq_length", "max_length"] }),
   memory("decoder_seq_length", "target_length", "integer", "sequence", { min: 1 }),
-  other("max_position_embeddings", "max_position_embeddings", "integer", "max_position_embeddings", { min: 1 }),
+  other("max_position_embeddings", "max_position_embeddings", "integer", { min: 1 }),
   memory("num_layers", "num_layers", "integer", "layers", { min: 1, aliases: ["encoder_num_layers"] }),
   memory("hidden_size", "hidden_size", "integer", "width", { min: 1 }),
   memory("ffn_hidden_size", "ffn_hidden_size", "integer", "width", { min: 1 }),
   memory("num_attention_heads", "num_attention_heads", "integer", "heads", { min: 1 }),
-  other("group_query_attention", null, "boolean", "group_query_attention"),
-  memory("num_query_groups", "num_query_groups", "integer", "num_query_groups", { min: 1 }),
-  memory("kv_channels", "kv_channels", "integer", "kv_channels"),
+  other("group_query_attention", null, "boolean"),
+  memory("num_query_groups", "num_query_groups", "integer", { min: 1 }),
+  memory("kv_channels", "kv_channels", "integer"),
   memory("vocab_size", "vocab_size", "integer", "vocabulary"),
-  memory("make_vocab_size_divisible_by", "vocab_divisor", "integer", "make_vocab_size_divisible_by", {
+  memory("make_vocab_size_divisible_by", "vocab_divisor", "integer", {
     default: 128,
     min: 1,
   }),
   memory("untie_embeddings_and_output_weights", "untied_embeddings", "boolean", "no_weight_tying"),
   memory("num_experts", "num_experts", "integer", "experts"),
-  memory("moe_router_topk", "experts_per_token", "integer", "moe_router_topk", { min: 1 }),
-  memory("swiglu", "swiglu", "boolean", "swiglu"),
+  memory("moe_router_topk", "experts_per_token", "integer", { min: 1 }),
+  memory("swiglu", "swiglu", "boolean"),
   memory("tensor_model_parallel_size", "tensor_parallel", "integer", "tensor", {
     default: 1,
     min: 1,
@@ -54,42 +54,42 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
   }),
   memory("expert_tensor_parallel_size", null, "integer", "expert"),
   memory("sequence_parallel", "sequence_parallelism", "boolean", "sequence-parallel"),
-  memory("recompute_granularity", "gradient_checkpointing", "string", "recompute_granularity", {
+  memory("recompute_granularity", "gradient_checkpointing", "string", {
     default: false,
     means: RECOMPUTE,
     also: [{ name: "recompute_granularity" }],
   }),
-  memory("recompute_activations", "gradient_checkpointing", "boolean", "recompute_activations", {
+  memory("recompute_activations", "gradient_checkpointing", "boolean", {
     also: [{ name: "recompute_granularity", means: { true: "selective" }, only: true }],
   }),
   memory("checkpoint_activations", "gradient_checkpointing", "boolean", "checkpointing"),
-  memory("recompute_method", "recompute_method", "string", "recompute_method", {
+  memory("recompute_method", "recompute_method", "string", {
     aliases: ["activations_checkpoint_method"],
   }),
-  memory("recompute_num_layers", "recompute_num_layers", "integer", "recompute_num_layers"),
-  memory("recompute_modules", "recompute_modules", "any", "recompute_modules"),
-  memory("distribute_saved_activations", null, "boolean", "distribute_saved_activations"),
-  memory("use_distributed_optimizer", "distributed_optimizer", "boolean", "use_distributed_optimizer"),
+  memory("recompute_num_layers", "recompute_num_layers", "integer"),
+  memory("recompute_modules", "recompute_modules", "any"),
+  memory("distribute_saved_activations", null, "boolean"),
+  memory("use_distributed_optimizer", "distributed_optimizer", "boolean"),
   memory("bf16", "bf16", "boolean", "compute"),
   memory("fp16", "fp16", "boolean", "compute"),
   memory("fp8_format", "fp8_format", "string", "fp8_config", {
     aliases: ["fp8_hybrid", "fp8"],
     also: [{ name: "compute_dtype", means: { e4m3: "fp8", hybrid: "fp8", true: "fp8" }, only: true }],
   }),
-  memory("fp8_recipe", "fp8_recipe", "string", "fp8_recipe"),
+  memory("fp8_recipe", "fp8_recipe", "string"),
   memory("fp8_param_gather", null, "boolean", "fp8_enable_fsdp_float8_all_gather"),
-  memory("accumulate_allreduce_grads_in_fp32", null, "boolean", "accumulate_allreduce_grads_in_fp32", {
+  memory("accumulate_allreduce_grads_in_fp32", null, "boolean", {
     also: [{ name: "grad_accum_dtype", means: onlyWhenOn("float32"), only: true }],
   }),
-  memory("grad_reduce_in_bf16", null, "boolean", "grad_reduce_in_bf16", {
+  memory("grad_reduce_in_bf16", null, "boolean", {
     also: [{ name: "grad_accum_dtype", means: onlyWhenOn("bfloat16"), only: true }],
   }),
-  memory("use_precision_aware_optimizer", null, "boolean", "use_precision_aware_optimizer"),
-  memory("main_params_dtype", null, "string", "main_params_dtype"),
-  memory("main_grads_dtype", null, "string", "main_grads_dtype"),
-  memory("exp_avg_dtype", null, "string", "exp_avg_dtype"),
-  memory("exp_avg_sq_dtype", null, "string", "exp_avg_sq_dtype"),
-  memory("optimizer", "optimizer", "string", "optimizer", {
+  memory("use_precision_aware_optimizer", null, "boolean"),
+  memory("main_params_dtype", null, "string"),
+  memory("main_grads_dtype", null, "string"),
+  memory("exp_avg_dtype", null, "string"),
+  memory("exp_avg_sq_dtype", null, "string"),
+  memory("optimizer", "optimizer", "string", {
     default: "adam",
     // apex's and Transformer Engine's multi-tensor Adam: no temporaries
     means: { adam: "adamw_torch_fused", sgd: "sgd" },
@@ -98,11 +98,11 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
     means: { true: "cpu", false: "none" },
     aliases: ["cpu_optimizer"],
   }),
-  memory("optimizer_offload_fraction", null, "number", "optimizer_offload_fraction", { default: 1 }),
+  memory("optimizer_offload_fraction", null, "number", { default: 1 }),
   memory("clip_grad", "max_grad_norm", "number", "clipping", { default: 1.0, min: 0 }),
   memory("use_torch_fsdp2", "fsdp", "boolean", "fsdp", { means: { true: "full_shard", false: "none" } }),
   memory("use_megatron_fsdp", "megatron_fsdp", "boolean", "fsdp", { aliases: ["use_custom_fsdp"] }),
-  memory("data_parallel_sharding_strategy", null, "string", "data_parallel_sharding_strategy", {
+  memory("data_parallel_sharding_strategy", null, "string", {
     also: [
       {
         name: "fsdp",
@@ -121,10 +121,10 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
   memory("use_flash_attn", null, "boolean", "attention", {
     also: [{ name: "attention", means: onlyWhenOn("flash_attention_2"), only: true }],
   }),
-  other("transformer_impl", null, "string", "transformer_impl"),
-  memory("overlap_grad_reduce", null, "boolean", "overlap_grad_reduce"),
-  memory("overlap_param_gather", null, "boolean", "overlap_param_gather"),
-  memory("cross_entropy_loss_fusion", null, "boolean", "cross_entropy_loss_fusion"),
+  other("transformer_impl", null, "string"),
+  memory("overlap_grad_reduce", null, "boolean"),
+  memory("overlap_param_gather", null, "boolean"),
+  memory("cross_entropy_loss_fusion", null, "boolean"),
   other("train_samples", null, "integer", "train_iters"),
   other("load", null, "any", "resume_from_checkpoint"),
   memory("pretrained_checkpoint", "model", "any", "model"),

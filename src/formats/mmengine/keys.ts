@@ -10,7 +10,7 @@ export const MMENGINE_KEYS: readonly KeySpec[] = [
     removedIn: "mmengine 0.1",
     replacedBy: "train_dataloader.batch_size",
   }),
-  memory("model", null, "any", "model"),
+  memory("model", null, "any"),
   memory("model.type", "model", "string", "model"),
   memory("model.backbone.type", null, "string", "model"),
   memory("model.backbone.depth", null, "integer", "layers"),
@@ -27,6 +27,6 @@ export const MMENGINE_KEYS: readonly KeySpec[] = [
   memory("optimizer.type", "optimizer", "string", "optimizer"),
   memory("optimizer_config.grad_clip.max_norm", "max_grad_norm", "number", "clipping", { min: 0 }),
   memory("fp16", "compute_dtype", "any", "compute"),
-  memory("auto_scale_lr.base_batch_size", null, "integer", "base_batch_size"),
+  memory("auto_scale_lr.base_batch_size", null, "integer"),
   memory("crop_size", "image_size", "any", "image"),
 ];

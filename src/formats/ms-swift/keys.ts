@@ -23,12 +23,12 @@ const TUNERS = {
 } as const;
 
 const OWN: readonly KeySpec[] = [
-  own.memory("model", "model", "model", {
+  own.memory("model", {
     link: "model",
     aliases: ["model_id_or_path"],
     oldNames: { model_id_or_path: "ms-swift 3.0" },
   }),
-  own.other("model_type", "model_type", "model_type"),
+  own.other("model_type"),
   own.memory("tuner_type", "adapter", "adapter", {
     aliases: ["train_type", "sft_type"],
     oldNames: { sft_type: "ms-swift 3.0" },
@@ -66,7 +66,7 @@ const OWN: readonly KeySpec[] = [
   own.memory("vera_rank", "lora_rank", "rank", { min: 1 }),
   own.memory("adalora_init_r", "lora_rank", "rank", { min: 1 }),
   own.memory("modules_to_save", "lora_modules_to_save", "to-save", { type: "any", aliases: ["lora_modules_to_save"] }),
-  own.memory("use_dora", "use_dora", "use_dora"),
+  own.memory("use_dora"),
   own.memory("init_weights", "adapter_initialization", "init_lora_weights", {
     type: "any",
     means: { true: null, false: null },
@@ -78,11 +78,11 @@ const OWN: readonly KeySpec[] = [
     also: [{ name: "quantization", means: { "4": "nf4", "8": "int8", "0": "none" }, only: true }],
   }),
   own.memory("quant_method", null, "quantization_method"),
-  own.memory("bnb_4bit_use_double_quant", "double_quantization", "bnb_4bit_use_double_quant"),
+  own.memory("bnb_4bit_use_double_quant", "double_quantization"),
   own.memory("max_length", "sequence_length", "sequence", { min: 1 }),
-  own.memory("packing", "packing", "packing"),
-  own.memory("padding_free", "padding_free", "padding_free"),
-  memory("deepspeed", "deepspeed", "any", "deepspeed", { link: "deepspeed" }),
+  own.memory("packing"),
+  own.memory("padding_free"),
+  memory("deepspeed", "deepspeed", "any", { link: "deepspeed" }),
   own.memory("zero_hpz_partition_size", "hpz_partition_size", "ms-swift.zero_hpz_partition_size"),
   own.memory("deepspeed_autotp_size", "tensor_parallel", "tensor", { min: 1 }),
   own.memory("sequence_parallel_size", "context_parallel", "context", { min: 1 }),
@@ -103,16 +103,16 @@ const OWN: readonly KeySpec[] = [
   own.memory("freeze_parameters_ratio", "freeze_parameters_ratio", "frozen", { min: 0, max: 1 }),
   own.memory("rlhf_type", "rl", "rl"),
   own.memory("ref_model", "ref_model", "reference"),
-  own.memory("beta", "beta", "beta"),
+  own.memory("beta"),
   own.memory("num_generations", "num_generations", "generations", { min: 1 }),
-  own.memory("max_completion_length", "max_completion_length", "max_completion_length", { min: 1 }),
-  own.memory("use_vllm", "use_vllm", "use_vllm"),
-  own.memory("vllm_mode", "vllm_mode", "vllm_mode"),
+  own.memory("max_completion_length", { min: 1 }),
+  own.memory("use_vllm"),
+  own.memory("vllm_mode"),
   own.memory("vllm_gpu_memory_utilization", "vllm_gpu_memory_utilization", "vllm", { min: 0, max: 1 }),
-  own.memory("sleep_level", "vllm_sleep_level", "sleep_level"),
+  own.memory("sleep_level", "vllm_sleep_level"),
   own.memory("vllm_tensor_parallel_size", "vllm_tensor_parallel_size", "engine-tensor", { min: 1 }),
-  own.memory("move_model_batches", "move_model_batches", "move_model_batches", { min: 1 }),
-  own.memory("offload_model", null, "offload_model"),
+  own.memory("move_model_batches", { min: 1 }),
+  own.memory("offload_model", null),
   own.memory("vllm_enforce_eager", null, "engine-part"),
   own.memory("vllm_max_num_seqs", null, "engine-part"),
   own.memory("vllm_enable_lora", null, "engine-part"),
@@ -126,9 +126,9 @@ const OWN: readonly KeySpec[] = [
   own.memory("trainable_parameters", "trainable_parameters", "frozen", { type: "any" }),
   own.memory("trainable_parameters_regex", "trainable_parameters_regex", "frozen"),
   // swift/optimizers/galore: galore_torch's steps, over all linear layers unless modules are named
-  own.memory("use_galore", "use_galore", "use_galore"),
-  own.memory("galore_rank", "galore_rank", "galore_rank", { min: 1 }),
-  own.memory("galore_proj_type", "galore_proj_type", "galore_proj_type"),
+  own.memory("use_galore"),
+  own.memory("galore_rank", { min: 1 }),
+  own.memory("galore_proj_type"),
   own.memory("galore_target_modules", "galore_target", "optim_target_modules", { type: "any" }),
   own.memory("galore_optim_per_parameter", "galore_layerwise", "galore_layerwise"),
   own.memory("task_type", null, "task", {
@@ -138,7 +138,7 @@ const OWN: readonly KeySpec[] = [
       { name: "rl", means: { embedding: "reward", reranker: "reward" }, only: true },
     ],
   }),
-  own.memory("num_labels", "num_labels", "num_labels", { min: 1 }),
+  own.memory("num_labels", { min: 1 }),
   ...touching("projector", "galore_with_embedding galore_quantization galore_proj_quant"),
   own.memory("use_rslora", "use_rslora", "alpha"),
   own.memory("max_pixels", null, "image"),
@@ -155,9 +155,9 @@ const MEGATRON: readonly KeySpec[] = [
   memory("recompute_granularity", "recompute_granularity", "string", "checkpointing", {
     also: [{ name: "gradient_checkpointing", means: { full: true, selective: true, none: false }, only: true }],
   }),
-  memory("recompute_modules", "recompute_modules", "any", "recompute_modules"),
-  memory("recompute_method", "recompute_method", "string", "recompute_method"),
-  memory("recompute_num_layers", "recompute_num_layers", "integer", "recompute_num_layers"),
+  memory("recompute_modules", "recompute_modules", "any"),
+  memory("recompute_method", "recompute_method", "string"),
+  memory("recompute_num_layers", "recompute_num_layers", "integer"),
   memory("use_distributed_optimizer", "distributed_optimizer", "boolean", "megatron_lm_use_distributed_optimizer", {
     default: true,
   }),
@@ -167,8 +167,8 @@ const MEGATRON: readonly KeySpec[] = [
   own.memory("offload_optimizer", "offload_optimizer", "ms-swift.offload_optimizer", {
     means: { true: "cpu", false: "none" },
   }),
-  memory("use_precision_aware_optimizer", null, "boolean", "use_precision_aware_optimizer"),
-  memory("cross_entropy_loss_fusion", null, "boolean", "cross_entropy_loss_fusion"),
+  memory("use_precision_aware_optimizer", null, "boolean"),
+  memory("cross_entropy_loss_fusion", null, "boolean"),
   memory("optimizer_offload_fraction", null, "number", "offload-optimizer"),
   memory("exp_avg_dtype", null, "string", "states-dtype"),
   memory("exp_avg_sq_dtype", null, "string", "states-dtype"),
@@ -193,7 +193,7 @@ const MEGATRON: readonly KeySpec[] = [
 const ROLES: readonly KeySpec[] = [
   memory("train", null, "map", "ms-swift.train"),
   memory("train.gpus", "world_size", "integer", "devices", { min: 1 }),
-  memory("rollout", null, "map", "rollout"),
+  memory("rollout", null, "map"),
   memory("rollout.vllm_gpu_memory_utilization", "vllm_gpu_memory_utilization", "number", "vllm", { min: 0, max: 1 }),
   ...touching("devices", "rollout.gpus teacher.gpus"),
   ...touching("engine-tensor", "rollout.vllm_tensor_parallel_size teacher.vllm_tensor_parallel_size"),
@@ -224,7 +224,7 @@ const OWN_NAMES = new Set([...OWN, ...MEGATRON].flatMap((key) => [key.key, ...(k
  * (swift/arguments/sft_args.py, _init_fsdp; swift/config/fsdp2.json).
  */
 const SHARDED: readonly KeySpec[] = [
-  own.memory("fsdp", "fsdp_options", "fsdp", {
+  own.memory("fsdp", "fsdp_options", {
     type: "any",
     link: "fsdp",
     means: { fsdp2: "full_shard auto_wrap" },
@@ -234,7 +234,7 @@ const SHARDED: readonly KeySpec[] = [
       { name: "fsdp_activation_checkpointing", means: { fsdp2: true }, only: true },
     ],
   }),
-  memory("fsdp.fsdp", "fsdp_options", "any", "fsdp"),
+  memory("fsdp.fsdp", "fsdp_options", "any"),
   ...TRAINING_ARGUMENTS_KEYS.filter(({ key }) => key.startsWith("fsdp_config.")).map(
     (key): KeySpec => ({
       ...key,

@@ -31,12 +31,12 @@ export const NANOTRON_KEYS: readonly KeySpec[] = [
   }),
   memory("parallelism.expert_parallel_size", "expert_parallel", "integer", "expert", { min: 1 }),
   memory("parallelism.pp_engine", null, "string", "schedule"),
-  memory("parallelism.tp_mode", "tp_mode", "string", "tp_mode"),
+  memory("parallelism.tp_mode", "tp_mode", "string"),
   memory("parallelism.recompute_layer", "gradient_checkpointing", "boolean", "checkpointing", { default: false }),
   memory("parallelism.recompute_granularity", "recompute_granularity", "string", "checkpointing", {
     also: [{ name: "gradient_checkpointing", means: { full: true, selective: true }, only: true }],
   }),
-  memory("model", null, "map", "model"),
+  memory("model", null, "map"),
   memory("parallelism.tp_recompute_allgather", null, "boolean", "recomputed"),
   memory("parallelism.moe_layer_recompute", null, "boolean", "recomputed"),
   memory("model.model_config.residual_in_fp32", null, "boolean", "states-dtype"),
@@ -46,9 +46,9 @@ export const NANOTRON_KEYS: readonly KeySpec[] = [
     also: [{ name: "compute_dtype", means: PRECISION }],
   }),
   other("model.ddp_bucket_cap_mb", null, "integer", "model.ddp_bucket_cap_mb", { min: 1 }),
-  memory("model.model_config", null, "map", "model_config"),
+  memory("model.model_config", null, "map"),
   ...ARCHITECTURE.map(([key, name, effect]) => memory(`model.model_config.${key}`, name, "integer", effect)),
-  memory("model.model_config.tie_word_embeddings", "tied_embeddings", "boolean", "tie_word_embeddings"),
+  memory("model.model_config.tie_word_embeddings", "tied_embeddings", "boolean"),
   memory("model.model_config._attn_implementation", "attention", "string", "attention"),
   // Mixtures of experts and state-space layers are other classes there (nanotron/models); none is captured.
   ...touching("width", "model.model_config.d_model model.model_config.hidden_act model.model_config.ssm_cfg"),
@@ -59,9 +59,9 @@ export const NANOTRON_KEYS: readonly KeySpec[] = [
     "model.model_config.dtype model.model_config.rms_norm model.model_config.rope_theta model.model_config.use_cache " +
       "model.model_config.num_experts_per_tok model.model_config.moe_capacity_factor parallelism.tp_linear_async_communication",
   ),
-  memory("optimizer.torch_adam_is_fused", "optimizer_fused", "boolean", "torch_adam_is_fused"),
+  memory("optimizer.torch_adam_is_fused", "optimizer_fused", "boolean"),
   memory("optimizer.zero_stage", "zero_stage", "integer", "zero", { min: 0, max: 1 }),
-  memory("optimizer.accumulate_grad_in_fp32", null, "boolean", "accumulate_grad_in_fp32", {
+  memory("optimizer.accumulate_grad_in_fp32", null, "boolean", {
     also: [{ name: "grad_accum_dtype", means: { true: "float32", false: "none" }, only: true }],
   }),
   memory("optimizer.clip_grad", "max_grad_norm", "number", "clipping", { min: 0 }),
@@ -69,6 +69,6 @@ export const NANOTRON_KEYS: readonly KeySpec[] = [
   memory("optimizer.optimizer_factory.name", "optimizer", "string", "optimizer", {
     means: { adamW: "adamw_torch", sgd: "sgd" },
   }),
-  memory("optimizer.optimizer_factory.torch_adam_is_fused", "optimizer_fused", "boolean", "torch_adam_is_fused"),
+  memory("optimizer.optimizer_factory.torch_adam_is_fused", "optimizer_fused", "boolean"),
   other("tokenizer.tokenizer_name_or_path", null, "string", "tokenizer_name"),
 ];

@@ -6,9 +6,9 @@ import type { KeySpec } from "../types";
 export const CONFIGURATIONS = ["3d_fullres", "2d", "3d_lowres", "3d_cascade_fullres"] as const;
 
 export const NNUNET_KEYS: readonly KeySpec[] = [
-  other("dataset_name", null, "string", "dataset_name"),
-  other("plans_name", null, "string", "plans_name"),
-  memory("configurations", null, "map", "configurations"),
+  other("dataset_name", null, "string"),
+  other("plans_name", null, "string"),
+  memory("configurations", null, "map"),
   ...CONFIGURATIONS.flatMap((name) => [
     memory(`configurations.${name}.batch_size`, `nnunet.${name}.batch_size`, "integer", "3d_fullres.batch_size", {
       min: 1,

@@ -3,7 +3,7 @@ import { harmless, memory, onlyWhenOn } from "../effects";
 import type { KeySpec } from "../types";
 
 export const TIMM_KEYS: readonly KeySpec[] = [
-  memory("model", "model", "string", "model", { default: "resnet50" }),
+  memory("model", "model", "string", { default: "resnet50" }),
   memory("batch_size", "micro_batch_size", "integer", "micro-batch", { default: 128, min: 1, aliases: ["b"] }),
   memory("validation_batch_size", "eval_batch_size", "integer", "eval-batch", { aliases: ["vb"] }),
   memory("img_size", "image_size", "integer", "image", { min: 1 }),
@@ -18,9 +18,9 @@ export const TIMM_KEYS: readonly KeySpec[] = [
   memory("opt", "optimizer", "string", "optimizer", { default: "sgd" }),
   memory("clip_grad", "max_grad_norm", "number", "clipping", { min: 0 }),
   memory("model_ema", null, "boolean", "ema"),
-  memory("channels_last", "channels_last", "boolean", "channels_last"),
+  memory("channels_last", "channels_last", "boolean"),
   memory("torchcompile", "torch_compile", "any", "compile"),
-  memory("num_classes", "num_labels", "integer", "num_classes"),
+  memory("num_classes", "num_labels", "integer"),
   memory("no_amp", "compute_dtype", "boolean", "compute", { means: onlyWhenOn("fp32") }),
   ...harmless(
     "sched sched_on_updates warmup_lr warmup_prefix warmup_epochs decay_epochs decay_milestones cooldown_epochs " +

@@ -9,27 +9,21 @@ const MODES = { none: false, selective: true, full: true, memory_budget: true } 
 
 export const TORCHTITAN_KEYS: readonly KeySpec[] = [
   memory("model.name", "model_name", "string", "model"),
-  memory("model.flavor", "model_flavor", "string", "flavor"),
-  other("model.hf_assets_path", null, "string", "hf_assets_path", { aliases: ["model.tokenizer_path"] }),
-  memory("model.converters", "converters", "list", "converters"),
+  memory("model.flavor", "model_flavor", "string"),
+  other("model.hf_assets_path", null, "string", { aliases: ["model.tokenizer_path"] }),
+  memory("model.converters", "converters", "list"),
   memory("training.local_batch_size", "micro_batch_size", "integer", "micro-batch", {
     default: 8,
     min: 1,
     aliases: ["training.batch_size"],
   }),
-  memory("training.global_batch_size", "global_batch_size", "integer", "global_batch_size"),
+  memory("training.global_batch_size", "global_batch_size", "integer"),
   memory("training.seq_len", "sequence_length", "integer", "sequence", {
     default: 2048,
     min: 1,
     aliases: ["training.max_context_length"],
   }),
-  memory(
-    "training.num_tokens_per_microbatch_per_dp_rank",
-    "tokens_per_micro_batch",
-    "integer",
-    "num_tokens_per_microbatch_per_dp_rank",
-    { min: 1 },
-  ),
+  memory("training.num_tokens_per_microbatch_per_dp_rank", "tokens_per_micro_batch", "integer", { min: 1 }),
   memory("training.dtype", "load_dtype", "string", "load", {
     default: "float32",
     writes: { bfloat16: "bfloat16", float16: "float16", float32: "float32" },
@@ -40,7 +34,7 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
     writes: { bf16: "bfloat16", fp16: "float16", fp32: "float32" },
     means: PRECISION,
   }),
-  memory("training.mixed_precision_reduce", "fsdp_reduce_dtype", "string", "mixed_precision_reduce", {
+  memory("training.mixed_precision_reduce", "fsdp_reduce_dtype", "string", {
     default: "float32",
     means: STORAGE,
   }),
@@ -50,12 +44,12 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
     also: [{ name: "offload_optimizer", means: { true: "cpu", false: "none" } }],
   }),
   memory("training.max_norm", "max_grad_norm", "number", "clipping", { default: 1.0, min: 0 }),
-  memory("training.compile", "torch_compile", "boolean", "compile", { aliases: ["compile.enable"] }),
+  memory("training.compile", "torch_compile", "boolean", { aliases: ["compile.enable"] }),
   memory("parallelism.data_parallel_replicate_degree", "dp_replicate_size", "integer", "dp_replicate_size", {
     default: 1,
     aliases: ["training.data_parallel_replicate_degree"],
   }),
-  memory("parallelism.data_parallel_shard_degree", "dp_shard_size", "integer", "data_parallel_shard_degree", {
+  memory("parallelism.data_parallel_shard_degree", "dp_shard_size", "integer", {
     default: -1,
     aliases: ["training.data_parallel_shard_degree"],
   }),
@@ -91,26 +85,20 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
     default: "1F1B",
     aliases: ["experimental.pipeline_parallel_schedule"],
   }),
-  memory(
-    "parallelism.pipeline_parallel_microbatch_size",
-    "pipeline_micro_batch",
-    "integer",
-    "pipeline_parallel_microbatch_size",
-    { default: 1, min: 1 },
-  ),
-  memory("activation_checkpoint.mode", "gradient_checkpointing", "string", "mode", {
+  memory("parallelism.pipeline_parallel_microbatch_size", "pipeline_micro_batch", "integer", { default: 1, min: 1 }),
+  memory("activation_checkpoint.mode", "gradient_checkpointing", "string", {
     default: "selective",
     means: MODES,
     also: [{ name: "checkpoint_kind", means: { selective: "selective", full: "full" }, only: true }],
   }),
-  memory("activation_checkpoint.selective_ac_option", "checkpoint_mode", "any", "selective_ac_option"),
+  memory("activation_checkpoint.selective_ac_option", "checkpoint_mode", "any"),
   memory("optimizer.name", "optimizer", "string", "optimizer", {
     default: "AdamW",
     // `implementation` is fused by default (torchtitan/components/optimizer.py)
     means: { AdamW: "adamw_torch_fused", Adam: "adamw_torch_fused" },
   }),
-  memory("optimizer.implementation", null, "string", "implementation", { default: "fused" }),
-  memory("optimizer.early_step_in_backward", "optimizer_in_backward", "boolean", "early_step_in_backward", {
+  memory("optimizer.implementation", null, "string", { default: "fused" }),
+  memory("optimizer.early_step_in_backward", "optimizer_in_backward", "boolean", {
     default: false,
   }),
   memory("quantize.linear.float8", null, "map", "fp8_config", { aliases: ["float8"] }),
@@ -124,7 +112,7 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
   memory("quantize.linear.float8.recipe_name", "fp8_recipe", "string", "fp8_recipe", {
     aliases: ["float8.recipe_name"],
   }),
-  memory("quantize.linear.float8.filter_fqns", "fp8_skip_modules", "any", "filter_fqns", {
+  memory("quantize.linear.float8.filter_fqns", "fp8_skip_modules", "any", {
     aliases: ["float8.filter_fqns"],
   }),
   memory("float8.enable_float8_linear", "float8", "boolean", "fp8_config"),
@@ -146,5 +134,5 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
     aliases: ["experimental.enable_async_tensor_parallel"],
   }),
   ...harmless("validation.freq validation.steps validation.enable_classifier_free_guidance validation.all_timesteps"),
-  other("checkpoint.async_mode", null, "string", "async_mode"),
+  other("checkpoint.async_mode", null, "string"),
 ];

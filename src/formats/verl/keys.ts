@@ -120,7 +120,7 @@ export const VERL_KEYS: readonly KeySpec[] = [
     { default: true },
   ),
   memory("actor_rollout_ref.model.enable_activation_offload", "offload_activations", "boolean", "offload-activations"),
-  memory("actor_rollout_ref.model.use_remove_padding", "packing", "boolean", "use_remove_padding"),
+  memory("actor_rollout_ref.model.use_remove_padding", "packing", "boolean"),
   memory("actor_rollout_ref.model.lora_rank", "lora_rank", "integer", "rank", { default: 0, min: 0 }),
   memory("actor_rollout_ref.model.lora_alpha", "lora_alpha", "number", "alpha"),
   memory("actor_rollout_ref.model.target_modules", "lora_target_modules", "any", "targets"),
@@ -128,14 +128,9 @@ export const VERL_KEYS: readonly KeySpec[] = [
   memory("actor_rollout_ref.model.use_fused_kernels", "fused_head", "boolean", "fused-loss"),
   memory("actor_rollout_ref.model.override_config.attn_implementation", "attention", "string", "attention"),
   ...engine("actor_rollout_ref.actor", same),
-  memory("actor_rollout_ref.ref.fsdp_config.param_offload", null, "boolean", "param_offload"),
-  memory("actor_rollout_ref.ref.megatron.param_offload", null, "boolean", "param_offload"),
-  memory(
-    "actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu",
-    null,
-    "integer",
-    "log_prob_micro_batch_size_per_gpu",
-  ),
+  memory("actor_rollout_ref.ref.fsdp_config.param_offload", null, "boolean"),
+  memory("actor_rollout_ref.ref.megatron.param_offload", null, "boolean"),
+  memory("actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu", null, "integer"),
   memory("actor_rollout_ref.rollout.name", "rollout_engine", "string", "rollout.name"),
   memory("actor_rollout_ref.rollout.gpu_memory_utilization", "vllm_gpu_memory_utilization", "number", "vllm", {
     default: 0.5,
@@ -147,7 +142,7 @@ export const VERL_KEYS: readonly KeySpec[] = [
     min: 1,
   }),
   memory("actor_rollout_ref.rollout.n", "num_generations", "integer", "generations", { default: 1, min: 1 }),
-  memory("actor_rollout_ref.rollout.free_cache_engine", "vllm_enable_sleep_mode", "boolean", "free_cache_engine", {
+  memory("actor_rollout_ref.rollout.free_cache_engine", "vllm_enable_sleep_mode", "boolean", {
     default: true,
   }),
   memory(
@@ -156,12 +151,12 @@ export const VERL_KEYS: readonly KeySpec[] = [
     "integer",
     "rollout.log_prob_micro_batch_size_per_gpu",
   ),
-  memory("actor_rollout_ref.rollout.max_num_batched_tokens", null, "integer", "max_num_batched_tokens"),
+  memory("actor_rollout_ref.rollout.max_num_batched_tokens", null, "integer"),
   // EasyR1 spells verl's actor in words of its own (EasyR1 verl/workers/config.py, verl/workers/actor/config.py).
   memory("worker.actor.model.model_path", "model", "string", "model", { link: "model" }),
   memory("worker.actor.model.enable_gradient_checkpointing", "gradient_checkpointing", "boolean", "checkpointing"),
-  memory("worker.actor.model.lora.rank", "lora_rank", "integer", "rank", { min: 0 }),
-  memory("worker.actor.model.lora.alpha", "lora_alpha", "number", "alpha"),
+  memory("worker.actor.model.lora.rank", "lora_rank", "integer", { min: 0 }),
+  memory("worker.actor.model.lora.alpha", "lora_alpha", "number"),
   memory("worker.actor.model.lora.target_modules", "lora_target_modules", "any", "targets"),
   memory("worker.actor.micro_batch_size_per_device_for_update", "micro_batch_size", "integer", "micro-batch", {
     min: 1,
@@ -263,14 +258,14 @@ export const VERL_KEYS: readonly KeySpec[] = [
   memory("reward_model.enable", "reward_model_enabled", "boolean", "reward_model_path"),
   memory("reward_model.model.path", "reward_model", "string", "reward_model_path"),
   memory("data.train_batch_size", "global_batch_size", "integer", "data.train_batch_size", { default: 1024, min: 0 }),
-  memory("data.max_prompt_length", "max_prompt_length", "integer", "max_prompt_length", { default: 512, min: 1 }),
+  memory("data.max_prompt_length", "max_prompt_length", "integer", { default: 512, min: 1 }),
   memory("data.max_response_length", "max_completion_length", "integer", "max_completion_length", {
     default: 512,
     min: 1,
   }),
   memory("trainer.n_gpus_per_node", "devices", "any", "devices", { default: 8 }),
   memory("trainer.nnodes", "nodes", "any", "devices", { default: 1 }),
-  memory("algorithm.adv_estimator", "adv_estimator", "string", "adv_estimator"),
+  memory("algorithm.adv_estimator", "adv_estimator", "string"),
   memory("algorithm.use_kl_in_reward", "use_kl_in_reward", "boolean", "reference"),
 ];
 
@@ -292,7 +287,7 @@ export const VERL_SFT_KEYS: readonly KeySpec[] = [
   memory("data.micro_batch_size_per_gpu", "micro_batch_size", "integer", "micro-batch", { default: 4, min: 1 }),
   memory("data.max_length", "sequence_length", "integer", "sequence", { default: 1024, min: 1 }),
   memory("optim.clip_grad", "max_grad_norm", "number", "clipping", { min: 0 }),
-  memory("optim.optimizer", "optimizer", "string", "optimizer"),
+  memory("optim.optimizer", "optimizer", "string"),
   memory("ulysses_sequence_parallel_size", "context_parallel", "integer", "context", { min: 1 }),
   memory("trainer.n_gpus_per_node", "devices", "any", "devices"),
   memory("trainer.nnodes", "nodes", "any", "devices"),
