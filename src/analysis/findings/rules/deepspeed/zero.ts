@@ -82,7 +82,7 @@ export const DEEPSPEED_ZERO_RULES: readonly Rule[] = [
         args: {
           bytes: size(bytes),
           elements: at.value.toExponential().replace("e+", "e"),
-          twice: twice ? ", × 2 overlap_comm" : "",
+          twice: twice ? " × 2 `overlap_comm`" : "",
         },
         fixes: replacement(at, facts.trainer ? '"auto"' : "50000000", true),
       });
