@@ -101,7 +101,7 @@ const ENTRIES = [
 /** Minifies once more what esbuild has minified: six hundredths of the extension's package. ASCII alone takes half the memory. */
 async function shorten(file) {
   const { code } = await minify(await readFile(file, "utf8"), {
-    ...{ compress: { ecma: 2022, passes: 2 }, mangle: true, ecma: 2022, module: false },
+    ...{ compress: { ecma: 2022, passes: 3 }, mangle: true, ecma: 2022, module: false },
     format: { ascii_only: true },
   });
   await writeFile(file, code);
@@ -143,7 +143,7 @@ if (watch) {
       process.exit(1);
     },
   );
-  const shipped = entries.filter(({ options }) => options.platform === "neutral");
+  const shipped = entries.filter(({ out, options }) => options.platform !== "node" && out.endsWith(".js"));
   if (!development) await Promise.all(shipped.map(({ out }) => shorten(join(root, "dist", out))));
   const archive = await writeModelArchive(join(root, "dist"));
   const written = new Set([
