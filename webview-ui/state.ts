@@ -140,6 +140,12 @@ function forget(state: State, keepSet: boolean): State {
   };
 }
 
+/** Whether a run is the one before, sent once more: what stands beside it is still beside it. */
+function saysTheSame(before: ReportRun | null, after: ReportRun | null): boolean {
+  const said = (run: ReportRun | null) => JSON.stringify([run?.id, run?.settings, run?.perDevice]);
+  return said(before) === said(after);
+}
+
 /** What an answer shows: a run without an estimate leaves the one before in sight and says why. */
 function shownAnswer(answer: Answer, before: ReportRun | null): Pick<State, "tried" | "refused"> {
   if (answer !== null && answer.perDevice !== null) return { tried: answer, refused: null };
@@ -171,7 +177,8 @@ function receive(state: State, message: HostToPage): State {
       const forgotten = forget({ ...next, arrangement }, keep);
       const run = baseRun(forgotten);
       const set = run === null ? forgotten.set : stillTried(run, forgotten.set);
-      return { ...forgotten, set, tried: Object.keys(set).length === 0 ? null : forgotten.tried };
+      const against = keep && saysTheSame(baseRun(state), run) ? state.against : null;
+      return { ...forgotten, set, tried: Object.keys(set).length === 0 ? null : forgotten.tried, against };
     }
     case "whatIfResult": {
       const open = state.asker.open;

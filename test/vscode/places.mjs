@@ -108,9 +108,11 @@ export const PLACES = [
     name: "and beside another file that is open",
     run: async (workbench, pictures) => {
       await toEditor(workbench);
-      await workbench.openFile("llama-8b-zero3/train.json");
-      await workbench.openFile(FILE);
       const panel = await workbench.webview("h1.verdict");
+      // The panel follows each file: a question asked before it has done so would be about the file before.
+      await workbench.openFile("llama-8b-zero3/train.json");
+      await panel.getByText("llama-8b-zero3/train.json").waitFor();
+      await workbench.openFile(FILE);
       await panel.getByText(FILE).waitFor();
       const table = await beside(workbench, panel, "llama-8b-zero3/train.json");
       await eventually("the other run", async () => /zero_optimization|stage/.test(await table.innerText()));

@@ -74,4 +74,17 @@ describe("webview side by side", () => {
     assert.deepEqual(sent, [{ type: "against", runId: run.id }]);
     assert.deepEqual(acted, [{ type: "alone" }]);
   });
+
+  it("stays while the same answer is sent again, and goes when the file says something else", () => {
+    const beside: Action = {
+      type: "host",
+      message: { type: "against", runId: run.id, label: "HEAD", run: scaled(run, 0.1) },
+    };
+    const isKept = (again: typeof run): boolean => {
+      const sent: Action = { type: "host", message: reportMessage(reportOf(again)) };
+      return /HEAD/.test(textOf(againstView(viewOf(report, beside, sent).view, run)));
+    };
+    assert.equal(isKept({ ...run, plans: [] }), true);
+    assert.equal(isKept(scaled(run, 0.5)), false);
+  });
 });
