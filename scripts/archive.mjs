@@ -5,11 +5,15 @@
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { compress, init } from "@bokuweb/zstd-wasm";
+import { finished } from "node:stream/promises";
+import lzma from "lzma-native";
 import { root } from "./process.mjs";
 
-/** The strongest whose window holds all of it; above, seconds are spent on a thousandth. */
-const LEVEL = 19;
+/**
+ * LZMA2 for text: literals by the four bits before them, no alignment. The dictionary is memory of whoever unpacks; one that holds
+ * all takes a two-hundredth off the archive.
+ */
+const TEXT = { dictSize: 8 << 20, lc: 4, lp: 0, pb: 0, mode: lzma.MODE_NORMAL, mf: lzma.MF_BT4, niceLen: 273 };
 
 /** The table of parts that a stored file goes on from; it says so at its beginning. */
 const LIKE = /"like":"([\w.-]+)"/;
@@ -74,16 +78,21 @@ export function archiveOf(files) {
   return Buffer.concat([Buffer.from(head), ...files.map(([, bytes]) => bytes)]);
 }
 
-/** Zstandard; the same bytes on every machine. */
-export async function compressed(bytes, level = LEVEL) {
-  await init();
-  return compress(bytes, level);
+/** XZ; the same bytes on every machine. Strong as TEXT is takes ten seconds, LZMA2's own defaults one. */
+export async function compressed(bytes, options = TEXT) {
+  const filters = [{ id: lzma.FILTER_LZMA2, options }];
+  const stream = lzma.createStream("streamEncoder", { filters, check: lzma.CHECK_CRC32 });
+  const chunks = [];
+  stream.on("data", (chunk) => chunks.push(chunk));
+  stream.end(bytes);
+  await finished(stream);
+  return Buffer.concat(chunks);
 }
 
 /** Writes the archive into a folder; seconds of work, which are saved where it holds what models/ holds now. */
 export async function writeModelArchive(folder) {
   const content = archiveOf(archivedFiles(join(root, "models")));
-  const [file, note] = [join(folder, "models.zst"), join(folder, "models.sha256")];
+  const [file, note] = [join(folder, "models.xz"), join(folder, "models.sha256")];
   const digest = createHash("sha256").update(content).digest("hex");
   const isWritten = existsSync(file) && existsSync(note) && readFileSync(note, "utf8") === digest;
   if (!isWritten) {

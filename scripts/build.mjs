@@ -27,7 +27,9 @@ const anywhere = {
   target: "es2022",
   mainFields: ["module", "main"],
   conditions: ["node", "browser"],
-  external: ["vscode", ...builtinModules, "node:*"],
+  // Streams are everywhere in what the programs run in; only older Node had them in a module.
+  alias: { "stream/web": join(root, "scripts", "streams.mjs") },
+  external: ["vscode", ...builtinModules.filter((name) => name !== "stream/web"), "node:*"],
 };
 /** A page gets the rows of settings that are tried as data, without the table of all settings that they are told from. */
 const triedRows = {

@@ -29,7 +29,7 @@ const CONTENT_TYPES = {
   ".py": "text/x-python",
   ".txt": "text/plain",
   ".vsixmanifest": "text/xml",
-  ".zst": "application/zstd",
+  ".xz": "application/x-xz",
 };
 
 function escapeXml(text) {
@@ -141,7 +141,7 @@ const missing = [
   manifest.main,
   manifest.browser,
   manifest.icon,
-  "dist/models.zst",
+  "dist/models.xz",
   "README.md",
   "CHANGELOG.md",
   "LICENSE",

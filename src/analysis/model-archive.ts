@@ -2,7 +2,7 @@
  * The packaged data as one archive, the way the extension ships it (`scripts/archive.mjs`): graphs are alike, and compressed
  * together they take a third of what each takes alone. What was asked for is kept by whoever asked; of the rest nothing stays.
  */
-import { decompress } from "fzstd";
+import { XzReadableStream } from "xz-decompress";
 import type { Runtime } from "./runtime";
 
 /** What stands in an archive: where each file is among the bytes. */
@@ -12,24 +12,54 @@ interface Content {
   readonly places: ReadonlyMap<string, readonly [number, number]>;
 }
 
-/** Zstandard of a line of JSON, `[[path, bytes], …]`, and the files behind it in that order. */
+/** Everything that a stream of bytes gives. */
+async function all(stream: ReadableStream<Uint8Array>): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  const reader = stream.getReader();
+  for (let next = await reader.read(); !next.done; next = await reader.read()) chunks.push(next.value);
+  const bytes = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.length;
+  }
+  return bytes;
+}
+
+/** XZ of a line of JSON, `[[path, bytes], …]`, and the files behind it in that order. */
 export class ModelArchive {
   /** Until memory is short: files are asked for several in a row. */
   private opened: WeakRef<Content> | undefined;
+  /** While it is unpacked, for all who ask. */
+  private opening: Promise<Content> | undefined;
 
   constructor(private readonly packed: Uint8Array) {}
 
-  /** The text of a file; undefined where the archive has no such file. Throws where it is no archive. */
-  text(path: string): string | undefined {
-    const { bytes, places } = this.content();
+  /** The text of a file; undefined where the archive has no such file. Rejects where it is no archive. */
+  async text(path: string): Promise<string | undefined> {
+    const { bytes, places } = await this.content();
     const place = places.get(path);
     return place && new TextDecoder().decode(bytes.subarray(...place));
   }
 
-  private content(): Content {
+  private content(): Promise<Content> {
     const known = this.opened?.deref();
-    if (known !== undefined) return known;
-    const bytes = decompress(this.packed);
+    if (known !== undefined) return Promise.resolve(known);
+    this.opening ??= this.unpacked().finally(() => {
+      this.opening = undefined;
+    });
+    return this.opening;
+  }
+
+  private async unpacked(): Promise<Content> {
+    const { packed } = this;
+    const source = new ReadableStream<Uint8Array>({
+      start: (to) => {
+        to.enqueue(packed);
+        to.close();
+      },
+    });
+    const bytes = await all(new XzReadableStream(source));
     const head = bytes.indexOf(10);
     const files = JSON.parse(new TextDecoder().decode(bytes.subarray(0, head))) as [string, number][];
     const places = new Map<string, readonly [number, number]>();

@@ -111,7 +111,7 @@ export function serveFiles(client: BaseLanguageClient, context: vscode.Extension
   client.onRequest(
     METHODS.modelData,
     (): Promise<ModelDataResult> =>
-      Promise.resolve(fs.readFile(vscode.Uri.joinPath(context.extensionUri, "dist", "models.zst"))).then(
+      Promise.resolve(fs.readFile(vscode.Uri.joinPath(context.extensionUri, "dist", "models.xz"))).then(
         (bytes) => ({ base64: base64Of(bytes) }),
         () => ({ base64: null }),
       ),

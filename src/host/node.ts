@@ -33,7 +33,7 @@ function modelData(root: string | undefined): Pick<Runtime, "readModelData" | "r
   const folder = join(root, "models");
   const readModelData = (path: string) => readFile(join(folder, path), "utf8").catch(() => undefined);
   if (existsSync(folder)) return { readModelData };
-  return { readModelData, readModelArchive: () => readFile(join(root, "dist", "models.zst")).catch(() => undefined) };
+  return { readModelData, readModelArchive: () => readFile(join(root, "dist", "models.xz")).catch(() => undefined) };
 }
 
 /** The runtime of a Node process. */

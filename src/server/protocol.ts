@@ -337,7 +337,7 @@ export interface ListResult {
 }
 
 export interface ModelDataResult {
-  /** The bytes of `dist/models.zst`; null: absent or unreadable. */
+  /** The bytes of `dist/models.xz`; null: absent or unreadable. */
   readonly base64: string | null;
 }
 

@@ -69,7 +69,7 @@ describe("node runtime", () => {
     mkdirSync(join(folder, "dist"), { recursive: true });
     for (const name of [above, folder]) writeFileSync(join(name, "package.json"), "{}");
     writeFileSync(join(above, "models", "catalogue.json"), "[]");
-    writeFileSync(join(folder, "dist", "models.zst"), "packed");
+    writeFileSync(join(folder, "dist", "models.xz"), "packed");
     const runtime = createNodeRuntime({ workspaceFolders: [], packageDirectory: join(folder, "dist"), env: {} });
     assert.equal(String(await runtime.readModelArchive?.()), "packed");
     assert.equal(await runtime.readModelData("catalogue.json"), undefined);

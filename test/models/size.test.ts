@@ -12,7 +12,7 @@ import { memoryRuntime } from "../analysis/memory-runtime";
 interface Archive {
   readonly archivedFiles: (models: string) => readonly (readonly [string, Buffer])[];
   readonly archiveOf: (files: readonly (readonly [string, Uint8Array])[]) => Buffer;
-  readonly compressed: (bytes: Uint8Array, level?: number) => Promise<Uint8Array>;
+  readonly compressed: (bytes: Uint8Array, options?: object) => Promise<Uint8Array>;
 }
 
 const MODELS = join(__dirname, "..", "..", "models");
@@ -33,11 +33,11 @@ describe("model data", () => {
   });
 
   it("is in the archive what it is in files", async () => {
-    const opened = new ModelArchive(await archive.compressed(archive.archiveOf(archive.archivedFiles(MODELS)), 1));
-    const text = (name: string) => readFileSync(join(MODELS, name), "utf8");
-    const graphs = (name: string, read: (name: string) => string | undefined) =>
+    const opened = new ModelArchive(await archive.compressed(archive.archiveOf(archive.archivedFiles(MODELS)), {}));
+    const text = async (name: string) => readFileSync(join(MODELS, name), "utf8");
+    const graphs = async (name: string, read: (name: string) => Promise<string | undefined>) =>
       withTable(
-        read(name) ?? "",
+        (await read(name)) ?? "",
         async (table) => read(`parts/${table}.json`),
         (file, table) => {
           const content = storedGraphs(file, table);
@@ -48,13 +48,13 @@ describe("model data", () => {
     const stored = ["graphs/llama.json", "graphs/qwen3_5.json", "graphs/t5.json", "graphs/torchvision.resnet.json"];
     for (const name of [...stored, "trainers/trl.json", "releases/transformers.json"])
       assert.deepEqual(await graphs(name, (path) => opened.text(path)), await graphs(name, text));
-    assert.deepEqual(JSON.parse(opened.text("catalogue.json") ?? ""), JSON.parse(text("catalogue.json")));
-    assert.equal(opened.text("graphs/none.json"), undefined);
+    assert.deepEqual(JSON.parse((await opened.text("catalogue.json")) ?? ""), JSON.parse(await text("catalogue.json")));
+    assert.equal(await opened.text("graphs/none.json"), undefined);
   });
 
   it("comes from the archive where there is one, else from files", async () => {
     const files = memoryRuntime({}, { "catalogue.json": "[]" });
-    const packed = await archive.compressed(archive.archiveOf([["catalogue.json", Buffer.from('["é"]')]]), 3);
+    const packed = await archive.compressed(archive.archiveOf([["catalogue.json", Buffer.from('["é"]')]]));
     const shipped = withArchive({ ...files, readModelArchive: async () => packed });
     assert.equal(await shipped.readModelData("catalogue.json"), '["é"]');
     assert.equal(await shipped.readModelData("graphs/llama.json"), undefined);
