@@ -90,7 +90,8 @@ export type PythonTest =
   | { readonly kind: "not"; readonly test: PythonTest }
   | {
       readonly kind: "text";
-      readonly how: "contains" | "begins" | "ends" | "is";
+      /** The last three are of a regular expression: `re.search`, `re.match`, `re.fullmatch`. */
+      readonly how: "contains" | "begins" | "ends" | "is" | "search" | "match" | "fullmatch";
       readonly text: string;
       readonly subject: PythonPath;
     }

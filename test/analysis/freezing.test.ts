@@ -55,6 +55,15 @@ describe("analysis: weights that a script freezes", () => {
       ),
       [["^(?!(?=classifier))(?!(?=.*pooler))", false]],
     );
+    assert.deepEqual(await patterns('    p.requires_grad = re.search(r"q_|v_", name) is not None'), [
+      ["", false],
+      ["^(?=.*(?:q_|v_))", true],
+    ]);
+    assert.deepEqual(
+      await patterns('    if not re.compile(r"lm_head").match(name):\n        p.requires_grad = False'),
+      [["^(?!(?=(?:lm_head)))", false]],
+    );
+    assert.deepEqual(await patterns('    if re.match(r"(a)\\1", name):\n        p.requires_grad = False'), []);
     assert.deepEqual(await patterns('    if any(k in name for k in ["a.b", "c"]):\n        p.requires_grad = False'), [
       ["^(?:(?=.*a\\.b)|(?=.*c))", false],
     ]);

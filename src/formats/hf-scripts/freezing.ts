@@ -14,6 +14,7 @@ import type {
   PythonTest,
   Span,
 } from "../../syntax/tree";
+import { compilePattern } from "../../terms/pattern";
 import type { SettingName } from "../../terms/settings";
 import { table } from "../../terms/table";
 import type { PartStep, WeightRule } from "../../terms/weights";
@@ -88,12 +89,22 @@ function escaped(text: string): string {
   return text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }
 
-const AROUND: Readonly<Record<"contains" | "begins" | "ends" | "is", (text: string) => string>> = {
+type How = Extract<PythonTest, { kind: "text" }>["how"];
+
+/** What a name must fit; null: a pattern that is matched nowhere here. */
+const AROUND: Readonly<Record<How, (text: string) => string | null>> = {
   contains: (text) => `.*${escaped(text)}`,
   begins: (text) => escaped(text),
   ends: (text) => `.*${escaped(text)}$`,
   is: (text) => `${escaped(text)}$`,
+  search: (text) => fitting(text, `.*(?:${text})`),
+  match: (text) => fitting(text, `(?:${text})`),
+  fullmatch: (text) => fitting(text, `(?:${text})$`),
 };
+
+function fitting(pattern: string, around: string): string | null {
+  return compilePattern(pattern).ok ? around : null;
+}
 
 /** A pattern that a name fits where the test holds, without width; null: the test asks for something else. */
 function patternOf(test: PythonTest, loop: readonly PythonStep[]): string | null {
@@ -103,8 +114,9 @@ function patternOf(test: PythonTest, loop: readonly PythonStep[]): string | null
       const same = own.length === loop.length + 1 && JSON.stringify(own.slice(0, -1)) === JSON.stringify(loop);
       const last = own.at(-1);
       // `for name, p in model.named_parameters()`: the name comes first.
-      return same && last?.kind === "each" && last.names === 2 && last.element === 0
-        ? `(?=${AROUND[test.how](test.text)})`
+      const around = AROUND[test.how](test.text);
+      return around !== null && same && last?.kind === "each" && last.names === 2 && last.element === 0
+        ? `(?=${around})`
         : null;
     }
     case "not": {

@@ -93,6 +93,7 @@ function derive(
       ...embedding(python),
       ...adapterDefaults(python, settings),
       ...rankPattern(view),
+      ...tokensOfEmbedding(view),
       ...adapterCast(python),
       ...adapterCondition(python),
       ...unstated(pictureSide(python), settings),
@@ -224,6 +225,15 @@ function rankPattern({ map }: View): readonly LocatedSetting[] {
   const { keySpan, value: node } = entry;
   const list = { kind: "list" as const, items, start: node.start, end: node.end };
   return [{ name: "adapter_ranks", key: entry.key, value: null, node: list, keySpan, valueSpan: list }];
+}
+
+/** Tokens of the embedding that LoRA trains, where they are given by the embedding's name (peft/tuners/lora/config.py, `trainable_token_indices`). */
+function tokensOfEmbedding({ map }: View): readonly LocatedSetting[] {
+  const entry = map.entries.findLast(({ key }) => key === "lora.trainable_token_indices");
+  const tokens = entry?.value.kind === "map" ? entry.value.entries[0]?.value : undefined;
+  if (entry === undefined || tokens?.kind !== "list") return [];
+  const { key, keySpan } = entry;
+  return [{ name: "adapter_token_indices", key, value: null, node: tokens, keySpan, valueSpan: tokens }];
 }
 
 /** The condition, not known, under which the trained model gets its adapter. */

@@ -13,6 +13,12 @@ import type { Evaluator } from "./values";
 const HANDS_ON = /^(?:list|tuple|iter|reversed|sorted|tqdm)$/;
 const ANY = /^(?:any|all)$/;
 const HOW: Readonly<Record<string, "begins" | "ends">> = table({ startswith: "begins", endswith: "ends" });
+/** Functions of `re`, and methods of what `re.compile` gives. */
+const MATCHES: Readonly<Record<string, "search" | "match" | "fullmatch">> = table({
+  search: "search",
+  match: "match",
+  fullmatch: "fullmatch",
+});
 
 /** What the names of a comprehension stand for in one of its rounds. */
 type Rounds = ReadonlyMap<string, LocatedNode>;
@@ -243,6 +249,11 @@ export class Paths {
       const found = this.contained(left, right, rounds);
       return found === undefined || operator === "in" ? found : { kind: "not", test: found };
     }
+    if (operator === "is" || operator === "is not") {
+      // A match, or None.
+      const matched = right.name === "None" && left.name === "CallExpression" ? this.matched(left, rounds) : undefined;
+      return matched === undefined || operator === "is not" ? matched : { kind: "not", test: matched };
+    }
     if (operator !== "==" && operator !== "!=") return undefined;
     const [text] = this.texts(right, rounds) ?? [];
     const subject = this.subject(left);
@@ -269,11 +280,40 @@ export class Paths {
     const [argument] = bare(list);
     const name = this.evaluator.slice(callee);
     if (ANY.test(name)) return this.quantified(name, list, rounds, depth);
+    if (name === "bool" && argument !== undefined) return this.test(argument, rounds, depth + 1);
+    const matched = this.matched(node, rounds);
+    if (matched !== undefined) return matched;
     const how = callee.name === "MemberExpression" ? HOW[this.evaluator.slice(callee.lastChild ?? callee)] : undefined;
     const subject = how === undefined || callee.firstChild === null ? undefined : this.subject(callee.firstChild);
     const texts = argument === undefined ? undefined : this.texts(argument, rounds);
     if (how === undefined || subject === undefined || texts === undefined) return undefined;
     return { kind: "or", tests: texts.map((text) => ({ kind: "text", how, text, subject })) };
+  }
+
+  /** `re.search(PATTERN, name)`, or `PATTERN.search(name)` of a compiled one; flags change what is matched. */
+  private matched(node: SyntaxNode, rounds: Rounds): PythonTest | undefined {
+    const [callee, list] = [node.firstChild, node.getChild("ArgList")];
+    if (callee?.name !== "MemberExpression" || callee.firstChild === null || list === null) return undefined;
+    const how = MATCHES[this.evaluator.slice(callee.lastChild ?? callee)];
+    if (how === undefined) return undefined;
+    const given = bare(list);
+    const ofModule = this.evaluator.slice(callee.firstChild) === "re";
+    const [pattern, name] = ofModule ? given : [this.compiledFrom(callee.firstChild), given[0]];
+    const subject = name && this.subject(name);
+    const [text, ...others] = (pattern && this.texts(pattern, rounds)) ?? [];
+    if (given.length !== (ofModule ? 2 : 1) || subject === undefined || text === undefined || others.length > 0)
+      return undefined;
+    return { kind: "text", how, text, subject };
+  }
+
+  /** The pattern in `NAME = re.compile(PATTERN)`. */
+  private compiledFrom(node: SyntaxNode): SyntaxNode | undefined {
+    const [binding, ...others] = node.name === "VariableName" ? (this.flow.bindingsAt(node) ?? []) : [];
+    const made = node.name === "CallExpression" ? node : others.length === 0 ? binding?.expression : undefined;
+    if (made?.firstChild == null || this.evaluator.slice(made.firstChild) !== "re.compile") return undefined;
+    const list = made.getChild("ArgList");
+    const [pattern, ...flags] = list === null ? [] : bare(list);
+    return flags.length === 0 ? pattern : undefined;
   }
 
   /** `any(key in name for key in KEYS)`. */

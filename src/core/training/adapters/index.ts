@@ -98,6 +98,15 @@ export function adapt(torch: Torch, given: AdapterSpec, model: AdaptedModel): Ad
     if (adapter.type === "ln-tuning" && named(adapter.targetModules, path)) return path;
     return savedModule(adapter.modulesToSave, parameter);
   };
+  const add = (item: PlacedTensor, path: string, added: readonly Tensor[]): void => {
+    for (const tensor of added) {
+      tensor.layer = item.index;
+      if (tensor.name !== null) tensor.pattern = `${withoutEnd(item.pattern)}${tensor.name.slice(path.length)}`;
+      if (adapter.type === "adalora" && /\.lora_[AB]$/.test(tensor.name!)) regularised.push(tensor);
+    }
+    parameters.push(...added);
+    if (model.initializes) made.push(...added);
+  };
   placed.forEach((item, k) => {
     const path = pathOf(item)!;
     if (item.sharedWith === null) parameters.push(byName.get(item.name)!);
@@ -120,23 +129,22 @@ export function adapt(torch: Torch, given: AdapterSpec, model: AdaptedModel): Ad
       added.push(lora.a, lora.b);
     }
     if (item === tokens) added.push(trainTokens(torch, adapter, model, path, item.module));
-    for (const tensor of added) {
-      tensor.layer = item.index;
-      if (tensor.name !== null) tensor.pattern = `${withoutEnd(item.pattern)}${tensor.name.slice(path.length)}`;
-      if (adapter.type === "adalora" && /\.lora_[AB]$/.test(tensor.name!)) regularised.push(tensor);
-    }
-    parameters.push(...added);
-    if (model.initializes) made.push(...added);
+    add(item, path, added);
     if (adapts && adapter.bias === "lora_only") trainBias(byName.get(`${path}.bias`));
   });
-  // A module with a tied parameter gets a copy of its own, tied to nothing but what was copied with it (copy.deepcopy).
   for (const [name, to] of model.tied) {
-    const item = placed.find((one) => one.name === to);
-    if (item === undefined || whole(name) === undefined) continue;
-    if (whole(name) === whole(to)) byName.set(name, byName.get(to)!);
-    else {
-      const module = name === `${head}.weight` ? "Linear" : item.module;
-      applyModulesToSave(torch, { ...item, name, module, pattern: name }, byName, parameters, adapter.castTo);
+    const shared = placed.find((one) => one.name === to);
+    if (shared === undefined) continue;
+    const module = name === `${head}.weight` ? "Linear" : shared.module;
+    const item = { ...shared, name, module, pattern: name };
+    const path = pathOf(item)!;
+    // A module with a tied parameter gets a copy of its own, tied to nothing but what was copied with it (copy.deepcopy).
+    if (whole(name) !== undefined) {
+      if (whole(name) === whole(to)) byName.set(name, byName.get(to)!);
+      else applyModulesToSave(torch, item, byName, parameters, adapter.castTo);
+    } else if (!model.isFrozen(path) && isAdapted(adapter, path, module, head)) {
+      // Its weight stays the shared one, its factors are its own (peft/tuners/tuners_utils.py, _check_tied_modules only warns).
+      add(item, path, make(path, item));
     }
   }
   if (adapter.bias === "all") for (const { name } of placed) if (/bias/.test(name)) trainBias(byName.get(name));
