@@ -1,5 +1,6 @@
 /** Which model is trained, on what task, on which devices. */
 
+import { TABLE_SIDE } from "../../core/graph/interpolated";
 import { deviceSpec, findDevice } from "../../core/hardware/devices";
 import type { Part } from "../../core/training/parts";
 import { type DeviceSpec, type ModelConfig, TASKS, type Task, type TrainingRun } from "../../core/training/run";
@@ -145,14 +146,15 @@ export function besideOf(c: ResolveContext): TrainingRun["beside"] {
 }
 
 /**
- * The config with the side of the pictures that the run has: what is stated, else what the processor crops larger ones to.
- * Positions beyond it are interpolated, few against the rest.
+ * The config with the side of the pictures that the run has: what is stated, else what the processor crops larger ones to. The table
+ * of positions stays as large as the config has it.
  */
 function cropped(c: ResolveContext, config: ModelConfig): ModelConfig {
   const side = familyOf(config).processedSide;
   const own = config["image_size"];
   if (side === undefined || typeof own !== "number") return config;
-  return { ...config, image_size: c.settings.number("image_size") ?? Math.min(own, side) };
+  const read = c.settings.number("image_size") ?? Math.min(own, side);
+  return read === own ? config : { ...config, image_size: read, [TABLE_SIDE]: own };
 }
 
 /** The config with as many words as a script resizes the tables to. */

@@ -14,6 +14,7 @@ import {
 } from "../graph/config";
 import type { Expressions, Scope } from "../graph/expression";
 import { buildsNoMask, withFlash } from "../graph/flash";
+import { TABLE_SIDE, withInterpolatedPositions } from "../graph/interpolated";
 import { type LigerKernel, ligerPatches, withLiger } from "../graph/liger";
 import { onSharedSequences } from "../graph/shared-sequences";
 import { stageOf } from "../graph/stage";
@@ -55,7 +56,8 @@ export function programOf(run: TrainingRun, family: FamilyGraphs, sizes: RunSize
   if (found === undefined) return null;
   const { ring, stage } = run.parallel;
   const shared = ring === undefined ? found : onSharedSequences(found);
-  const captured = (stage && stageOf(shared, stage)) ?? shared;
+  const staged = (stage && stageOf(shared, stage)) ?? shared;
+  const captured = Object.hasOwn(run.model.config, TABLE_SIDE) ? withInterpolatedPositions(staged) : staged;
   const head = family.head ?? headOf(captured);
   const gated = GATED.has(String(view.scope("hidden_act") ?? view.scope("hidden_activation")));
   const layers = run.fusedLayers ?? run.fusedLoss;
