@@ -156,7 +156,8 @@ class AnalysedDocument implements DocumentAnalysis {
       range,
       markdown: hoverMarkdown(parts),
       runId: run?.id ?? "",
-      needsPlan: verdict !== undefined,
+      // Where plans were looked for and there is none, none is to be applied.
+      needsPlan: verdict !== undefined && !(analysis.options.plans === true && plan === undefined),
       saidByFinding: verdict?.range !== undefined && verdict.uri === this.uri && touches(verdict.range, range),
       ...(plan === undefined ? {} : { best: { title: plan.title, says: plan.says } }),
     };

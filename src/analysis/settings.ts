@@ -32,6 +32,8 @@ export interface Setting {
   readonly unknown?: true;
   /** The variable of a script that its own arguments may set otherwise. */
   readonly standard?: string;
+  /** Holds whatever the key at its place says. */
+  readonly standing?: true;
 }
 
 /** What one source states: a document, a pin, the command line, a library's defaults. */
@@ -52,7 +54,8 @@ function withoutImplied(settings: readonly Setting[], overridden: ReadonlySet<Se
   if (overridden.size === 0) return settings;
   const at = ({ place }: Setting) => (place === null ? null : `${place.uri} ${place.keySpan.start}`);
   const keys = new Set(settings.filter((setting) => overridden.has(setting.name)).map(at));
-  return settings.filter((setting) => overridden.has(setting.name) || at(setting) === null || !keys.has(at(setting)));
+  const stays = (one: Setting) => overridden.has(one.name) || one.standing === true || at(one) === null;
+  return settings.filter((setting) => stays(setting) || !keys.has(at(setting)));
 }
 
 export class Settings {
@@ -115,7 +118,11 @@ export function located(settings: readonly LocatedSetting[], uri: string, from: 
     if (setting.name === null) return [];
     const place: Place = { uri, keySpan: setting.keySpan, valueSpan: setting.valueSpan };
     const standard = setting.node.kind === "scalar" ? setting.node.standard : undefined;
-    const base = { name: setting.name, from, key: setting.key, place, ...(standard !== undefined && { standard }) };
+    const base = {
+      ...{ name: setting.name, from, key: setting.key, place },
+      ...(standard !== undefined && { standard }),
+      ...(setting.standing && { standing: setting.standing }),
+    };
     if (typeof setting.value === "object" && setting.value !== null) {
       return [{ ...base, value: null, from: "auto", auto: true }];
     }

@@ -5,8 +5,9 @@ import type { Device } from "../core/hardware/types";
 import type { Estimate } from "../core/report/estimate";
 import type { ReportPlan, ReportRun } from "../core/report/schema";
 import type { TrainingRun } from "../core/training/run";
+import { difference } from "../terms/sizes";
 import { openSplit } from "./gpu-count";
-import { deviceLabel, gib, type Locale, size, t } from "./messages";
+import { deviceLabel, gib, type Locale, sizeBetween, t } from "./messages";
 import type { Resolution } from "./resolve";
 import type { Variant } from "./run-analysis";
 import { verdictOf } from "./verdict";
@@ -75,7 +76,7 @@ export function statementOf(variant: Variant, locale: Locale): ReportRun["statem
     detail: t(locale, "said.detail", { need, peak, device: count > 1 ? `${count} × ${label}` : label }),
     need,
     peak,
-    room: t(locale, over ? "said.over" : "said.spare", { size: gib(Math.abs(usable - estimate.usedPeakBytes)) }),
+    room: t(locale, over ? "said.over" : "said.spare", { size: gib(Math.abs(difference(usable, estimate.usedPeakBytes))) }),
     short: `${figures.used} / ${gib(usable)} GiB`,
   };
 }
@@ -92,8 +93,11 @@ export function timeSaid(factor: number, locale: Locale): string {
 }
 
 /** What a plan gains and costs. */
-export function planSaid(plan: Pick<ReportPlan, "savesBytes" | "stepTimeFactor" | "changes">, locale: Locale): string {
-  const { savesBytes, stepTimeFactor, changes = "nothing" } = plan;
-  const bytes = `${savesBytes >= 0 ? "−" : "+"}${size(Math.abs(savesBytes))}`;
+export function planSaid(
+  plan: Pick<ReportPlan, "savesBytes" | "usedPeakBytes" | "stepTimeFactor" | "changes">,
+  locale: Locale,
+): string {
+  const { savesBytes, usedPeakBytes, stepTimeFactor, changes = "nothing" } = plan;
+  const bytes = `${savesBytes >= 0 ? "−" : "+"}${sizeBetween(usedPeakBytes + savesBytes, usedPeakBytes)}`;
   return [bytes, timeSaid(stepTimeFactor, locale), t(locale, `said.changes-${changes}`)].join(" · ");
 }

@@ -6,7 +6,7 @@ import { timeSaid } from "../analysis/statement";
 import { withEdits } from "../core/report/apply";
 import type { Report, ReportFinding, ReportPlan, ReportRun } from "../core/report/schema";
 import { secondsSaid } from "../terms/seconds";
-import { gib } from "../terms/sizes";
+import { freedBy, gib } from "../terms/sizes";
 import { VERDICT_FINDINGS } from "../terms/verdict-findings";
 import { displayPath } from "./paths";
 import { named, type Say, words } from "./words";
@@ -327,6 +327,7 @@ function planLines(plan: ReportPlan, index: number, pen: Pen): string[] {
 function stageLines(run: ReportRun, { say, locale }: Pen): string[] {
   const stages = run.guide?.stages ?? [];
   if (stages.length === 0) return [];
+  const freed = freedBy(stages, run.perDevice?.usedPeakBytes ?? 0);
   return [
     say("stages"),
     ...stages.flatMap((stage) => {
@@ -337,7 +338,7 @@ function stageLines(run: ReportRun, { say, locale }: Pen): string[] {
         ...stage.items.map((item) => {
           const values = {
             title: item.title,
-            size: gib(item.freesBytes),
+            size: gib(freed(item)),
             speed: timeSaid(item.stepTimeFactor, locale),
           };
           const needs = item.needs.length === 0 ? "" : say("stage-needs", { list: item.needs.join(say("separator")) });
@@ -372,6 +373,12 @@ function limitLines(run: ReportRun, { say }: Pen): string[] {
   return [say("limits"), ...parts.map((part) => `   ${part}`)];
 }
 
+/** Why there is no plan: none is needed, none is found, or nobody has said for which GPU. */
+function noPlanLine(run: ReportRun, { say }: Pen): string[] {
+  const open = fitsOnText(run, say);
+  return open.length > 0 ? open : [say(run.verdict === "fits" ? "no-change" : "none-fits")];
+}
+
 /** The report of `plan`: every suggestion with its memory, cost and changed lines. */
 export function planText(report: Report, context: TextContext): string {
   const pen = penOf(context);
@@ -379,7 +386,7 @@ export function planText(report: Report, context: TextContext): string {
     const plans = run.plans.flatMap((plan, index) => planLines(plan, index, pen));
     return block(headline(run, pen), [
       verdictLine(run, pen),
-      ...(run.perDevice === null ? findingLines(run, pen) : plans.length === 0 ? [pen.say("no-change")] : plans),
+      ...(run.perDevice === null ? findingLines(run, pen) : plans.length === 0 ? noPlanLine(run, pen) : plans),
       ...stageLines(run, pen),
       ...limitLines(run, pen),
     ]);

@@ -31,6 +31,8 @@ export interface LocatedSetting {
   readonly uncounted?: true;
   /** Whether the run then needs more memory than is said, or less, where that is known. */
   readonly direction?: Direction;
+  /** Holds whatever the key says: what a library does with files that have such a key. */
+  readonly standing?: true;
   /** Values that are lists or maps keep their node (target_modules, lora blocks). */
   readonly node: LocatedNode;
   readonly keySpan: Span;

@@ -14,6 +14,34 @@ export function gib(bytes: number): string {
   return `${grouped(whole)}.${decimal}`;
 }
 
+const tenths = (bytes: number): number => Math.round(Number((bytes / GIB).toFixed(1)) * 10);
+
+/** Bytes between two sizes as both are shown: who subtracts what is on the screen gets the difference that stands beside it. */
+export function difference(bytes: number, from: number): number {
+  return ((tenths(bytes) - tenths(from)) * GIB) / 10;
+}
+
+interface Freeing {
+  readonly freesBytes: number;
+}
+
+/**
+ * What each change of a plan in stages frees, made in order from a peak on: together what the peaks before and after differ by,
+ * as they are shown.
+ */
+export function freedBy(
+  stages: readonly { readonly items: readonly Freeing[] }[],
+  peak: number,
+): (item: Freeing) => number {
+  const freed = new Map<Freeing, number>();
+  let now = peak;
+  for (const item of stages.flatMap(({ items }) => items)) {
+    freed.set(item, difference(now, now - item.freesBytes));
+    now -= item.freesBytes;
+  }
+  return (item) => freed.get(item) ?? item.freesBytes;
+}
+
 /** Bytes of a size such as `1.5GiB` or `800 MB`; a bare number counts GiB. 0 for what is none. */
 export function sizeIn(text: string | undefined): number {
   const found = /^(\d+(?:\.\d+)?)\s{0,9}([gm])?(i)?b?$/i.exec((text ?? "").trim());

@@ -32,3 +32,34 @@ describe("analysis: what plans promise in every format", () => {
       }
     });
 });
+
+/** Settings whose curves are held, by the label that hovers give them. */
+const CURVES: Readonly<Record<string, string>> = {
+  "micro-batch": "micro_batch_size",
+  precision: "compute_dtype",
+  "ZeRO stage": "zero_stage",
+};
+
+describe("analysis: what hovers try in every format is what the edited files say", () => {
+  for (const [name, { main, text, beside, count }] of Object.entries(WHOLE_RUNS))
+    it(name, async () => {
+      const pins = `runs:\n  - match: "${main}"\n    sequence_length: 1024\n`;
+      const files: Files = { [main]: text, "model/config.json": JSON.stringify(LLAMA), ".vramlens.yaml": pins, ...beside };
+      const analyzer = createAnalyzer(memoryRuntime(files));
+      for (const path of Object.keys(files).filter((one) => !one.startsWith("model/"))) {
+        const analysis = await analyzer.analyse(uri(path), { device: `${count}x80GB` });
+        const run = analysis.runs.find(({ perDevice }) => perDevice !== null);
+        for (const [line, written] of (files[path] ?? "").split("\n").entries()) {
+          const curve = analysis.hover(line, written.search(/\S/) + 1)?.picture?.curve;
+          const setting = CURVES[curve?.label ?? ""];
+          if (run === undefined || setting === undefined) continue;
+          for (const { value, bytes, now } of curve?.points ?? []) {
+            const edits = now ? null : analysis.whatIfEdits(run.id, { [setting]: value });
+            if (edits === null || "refused" in edits) continue;
+            const after: ReportRun | null | undefined = await analysis.edited?.(run.id, edits.edits);
+            assert.equal(bytes, after?.perDevice?.usedPeakBytes, `${path}: ${setting} ${value}`);
+          }
+        }
+      }
+    });
+});

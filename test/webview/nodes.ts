@@ -12,7 +12,7 @@ export function viewOf(...actions: readonly Action[]): { view: View; sent: PageT
   const acted: Action[] = [];
   const view: View = {
     state,
-    t: translator("en"),
+    t: translator(state.locale),
     send: (message) => void sent.push(message),
     act: (action) => void acted.push(action),
   };

@@ -4,143 +4,24 @@
  * what hover, picture, panel, web page, status item, tree, diagnostics, fixes, command line, SARIF, copied report and tools say.
  */
 import { strict as assert } from "node:assert";
-import { readdirSync, readFileSync, statSync } from "node:fs";
-import { join, relative } from "node:path";
-import { createAnalyzer } from "../../src/analysis";
 import type { DocumentAnalysis } from "../../src/analysis/analyzer";
-import type { AnalysisOptions } from "../../src/analysis/options";
-import { toSarif } from "../../src/cli/sarif";
-import { checkText, planText } from "../../src/cli/text";
 import type { ReportRun } from "../../src/core/report/schema";
-import { LARGEST_ANSWER, toolAnswer } from "../../src/core/report/tools";
-import { reportMarkdown } from "../../src/extension/reportText";
-import { rowText, statusText } from "../../src/extension/statusText";
-import { diagnosticsOf } from "../../src/server/diagnostics";
-import { codeLenses, inlayHints } from "../../src/server/hints";
+import { LARGEST_ANSWER } from "../../src/core/report/tools";
+import { statusText } from "../../src/extension/statusText";
+import { inlayHints } from "../../src/server/hints";
 import { toHover } from "../../src/server/hover";
 import { pictureSvg } from "../../src/server/hoverPicture";
 import { CLIENT_COMMANDS } from "../../src/server/protocol";
-import { statusOf, statusRun } from "../../src/server/status";
+import { statusOf } from "../../src/server/status";
 import { VERDICT_FINDINGS } from "../../src/terms/verdict-findings";
-import { reportOf } from "../../src/web/pasted";
 import { sentenceInMarkdown } from "../../src/words/printable";
-import { markdownOf } from "../../webview-ui/model/markdown";
-import { pageView } from "../../webview-ui/view/page";
-import { CASES } from "../analysis/cases";
-import { memoryRuntime, uri } from "../analysis/memory-runtime";
-import { reportMessage } from "./harness";
-import { textOf, viewOf } from "./nodes";
-
-type Files = Readonly<Record<string, string>>;
-
-const SAMPLES = join(__dirname, "..", "..", "samples");
-
-function sample(folder: string): Files {
-  const root = join(SAMPLES, folder);
-  const files = readdirSync(root, { recursive: true, encoding: "utf8" })
-    .map((name) => join(root, name))
-    .filter((path) => statSync(path).isFile());
-  return Object.fromEntries(files.map((path) => [relative(root, path), readFileSync(path, "utf8")]));
-}
-
-interface Shown {
-  readonly name: string;
-  readonly files: Files;
-  readonly main: string;
-  readonly options: AnalysisOptions;
-}
-
-const OWN: readonly Shown[] = (
-  [
-    ["llama-1b", "train.yaml", ["", "24GB", "NVIDIA B300", "NVIDIA A100-SXM4-40GB"]],
-    ["qwen2.5-7b-lora", "train.yaml", ["", "24GB", "NVIDIA GeForce RTX 4060", "22GB"]],
-    ["llama-8b-zero3", "train.json", ["", "NVIDIA GeForce RTX 4090", "36GB"]],
-    ["gpt2-scratch", "train.yaml", ["", "8GB", "9GB", "NVIDIA H200"]],
-  ] as const
-).flatMap(([folder, main, devices]) =>
-  devices.map((device) => ({
-    name: `${folder} ${device}`,
-    files: sample(folder),
-    main,
-    options: device === "" ? {} : { device },
-  })),
-);
-
-const OTHERS: readonly Shown[] = Object.entries(CASES)
-  .filter(([code, { estimated }]) => estimated === true && code !== "unknown-model")
-  .map(([code, { files, main }], index) => ({
-    name: code,
-    files,
-    main: main ?? Object.keys(files)[0] ?? "",
-    // Without a card for every third: what is said then is said everywhere, too.
-    options: index % 3 === 0 ? {} : { defaultDevice: index % 3 === 1 ? "RTX 4090" : "12GB" },
-  }));
+import { uri } from "../analysis/memory-runtime";
+import { LLAMA, WHOLE_RUNS } from "../analysis/whole-runs";
+import { OTHERS, OWN, plain, type Shown, surfaces } from "./shown";
 
 const GIB = 2 ** 30;
 const EVERYWHERE = { start: { line: 0, character: 0 }, end: { line: 100_000, character: 0 } };
 const gib = (bytes: number): string => (bytes / GIB).toFixed(1);
-const support = { relatedInformation: true, codeDescription: true, tags: true };
-
-/** All that a person can read of a run, by surface. */
-async function surfaces({ files, main, options }: Shown) {
-  const analysis = await createAnalyzer(memoryRuntime(files)).analyse(uri(main), {
-    ...options,
-    plans: true,
-    guide: true,
-  });
-  const run = analysis.runs.find(({ perDevice }) => perDevice !== null);
-  assert.ok(run?.perDevice, `${main} has an estimate`);
-  const t = (message: string, ...values: readonly unknown[]) =>
-    message.replace(/\{(\d)\}/g, (_, place) => String(values[Number(place)]));
-  const status = statusText(statusOf(analysis.uri, analysis, null, "en"), t);
-  const context = { cwd: "/w", color: false, locale: "en" as const, textOf: () => undefined };
-  const report = { ...analysis.report, runs: [run] };
-  const shown = viewOf(
-    { type: "host", message: reportMessage(report) },
-    { type: "asked", question: "guide", runId: run.id },
-    { type: "host", message: { type: "guide", runId: run.id, guide: run.guide ?? null } },
-  );
-  const page = pageView(shown.view, () => {})
-    .map((node) => textOf(node))
-    .join(" ");
-  const pasted = { name: main, text: files[main] ?? "", pins: "" };
-  const alone = viewOf({ type: "host", message: reportOf(report, run.id, pasted, "en") });
-  return {
-    analysis,
-    run,
-    device: run.perDevice,
-    hovers: hoversOf(analysis, files[main] ?? ""),
-    texts: {
-      status: `${status?.text} ${status?.label} ${status?.tooltip.join(" ")}`,
-      lens: String(codeLenses(analysis, new Set())[0]?.command?.title),
-      check: checkText(report, context),
-      plan: planText(report, context),
-      copied: reportMarkdown(report, main, t),
-      panel: page,
-      web: pageView(alone.view, () => {})
-        .map((node) => textOf(node))
-        .join(" "),
-      tree: Object.values(rowText(main, statusRun(run))).join(" "),
-      sarif: JSON.stringify(toSarif(report, { cwd: "/w", rootUri: "file:///w", locale: "en" })),
-      exported: markdownOf(run, main, shown.view.t),
-      estimate: toolAnswer("estimate_gpu_memory", report, main).text,
-      fitting: toolAnswer("find_fitting_config", report, main).text,
-      diagnostics: diagnosticsOf(analysis, support, "en")
-        .map(({ message }) => message)
-        .join("\n"),
-    },
-  };
-}
-
-/** Hovers of every line that has one. */
-function hoversOf(analysis: DocumentAnalysis, text: string) {
-  return text.split("\n").flatMap((line, at) => {
-    const found = analysis.hover(at, Math.max(0, line.search(/[A-Za-z_]/)) + 1);
-    return found === null ? [] : [found];
-  });
-}
-
-const plain = (text: string): string => text.replace(/[\u00a0*`]/g, (sign) => (sign === "\u00a0" ? " " : ""));
 
 /** Every statement of a need in a text: used, band, usable. */
 function needs(text: string): string[] {
@@ -357,4 +238,41 @@ describe("surfaces", () => {
     };
     assert.match(value, /^\*\*Does not fit\*\*/);
   });
+});
+
+/** Sizes, times and shares in a text; whole numbers may be words in another language ("8-bit", "a quarter"). */
+const figures = (text: string): string[] =>
+  (plain(text).match(/[<±+−]?\s?\d[\d,]*\.\d+|[<±+−]?\s?\d[\d,]*\s?%/g) ?? [])
+    .map((figure) => figure.replace(/\s/g, ""))
+    .sort();
+
+/** Ten formats that no run above has, on a card that decides. */
+const FORMATS: readonly Shown[] = [
+  ...["torchtune", "litgpt", "torchtitan in four", "Megatron-LM", "NeMo", "nanotron", "gpt-neox", "LLM Foundry"],
+  ...["a program of the Trainer", "accelerate with FSDP", "axolotl", "LLaMA-Factory"],
+].flatMap((name) => {
+  const { main, text, beside, count } = WHOLE_RUNS[name]!;
+  const pins = `runs:\n  - match: "${main}"\n    sequence_length: 1024\n`;
+  const files = { [main]: text, "model/config.json": JSON.stringify(LLAMA), ".vramlens.yaml": pins, ...beside };
+  return [{ name, files, main, options: { device: `${count > 1 ? `${count}x` : ""}12GB` } }];
+});
+
+describe("surfaces in other formats", () => {
+  for (const shown of FORMATS) it(`agree on ${shown.name}`, async () => agree(shown, await surfaces(shown)));
+});
+
+describe("surfaces in both languages", () => {
+  for (const shown of [...OWN, ...OTHERS.slice(0, 10), ...FORMATS])
+    it(`have the same figures: ${shown.name}`, async () => {
+      const [english, chinese] = [await surfaces(shown), await surfaces(shown, "zh-cn")];
+      for (const [surface, text] of Object.entries(english.texts))
+        assert.deepEqual(
+          figures(chinese.texts[surface as keyof typeof chinese.texts]),
+          figures(text),
+          `${shown.name}: ${surface}`,
+        );
+      const hovered = ({ hovers }: typeof english) =>
+        hovers.map(({ lead, table, next, breakdown, below }) => [lead, table, next, breakdown, below].flatMap(figures));
+      assert.deepEqual(hovered(chinese), hovered(english), shown.name);
+    });
 });

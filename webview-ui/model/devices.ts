@@ -1,5 +1,6 @@
 /** Rows of the table of cards: whether the run fits each and how much is left. */
 import type { ReportRun } from "../../src/core/report/schema";
+import { difference } from "../../src/terms/sizes";
 import { usableBytes } from "./bar";
 
 export interface DeviceRow {
@@ -34,7 +35,7 @@ export function devicesOf(run: ReportRun): readonly DeviceRow[] {
       name: card.name,
       memoryBytes: card.memoryBytes,
       verdict: card.verdict ?? (card.fits ? "fits" : "does-not-fit"),
-      headroomBytes: (card.usableBytes ?? card.memoryBytes) - (card.usedPeakBytes ?? used),
+      headroomBytes: difference(card.usableBytes ?? card.memoryBytes, card.usedPeakBytes ?? used),
       fill: (card.usedPeakBytes ?? used) / Math.max(1, card.usableBytes ?? card.memoryBytes),
       current: card.name === run.devices.name,
     }));

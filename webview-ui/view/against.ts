@@ -1,5 +1,6 @@
 /** Two runs side by side: what each needs, part by part, and the settings that differ. */
 import type { ReportRun } from "../../src/core/report/schema";
+import { difference } from "../../src/terms/sizes";
 import { h, type PageNode } from "../dom/node";
 import { partsOf } from "../model/bar";
 import { nameOf } from "../model/breakdown";
@@ -69,11 +70,11 @@ function tableView({ t }: View, run: ReportRun, label: string, other: ReportRun)
           t("breakdown.total"),
           gib(used[0], t.locale),
           gib(used[1], t.locale),
-          deltaGib(used[1] - used[0], t.locale),
+          deltaGib(difference(used[1], used[0]), t.locale),
         ),
         kinds.map((kind) => {
           const [mine, theirs] = [here.get(kind) ?? 0, there.get(kind) ?? 0];
-          const change = deltaGib(theirs - mine, t.locale);
+          const change = deltaGib(difference(theirs, mine), t.locale);
           return row(t.named(`kind.${kind}`, kind), gib(mine, t.locale), gib(theirs, t.locale), change);
         }),
         differing(run, other, t).map(([key, mine, theirs]) => row(key, mine, theirs, "")),

@@ -1,6 +1,7 @@
 /** The stacked bar of the peak against the card, and the same figures as a list. */
 import type { ReportRun } from "../../src/core/report/schema";
 import { secondsSaid } from "../../src/terms/seconds";
+import { difference } from "../../src/terms/sizes";
 import { h, type PageNode } from "../dom/node";
 import { type BarLayout, layoutBar, usableBytes } from "../model/bar";
 import { gib, gibUnit, percent } from "../model/format";
@@ -153,7 +154,7 @@ function scaleView(layout: BarLayout, run: ReportRun, t: View["t"], compareBytes
   }
   const used = run.perDevice?.usedPeakBytes ?? 0;
   if (usable !== null && used > usable && layout.usedAt - (layout.usableAt ?? 0) > 0.3) {
-    const over = t("bar.over", { size: gibUnit(used - usable, t.locale) });
+    const over = t("bar.over", { size: gibUnit(difference(used, usable), t.locale) });
     marks.push({ key: "over", at: layout.usedAt, text: over });
   }
   if (compareBytes !== null) {

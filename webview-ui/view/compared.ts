@@ -1,5 +1,6 @@
 /** The run on other cards, on slices of its own and on several of it, once it was asked for. */
 import type { ReportCompared, ReportRun } from "../../src/core/report/schema";
+import { difference } from "../../src/terms/sizes";
 import { h, type PageNode } from "../dom/node";
 import { deltaGib, gib, integer, shortDevice } from "../model/format";
 import { TONES } from "../model/headline";
@@ -92,7 +93,7 @@ function comparedRow(view: View, run: ReportRun, line: ReportCompared): PageNode
           ),
     ),
     h("td.number", null, gib(line.memoryBytes, t.locale)),
-    h("td.number", null, deltaGib(line.usableBytes - line.usedPeakBytes, t.locale)),
+    h("td.number", null, deltaGib(difference(line.usableBytes, line.usedPeakBytes), t.locale)),
     h("td.number", null, line.largestBatch === null ? "–" : integer(line.largestBatch, t.locale)),
     h(
       "td.number",

@@ -1,5 +1,6 @@
 /** The plan in stages and what the run could do as it is; both are answers that come after the report. */
 import type { ReportGuide, ReportRun, ReportStage } from "../../src/core/report/schema";
+import { freedBy } from "../../src/terms/sizes";
 import { h, type PageNode } from "../dom/node";
 import { factorPercent, gib, gibUnit, integer, shortDevice } from "../model/format";
 import { changeButtons } from "./actions";
@@ -8,13 +9,16 @@ import { deviceButton } from "./devices";
 import { icon } from "./icons";
 import { rich } from "./rich";
 
+type Freed = ReturnType<typeof freedBy>;
+
 /** null when the run needs no stages. */
 export function stagesView(view: View, run: ReportRun, guide: ReportGuide | null): PageNode | null {
   if (guide === null || guide.stages.length === 0) return null;
+  const freed = freedBy(guide.stages, run.perDevice?.usedPeakBytes ?? 0);
   return h(
     "ol.stages",
     { key: "stages", attrs: { role: "list" } },
-    guide.stages.map((stage, index) => stageView(view, run, stage, index + 1)),
+    guide.stages.map((stage, index) => stageView(view, run, stage, index + 1, freed)),
   );
 }
 
@@ -24,7 +28,7 @@ function timeText(t: View["t"], factor: number): string {
     : t("plans.time", { change: factorPercent(factor, t.locale) });
 }
 
-function stageView(view: View, run: ReportRun, stage: ReportStage, number: number): PageNode {
+function stageView(view: View, run: ReportRun, stage: ReportStage, number: number, freed: Freed): PageNode {
   const { t, send } = view;
   const title = t(`stages.${stage.id}`);
   const target = { runId: run.id, set: stage.set };
@@ -44,7 +48,7 @@ function stageView(view: View, run: ReportRun, stage: ReportStage, number: numbe
           h(
             "span.tags",
             null,
-            item.freesBytes <= 0 ? null : h("span", null, t("stages.frees", { size: gib(item.freesBytes, t.locale) })),
+            freed(item) <= 0 ? null : h("span", null, t("stages.frees", { size: gib(freed(item), t.locale) })),
             h("span", null, timeText(t, item.stepTimeFactor)),
             item.changes === "nothing" ? null : h(`span.changes-${item.changes}`, null, t(`plans.${item.changes}`)),
             item.needs.length === 0 ? null : h("span", null, t("stages.needs", { list: item.needs.join(", ") })),

@@ -1,5 +1,6 @@
 /** Top of the page: what is shown, the verdict in one line, the bar, and what can be done with the whole. */
 import type { ReportRun } from "../../src/core/report/schema";
+import { difference } from "../../src/terms/sizes";
 import { h, type PageNode } from "../dom/node";
 import { deltaGib } from "../model/format";
 import { describeRun, deviceLabel, headlineOf } from "../model/headline";
@@ -19,7 +20,8 @@ export function headerView(view: View, onExport: (kind: ExportKind) => void): Pa
   const trying = isTrying(state);
   const used = run.perDevice?.usedPeakBytes;
   const fileUsed = base.perDevice?.usedPeakBytes;
-  const difference = trying && run !== base && used !== undefined && fileUsed !== undefined ? used - fileUsed : null;
+  const change =
+    trying && run !== base && used !== undefined && fileUsed !== undefined ? difference(used, fileUsed) : null;
   return h(
     "header.top",
     { key: "top", attrs: { "aria-busy": state.busy ? "true" : "false" } },
@@ -42,9 +44,9 @@ export function headerView(view: View, onExport: (kind: ExportKind) => void): Pa
         trying ? h("span.what-if-prefix", null, `${t("whatIf.prefix")} `) : null,
         h("strong", null, headline.verdict),
         h("span.detail", null, ` ${headline.detail}`),
-        difference === null
+        change === null
           ? null
-          : h("span.difference", null, ` ${t("whatIf.compare", { delta: deltaGib(difference, t.locale) })}`),
+          : h("span.difference", null, ` ${t("whatIf.compare", { delta: deltaGib(change, t.locale) })}`),
       ),
     ),
     h(

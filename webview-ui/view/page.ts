@@ -1,4 +1,5 @@
 /** The whole page for a state. */
+import { difference } from "../../src/terms/sizes";
 import { h, type PageNode } from "../dom/node";
 import type { MessageKey } from "../messages";
 import { deltaGib, gib } from "../model/format";
@@ -97,7 +98,7 @@ function liveView({ state, t }: View): PageNode {
     const values = { verdict: headlineOf(run, t).verdict, size: gib(used, t.locale) };
     text =
       isTrying(state) && file !== undefined
-        ? t("live.delta", { ...values, delta: deltaGib(used - file, t.locale) })
+        ? t("live.delta", { ...values, delta: deltaGib(difference(used, file), t.locale) })
         : run.devices.memoryBytes === null
           ? values.verdict
           : t("live.total", values);

@@ -1,6 +1,7 @@
 /** Controls that try other values: every option says what it would do before it is chosen. */
 import type { ReportRun } from "../../src/core/report/schema";
 import type { ControlGroup } from "../../src/terms/setting-row";
+import { difference } from "../../src/terms/sizes";
 import { h, type PageNode } from "../dom/node";
 import { type Control, change, controlsOf, parseCount, setKey, type WhatIfSet } from "../model/controls";
 import { deltaGib, gib, integer } from "../model/format";
@@ -49,7 +50,7 @@ function stateView(view: View, base: ReportRun): PageNode {
   const { state, t, act, send } = view;
   const run = shownRun(state) ?? base;
   const used = run.perDevice?.usedPeakBytes ?? 0;
-  const difference = used - (base.perDevice?.usedPeakBytes ?? 0);
+  const delta = difference(used, base.perDevice?.usedPeakBytes ?? 0);
   const count = Object.keys(state.set).length;
   const tone = toneOf(run);
   const target = { runId: base.id, set: state.set };
@@ -61,7 +62,7 @@ function stateView(view: View, base: ReportRun): PageNode {
       null,
       icon(tone),
       h("strong", null, t("whatIf.total", { size: gib(used, t.locale) })),
-      isTrying(state) && run !== base ? h("span.quiet", { key: "delta" }, deltaGib(difference, t.locale)) : null,
+      isTrying(state) && run !== base ? h("span.quiet", { key: "delta" }, deltaGib(delta, t.locale)) : null,
     ),
     state.refused !== null
       ? h("p.refused", { key: "refused" }, t("whatIf.refused"), " ", rich(state.refused))
@@ -118,8 +119,8 @@ function controlView({ state, t, act }: View, base: ReportRun, group: ControlGro
       control.options.map((option) => {
         const chosen = option === control.value;
         const peak = chosen ? undefined : knownPeak(state, base, change(state.set, control, option));
-        const difference = typeof peak === "number" && typeof now === "number" ? peak - now : null;
-        const tone = difference === null ? "" : difference < -NOTICED ? ".less" : difference > NOTICED ? ".more" : "";
+        const effect = typeof peak === "number" && typeof now === "number" ? difference(peak, now) : null;
+        const tone = effect === null ? "" : effect < -NOTICED ? ".less" : effect > NOTICED ? ".more" : "";
         const why =
           peak === null ? refusalOf(state.asker.answers.get(setKey(change(state.set, control, option))) ?? null) : "";
         const title = why !== "" ? why : option === control.base ? t("whatIf.fileValue") : undefined;
@@ -139,9 +140,9 @@ function controlView({ state, t, act }: View, base: ReportRun, group: ControlGro
               ? t("whatIf.now")
               : peak === null
                 ? t("whatIf.noEstimate")
-                : difference === null
+                : effect === null
                   ? "\u00a0"
-                  : deltaGib(difference, t.locale),
+                  : deltaGib(effect, t.locale),
           ),
         );
       }),

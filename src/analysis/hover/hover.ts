@@ -13,7 +13,7 @@ import { brokenBy } from "../broken";
 import { isPartAlone } from "../frameworks";
 import { largestBatch, largestBatchAlone } from "../levers/batch";
 import { measuredText, measurementOf } from "../measured";
-import { gib, type Locale, markdown, size, t } from "../messages";
+import { gib, type Locale, markdown, size, sizeBetween, t } from "../messages";
 import { effectOf } from "../messages/effects";
 import { documentOf, releasesOf, reportedSettings } from "../report";
 import type { Resolved } from "../resolve";
@@ -243,7 +243,7 @@ function bestAlternative(tried: readonly Tried[], curve: Curve, base: Variant, l
   if (least === undefined || most === undefined) return undefined;
   const args = (other: Tried) => ({
     value: shownValue(other.value, locale),
-    bytes: size(Math.abs(usedBy(other) - used)),
+    bytes: sizeBetween(usedBy(other), used),
   });
   if (usedBy(least) < used) return t(locale, "hover.least", args(least));
   return curve.row.saves === true ? t(locale, "hover.saves", args(most)) : undefined;
@@ -262,7 +262,9 @@ function growth(from: Estimate | undefined, to: Estimate | undefined, locale: Lo
   const named = grown
     .slice(0, 2)
     .filter((change) => change.bytes / total >= 0.05)
-    .map((change) => `${t(locale, `component.${change.kind}`)} ${Math.round((100 * change.bytes) / total)} %`);
+    .map(({ kind, bytes }) =>
+      t(locale, "said.share", { part: t(locale, `component.${kind}`), percent: Math.round((100 * bytes) / total) }),
+    );
   return named.length === 0 ? "" : t(locale, "said.aside", { what: named.join(t(locale, "list.and")) });
 }
 

@@ -11,7 +11,7 @@ import { DEEPSPEED_KEYS } from "../../formats/deepspeed/keys";
 import { refusedArguments } from "../../formats/hf-scripts/accepted";
 import { parseDocument } from "../../formats/parse";
 import { editPin } from "../../formats/pins/edit";
-import type { ConfigDocument, EditContext, EditResult, KeySpec, SettingChange } from "../../formats/types";
+import type { ConfigDocument, EditContext, EditResult, Format, KeySpec, SettingChange } from "../../formats/types";
 import { applyEdits } from "../../syntax/edit";
 import type { ShellCommand, SpanEdit } from "../../syntax/tree";
 import { quantizerOf } from "../../terms/quantizers";
@@ -279,7 +279,8 @@ function editDocument(work: Work, inputs: RunInputs, resolution: Resolution): Ed
     case "format":
       return inputs.format.edit(config, work.changes, contextOf(inputs, resolution));
     case "deepspeed":
-      return deepspeed.edit(config, work.changes);
+      // An accelerate config with DeepSpeed's settings has keys of its own for them.
+      return (launcherOf(work.document) ?? deepspeed).edit(config, work.changes);
     case "pins":
       return editPin(config, pinnedRunsOf(inputs), work.changes);
     case "launch":
@@ -296,10 +297,15 @@ function commandOf({ config }: LoadedDocument): ShellCommand | undefined {
   return commands?.length === 1 ? commands[0] : undefined;
 }
 
+/** The format of a config that a launcher reads. */
+function launcherOf({ recognised }: LoadedDocument): Format | undefined {
+  return recognised !== undefined && frameworkOf(recognised.format).part === "launcher" ? recognised.format : undefined;
+}
+
 /** What a launch script or an accelerate config says: numbers where they stand, the allocator before the command. */
 function editLaunch({ document, changes }: Work, config: ConfigDocument, resolution: Resolution): EditResult {
-  const format = document.recognised?.format;
-  if (format !== undefined && frameworkOf(format).part === "launcher") return format.edit(config, changes);
+  const launcher = launcherOf(document);
+  if (launcher !== undefined) return launcher.edit(config, changes);
   const edits: SpanEdit[] = [];
   for (const { name, value } of changes) {
     const stated = resolution.resolved.get(name) ?? resolution.settings.find(name);

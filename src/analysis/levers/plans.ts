@@ -62,6 +62,7 @@ async function writtenPlan(analysis: RunAnalysis, plan: Plan): Promise<ReportPla
   if (errorsOf(again).some((code) => !errorsOf(analysis).includes(code))) return undefined;
   const used = after.estimate.usedPeakBytes;
   const cost = {
+    usedPeakBytes: used,
     savesBytes: (analysis.base.estimate?.usedPeakBytes ?? used) - used,
     stepTimeFactor: Math.round(100 * plan.stepTimeFactor) / 100,
     changes: plan.effect,
@@ -71,7 +72,6 @@ async function writtenPlan(analysis: RunAnalysis, plan: Plan): Promise<ReportPla
     says: planSaid(cost, analysis.locale),
     title: t(analysis.locale, "said.plan", { title: planTitle(plan, analysis.locale), size: size(used) }),
     levers: plan.steps.map((step) => step.lever),
-    usedPeakBytes: used,
     edits: [...result.edits],
     fits: true,
     needs: needsOf(plan.requires, analysis.locale),

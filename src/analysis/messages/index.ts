@@ -7,7 +7,7 @@ import { ZH_CN } from "../../words/zh-cn";
 import { RULES } from "../findings/catalogue";
 
 export { gib } from "../../terms/sizes";
-export { count, exact, size } from "./units";
+export { count, exact, size, sizeBetween } from "./units";
 
 export type Locale = "en" | "zh-cn";
 

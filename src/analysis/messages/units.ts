@@ -1,5 +1,5 @@
 /** Sizes and counts as people read them. */
-import { gib } from "../../terms/sizes";
+import { difference, gib } from "../../terms/sizes";
 
 const GIB = 2 ** 30;
 const MIB = 2 ** 20;
@@ -10,6 +10,12 @@ export function size(bytes: number): string {
   if (magnitude === 0) return "0 GiB";
   if (magnitude >= 0.095 * GIB) return `${gib(bytes)} GiB`;
   return magnitude >= MIB ? `${(bytes / MIB).toFixed(0)} MiB` : `${Math.ceil(bytes / 1024)} KiB`;
+}
+
+/** What two sizes differ by, as both are shown; exactly where that is too little to be seen there. */
+export function sizeBetween(a: number, b: number): string {
+  const shown = Math.abs(difference(a, b));
+  return size(shown === 0 || Math.abs(a - b) < 0.095 * GIB ? Math.abs(a - b) : shown);
 }
 
 /** With the digits that tell tensors apart: `785.3 MiB`, `2.32 GiB`. */

@@ -1,4 +1,5 @@
 /** The state of one resolution: the settings in force, and what was decided from them with its origin. */
+import { PRECISION } from "../../formats/effects";
 import { type SettingName, settingName } from "../../terms/settings";
 import { type Message, say } from "../../words/message";
 import { overrideValue } from "../asked";
@@ -122,6 +123,22 @@ export class ResolveContext {
 /** Settings whose overrides may be comma-separated lists. */
 const LISTS = new Set(["lora_target_modules", "lora_modules_to_save", "adapter_token_indices"]);
 
+/** What the key that decides a setting decides beside it, for one value: the dtype of the weights in torchtune and axolotl. */
+function meantToo(inputs: RunInputs, name: SettingName, value: SettingValue): Pick<Setting, "name" | "value">[] {
+  return inputs.format.keys.flatMap(({ name: own, means = {}, also = [] }) => {
+    // A switch has its own word for the value; of other keys it is not known which one would be written.
+    if (own === name && typeof value === "boolean")
+      return also.flatMap((one) => {
+        const meant = one.means?.[String(value)];
+        return meant === undefined ? [] : [{ name: one.name, value: meant }];
+      });
+    const other = also.find((one) => one.name === name && one.only !== true);
+    const word = Object.entries(other?.means ?? {}).find(([, meant]) => meant === value)?.[0];
+    const meant = word === undefined ? undefined : means[word];
+    return own === null || meant === undefined ? [] : [{ name: own, value: meant }];
+  });
+}
+
 /**
  * Overrides as a layer: names may be canonical, or a key of the document's format. A name that is both is canonical:
  * LLaMA-Factory reads `gradient_checkpointing` and overrules it with a switch of its own, which has that canonical name.
@@ -137,10 +154,17 @@ function overrideSettings(inputs: RunInputs, set: Readonly<Record<string, string
     const value = overrideValue(text);
     const base = { from: "pin" as const, key, place: null };
     if (name === "compute_dtype") {
-      return [
-        { ...base, name: "bf16", value: value === "bf16" || value === "bfloat16" },
-        { ...base, name: "fp16", value: value === "fp16" || value === "float16" },
+      const dtype = typeof value === "string" ? (PRECISION[value] ?? value) : value;
+      // Formats with one key for the precision, and those with a switch for each.
+      const decided: readonly Pick<Setting, "name" | "value">[] = [
+        { name, value: dtype },
+        { name: "bf16", value: dtype === "bf16" },
+        { name: "fp16", value: dtype === "fp16" },
       ];
+      return [...decided, ...decided.flatMap((one) => meantToo(inputs, one.name, one.value))].map((one) => ({
+        ...base,
+        ...one,
+      }));
     }
     if (LISTS.has(name) && text.includes(","))
       return [{ ...base, name, value: text.split(",").map((item) => item.trim()) }];

@@ -111,7 +111,7 @@ export const AXOLOTL_KEYS: readonly KeySpec[] = [
   own.memory("unfrozen_parameters"),
   own.memory("deepspeed", { link: "deepspeed" }),
   own.memory("fsdp", "fsdp_options", { type: "any" }),
-  own.other("fsdp_version", "fsdp_version", "version", { min: 1, max: 2 }),
+  own.memory("fsdp_version", "fsdp_version", "version", { min: 1, max: 2 }),
   own.memory("fsdp_config", null, "fsdp", { type: "map" }),
   memory("fsdp_config.fsdp_version", "fsdp_version", "integer", { min: 1, max: 2 }),
   memory("fsdp_config.sharding_strategy", "fsdp", "any", "fsdp", {
@@ -218,5 +218,5 @@ export const AXOLOTL_KEYS: readonly KeySpec[] = [
     default: "TRANSFORMER_BASED_WRAP",
   }),
   own.other("datasets", null, "data"),
-  own.other("val_set_size", "validation_share"),
+  own.memory("val_set_size", "validation_share"),
 ];

@@ -13,7 +13,7 @@ const OWN: readonly KeySpec[] = [
   memory("num_attention_heads", "num_attention_heads", "integer", "heads", { min: 1 }),
   memory("num_kv_heads", "num_query_groups", "integer", "heads"),
   memory("seq_length", "sequence_length", "integer", "sequence", { min: 1 }),
-  other("max_position_embeddings", "max_position_embeddings", "integer", { min: 1 }),
+  memory("max_position_embeddings", "max_position_embeddings", "integer", { min: 1 }),
   memory("make_vocab_size_divisible_by", "vocab_divisor", "integer", {
     default: 128,
     min: 1,
@@ -34,7 +34,7 @@ const OWN: readonly KeySpec[] = [
   memory("te_fp8_format", "fp8_format", "string", "fp8_config", {
     also: [{ name: "compute_dtype", means: { hybrid: "fp8", e4m3: "fp8" }, only: true }],
   }),
-  other("num_gpus", "world_size", "integer", "devices"),
+  memory("num_gpus", "world_size", "integer", "devices"),
   other("train_iters", null, "integer"),
   ...touching(
     "fused-kernel",

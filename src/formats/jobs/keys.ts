@@ -4,7 +4,7 @@
  * Source: `man sbatch`; SkyPilot's `sky/utils/schemas.py`; NVIDIA's k8s-device-plugin and gpu-feature-discovery.
  */
 import { table } from "../../terms/table";
-import { other } from "../effects";
+import { memory, other } from "../effects";
 import type { KeySpec } from "../types";
 
 /** GPUs of each node, in the order in which they are asked. */
@@ -38,8 +38,8 @@ export const CARDS: Readonly<Record<string, string>> = table({
 /** The keys that hovers explain. */
 export const JOB_KEYS: readonly KeySpec[] = [
   other("accelerators", "device", "string", "job.gpus"),
-  other("num_nodes", "nodes", "integer", "nodes"),
+  memory("num_nodes", "nodes", "integer", "nodes"),
   other("nvidia.com/gpu", "granted_devices", "integer", "job.gpus", { aliases: ["amd.com/gpu"] }),
-  other("replicas", "nodes", "integer", "nodes"),
+  memory("replicas", "nodes", "integer", "nodes"),
   ...GPU_LABELS.map((label) => other(label.replaceAll("_", "-"), "device", "string", "job.gpu")),
 ];

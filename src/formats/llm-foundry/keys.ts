@@ -109,5 +109,5 @@ export const LLM_FOUNDRY_KEYS: readonly KeySpec[] = [
   ...touching("masks", "model.attn_pdrop model.resid_pdrop model.emb_pdrop"),
   ...touching("fsdp", "fsdp_config.data_parallel_shard_degree fsdp_config.forward_prefetch"),
   memory("expandable_segments", "expandable_segments", "boolean"),
-  other("compute.gpus", "world_size", "integer", "devices", { min: 1 }),
+  memory("compute.gpus", "world_size", "integer", "devices", { min: 1 }),
 ];

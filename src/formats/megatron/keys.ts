@@ -13,7 +13,7 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
   memory("rampup_batch_size", null, "any"),
   memory("seq_length", "sequence_length", "integer", "sequence", { aliases: ["encoder_seq_length", "max_length"] }),
   memory("decoder_seq_length", "target_length", "integer", "sequence", { min: 1 }),
-  other("max_position_embeddings", "max_position_embeddings", "integer", { min: 1 }),
+  memory("max_position_embeddings", "max_position_embeddings", "integer", { min: 1 }),
   memory("num_layers", "num_layers", "integer", "layers", { min: 1, aliases: ["encoder_num_layers"] }),
   memory("hidden_size", "hidden_size", "integer", "width", { min: 1 }),
   memory("ffn_hidden_size", "ffn_hidden_size", "integer", "width", { min: 1 }),

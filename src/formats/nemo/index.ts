@@ -32,15 +32,16 @@ function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] 
   // the distributed optimizer spreads (megatron/bridge/recipes).
   const recipe = settings.find(({ key }) => /^train\.(?:micro|global)_batch_size$/.test(key));
   if (recipe !== undefined && half === undefined) {
-    if (compute === undefined) result.push(derived(recipe, "compute_dtype", "bf16"));
-    result.push(derived(recipe, "load_dtype", compute?.value === "fp16" ? "float16" : "bfloat16"));
+    const whole = { ...recipe, standing: true } as const;
+    if (compute === undefined) result.push(derived(whole, "compute_dtype", "bf16"));
+    result.push(derived(whole, "load_dtype", compute?.value === "fp16" ? "float16" : "bfloat16"));
   }
   // The distributed optimizer by its switch, by a recipe's default, or by its name (apex, DistributedFusedAdam).
   const named = find("optimizer");
   const sharded =
     find("distributed_optimizer") ?? (/^distributed_fused_adam/.test(String(named?.value)) ? named : recipe);
   if (sharded !== undefined && sharded.value !== false && find("zero_stage") === undefined)
-    result.push(derived(sharded, "zero_stage", 1));
+    result.push({ ...derived(sharded, "zero_stage", 1), ...(sharded === recipe && { standing: true }) });
   return result;
 }
 

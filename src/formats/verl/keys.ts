@@ -2,7 +2,7 @@
  * verl: reinforcement learning with several models in one run, and its SFT trainer.
  * Source: `verl/trainer/config/*.yaml`, `verl/workers/config/*.py` at b178a3c.
  */
-import { harmless, memory, other, PRECISION, STORAGE, touching } from "../effects";
+import { harmless, memory, PRECISION, STORAGE, touching } from "../effects";
 import type { KeySpec, SettingName } from "../types";
 
 const CPU = { true: "cpu", false: "none" } as const;
@@ -291,7 +291,7 @@ export const VERL_SFT_KEYS: readonly KeySpec[] = [
   memory("ulysses_sequence_parallel_size", "context_parallel", "integer", "context", { min: 1 }),
   memory("trainer.n_gpus_per_node", "devices", "any", "devices"),
   memory("trainer.nnodes", "nodes", "any", "devices"),
-  other("use_remove_padding", "packing", "boolean", "verl.use_remove_padding"),
+  memory("use_remove_padding", "packing", "boolean", "verl.use_remove_padding"),
 ];
 
 /** Group files hold one block at their root. */

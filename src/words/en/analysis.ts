@@ -180,6 +180,7 @@ export const ANALYSIS = {
   // Hover
   "said.times": "{factor}× time",
   "said.same-time": "same time",
+  "said.share": "{part} {percent} %",
   "said.time": "{change} % time",
   "said.changes-nothing": "same results",
   "said.changes-numerics": "changes numerics",
@@ -362,6 +363,6 @@ export const ANALYSIS = {
   "assume.cut-short": "a large run: not every change and batch length was tried",
   "assume.state-space-kernels":
     "state-space layers run by the kernels of `mamba_ssm`; without that package they keep far more",
-  "assume.attention": "{attention} counted as SDPA's flash kernel, which saves the same",
+  "assume.attention": "`{attention}` counted as SDPA's flash kernel, which saves the same",
   "assume.auto-precision": "`auto` precision becomes bfloat16",
 } as const;

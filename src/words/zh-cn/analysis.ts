@@ -144,7 +144,8 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
 
   "said.times": "{factor} 倍时间",
   "said.same-time": "时间不变",
-  "said.time": "时间 {change} %",
+  "said.share": "{part} {percent}%",
+  "said.time": "时间 {change}%",
   "said.changes-nothing": "结果不变",
   "said.changes-numerics": "改变数值",
   "said.changes-method": "改变训练方法",
@@ -336,6 +337,6 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "assume.own-code": "以 transformers 的代码代替 {framework} 自己的：各层保留的内容可能不同",
   "assume.cut-short": "运行较大：未尝试所有改动和批长度",
   "assume.state-space-kernels": "状态空间层由 `mamba_ssm` 的内核运行；没有该软件包时保留的内容多得多",
-  "assume.attention": "{attention} 按 SDPA 的 flash 内核计，保存的相同",
+  "assume.attention": "`{attention}` 按 SDPA 的 flash 内核计，保存的相同",
   "assume.auto-precision": "`auto` 精度按 bfloat16 处理",
 };

@@ -560,7 +560,7 @@ export const EFFECTS: Readonly<Record<keyof typeof EN, string>> = {
   custom_sharded_layers: "作为独立单元分片的层。",
   num_output_chunks: "计算损失时序列分成的段数。",
   "loss._component_": "分块与线性损失不会一次持有全部 logits。",
-  batch: "所有 GPU 上每步的图像数；-1 占用 60 % 的空闲显存。",
+  batch: "所有 GPU 上每步的图像数；-1 占用 60% 的空闲显存。",
   multi_scale: "图像尺寸最大为 imgsz 的 1.5 倍：最大者决定峰值。",
   nbs: "更新步所折算的批大小：累积到此值。",
   cache: "图像保存在主机内存。",
