@@ -50,6 +50,8 @@ export function readValue(spec: KeySpec, node: LocatedNode, convertsText: boolea
     invalid: true,
     problem: problem("invalid-value", "error", node, id, { key, value: shown(node), ...args }, fixes),
   });
+  // Where nothing stands, or what the file's syntax does not take, that has been said.
+  if (node.kind === "unknown" && node.raw === "") return { value: null, unknown: true };
   if (node.kind === "unknown") return { value: null, unknown: true, problem: unresolved(node, key) };
   if (node.kind === "scalar") {
     if (typeof node.value === "string") {

@@ -18,9 +18,15 @@ export const HOSTILE_NUMBERS: readonly string[] = [
   "2147483648",
   "9007199254740993",
   "1e308",
+  "1e-9",
+  "9".repeat(400),
   ".nan",
+  ".inf",
   "NaN",
   "twelve",
+  // What stands where a number belongs, in the spelling that YAML, JSON and Python share.
+  "[64]",
+  '{"a": 64}',
 ];
 
 /** Keys of a format that a number may stand for. */
@@ -76,7 +82,7 @@ const MARK = "attacked";
 
 /** What is no number in JSON or Python stands in quotes. */
 function quoted(value: string): string {
-  return /^-?\d/.test(value) ? value : JSON.stringify(value);
+  return /^(?:-?\d|[[{])/.test(value) ? value : JSON.stringify(value);
 }
 
 /** A run's files with a number in the place of one key. */

@@ -47,7 +47,8 @@ export function outOfRange(c: ResolveContext, config: ModelConfig): readonly Obs
 }
 
 function obstacle(key: string, value: number): Obstacle {
-  return { code: "not-modelled", message: say("not-modelled.number", { key, value: String(value) }) };
+  const shown = String(value).replace("Infinity", "∞");
+  return { code: "not-modelled", message: say("not-modelled.number", { key, value: shown }) };
 }
 
 /** Numbers that no library starts with, as they are none (`max_length: .inf`, a list): no default stands for them. */
