@@ -9,6 +9,7 @@ import { FORMATS } from "../formats";
 import { PINNED_CHOICES, PINNED_NAMES } from "../formats/pins";
 import { nearest } from "../formats/suggest";
 import type { Format, KeySpec } from "../formats/types";
+import { SETTINGS } from "../terms/settings";
 import type { AnalysisOptions } from "./options";
 
 /** A request that cannot be met as it was written, in one line, with the nearest names. */
@@ -47,6 +48,10 @@ function isCalled(spec: Named, name: string): boolean {
   return spec.name === name || spec.key === name || spec.aliases?.includes(name) === true;
 }
 
+const reported: ReadonlySet<string> = new Set(
+  Object.entries(SETTINGS).flatMap(([name, row]) => ("reported" in row ? [name] : [])),
+);
+
 /** The names nearest to one that nobody has: a misspelling's correction, else names with all of its words. */
 export function nearNames(name: string, known: Iterable<string>): readonly string[] {
   const all = [...new Set(known)];
@@ -54,13 +59,16 @@ export function nearNames(name: string, known: Iterable<string>): readonly strin
   if (one !== undefined) return [one];
   const parts = name.toLowerCase().split(/[_.-]/);
   const holding = all.filter((other) => parts.every((part) => part !== "" && other.split(/[_.]/).includes(part)));
-  return holding.sort((a, b) => a.length - b.length || (a < b ? -1 : 1)).slice(0, MOST_NEAR);
+  // What reports name comes first: who says `batch` means the micro-batch.
+  const rank = (name: string): number => (reported.has(name) ? 0 : 1);
+  return holding.sort((a, b) => rank(a) - rank(b) || a.length - b.length || (a < b ? -1 : 1)).slice(0, MOST_NEAR);
 }
 
 /** What is wrong with a device's name; null when the catalogue knows it, or it is a size. */
 function deviceComplaint(text: string): Complaint | null {
   if (findDevice(text) !== null) return null;
-  return { what: `no GPU called "${text}"`, near: suggestDevices(text).map(({ name }) => name) };
+  const near = suggestDevices(text).map(({ name }) => name);
+  return { what: `no GPU called "${text}"${near.length === 0 ? "; vram-lens devices lists them" : ""}`, near };
 }
 
 /** A written value as the settings have it: truth values and numbers are such, everything else is text. */
@@ -101,6 +109,14 @@ function takes(spec: KeySpec, text: string): boolean {
   }
 }
 
+/** What a count may be, as far as its rows say. */
+function rangeOf(specs: readonly KeySpec[]): string {
+  const spec = specs.find(({ type }) => type === "integer");
+  if (spec === undefined) return "";
+  const { min, max } = spec;
+  return `; it is a whole number${min === undefined ? "" : ` from ${min}`}${max === undefined ? "" : ` to ${max}`}`;
+}
+
 /** The closed list of words for a setting, by its canonical name or through a key that means it. */
 function choicesOf(key: string, specs: readonly KeySpec[]): readonly string[] | undefined {
   const names = [key, ...specs.map(({ name }) => name ?? "")].filter((name) => Object.hasOwn(PINNED_CHOICES, name));
@@ -130,7 +146,7 @@ function overrideComplaint(key: string, text: string, formats: readonly Format[]
   const words = choices ?? specs.flatMap((spec) => (spec.type === "boolean" ? ["true", "false"] : wordsOf(spec)));
   const near = nearest(text, words);
   return {
-    what: `${key} cannot be "${text}"`,
+    what: `${key} cannot be "${text}"${rangeOf(specs)}`,
     near: near === undefined ? [...new Set(words)].slice(0, MOST_NEAR) : [near],
   };
 }

@@ -1,5 +1,6 @@
 /** Files that look like configs and cannot be read: a search through a folder names them instead of leaving them out. */
 import { FORMATS } from "../formats";
+import { OTHER_TRAINING_ARGUMENTS } from "../formats/hf-training-arguments/keys";
 import type { Discovery } from "./analyzer";
 import { type Locale, text } from "./messages";
 import type { LoadedDocument } from "./store";
@@ -11,8 +12,11 @@ const TELLING: ReadonlySet<string> = new Set(
   ).filter((word) => word.includes("_")),
 );
 
-/** Different telling words that make a file a config somebody meant. */
-const LEAST_TELLING = 2;
+/** Names that stand beside those in many a config (`output_dir`), and in other files, too. */
+const BESIDE: ReadonlySet<string> = new Set(OTHER_TRAINING_ARGUMENTS);
+
+/** Different words of a training that make a file a config somebody meant; one of them tells on its own. */
+const LEAST_WORDS = 2;
 
 /** How much of a text is looked through. UTF-16 units. */
 const LOOKED_THROUGH = 32 * 1024;
@@ -23,8 +27,8 @@ const DATA = new Set(["json", "yaml", "toml"]);
 function looksLikeConfig(text: string): boolean {
   const found = new Set<string>();
   for (const [word] of text.slice(0, LOOKED_THROUGH).matchAll(/\w+/g)) {
-    if (TELLING.has(word)) found.add(word);
-    if (found.size >= LEAST_TELLING) return true;
+    if (TELLING.has(word) || BESIDE.has(word)) found.add(word);
+    if (found.size >= LEAST_WORDS && [...found].some((one) => TELLING.has(one))) return true;
   }
   return false;
 }

@@ -15,7 +15,7 @@ describe("what is asked for by name", () => {
   }
 
   for (const [device, near] of [
-    ["banana", 'no GPU called "banana"'],
+    ["banana", 'no GPU called "banana"; vram-lens devices lists them'],
     ["A100 80", 'no GPU called "A100 80" (did you mean NVIDIA A100'],
     ["4O90", 'no GPU called "4O90" (did you mean NVIDIA GeForce RTX 4090'],
   ] as const) {
@@ -43,11 +43,11 @@ describe("what is asked for by name", () => {
 
   for (const [key, value, complaint] of [
     ["per_device_train_batch_sise", "2", 'no setting called "per_device_train_batch_sise" (did you mean per_device_'],
-    ["micro_batch_size", "two", 'micro_batch_size cannot be "two"'],
+    ["micro_batch_size", "two", 'micro_batch_size cannot be "two"; it is a whole number from 1'],
     ["sequence_length", "1.5", 'sequence_length cannot be "1.5"'],
     ["load_dtype", "bf61", 'load_dtype cannot be "bf61"'],
     ["attention", "flsh", 'attention cannot be "flsh"'],
-    ["zero_stage", "7", 'zero_stage cannot be "7"'],
+    ["zero_stage", "7", 'zero_stage cannot be "7"; it is a whole number from 0 to 3'],
     ["__proto__", "1", 'no setting called "__proto__"'],
   ] as const) {
     it(`refuses ${key}=${value}`, () => {
@@ -60,7 +60,7 @@ describe("what is asked for by name", () => {
     const run = fakeRun("file:///a/train.yaml");
     assert.equal(unusedComplaint({ per_device_train_batch_size: "2" }, [run]), null);
     assert.match(unusedComplaint({ train_iters: "2" }, [run])?.what ?? "", /no setting called "train_iters"/);
-    assert.match(unusedComplaint({ batch: "1" }, [run])?.what ?? "", /no setting called "batch"/);
+    assert.equal(unusedComplaint({ batch: "1" }, [run])?.near[0], "micro_batch_size");
     assert.deepEqual(unusedComplaint({ bf16: "ture" }, [run])?.near, ["true"]);
     assert.match(unusedComplaint({ fp16: "ture" }, [run])?.what ?? "", /fp16 cannot be "ture"/);
   });

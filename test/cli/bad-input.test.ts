@@ -3,6 +3,7 @@ import { strict as assert } from "node:assert";
 import { createAnalyzer } from "../../src/analysis";
 import { main } from "../../src/cli/cli";
 import { reportSchema } from "../../src/core/report/schema";
+import { memoryRuntime, ROOT, uri } from "../analysis/memory-runtime";
 import { workspace } from "./fake";
 
 const root = `${__dirname}/../..`;
@@ -149,6 +150,20 @@ describe("a folder with a file that does not parse", () => {
     "good.yaml": `${HEAD}per_device_train_batch_size: 4\n`,
     "bad.yaml": "per_device_train_batch_size: 8\n  gradient_accumulation_steps: 4\nbf16: true\n",
   };
+
+  it("knows a config of two lines by one key that nothing else has", async () => {
+    const store = createAnalyzer(
+      memoryRuntime({
+        "short.yaml": "per_device_train_batch_size: 1\n  output_dir: [\n",
+        "other.yaml": "log_level: [\n",
+      }),
+    );
+    const { skipped } = await store.discover(ROOT);
+    assert.deepEqual(
+      skipped.map((one) => one.uri),
+      [uri("short.yaml")],
+    );
+  });
 
   const check = (...argv: string[]) => run("check", ...(/^[^-]/.test(argv[0] ?? "") ? argv : [".", ...argv]));
 

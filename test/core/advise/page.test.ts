@@ -58,7 +58,7 @@ function page(): string {
     "",
     "The *plan in stages* takes levers in a fixed order, each where it frees at least a hundredth of the peak, and ends with the first stage that",
     "fits: what changes hardly anything, what trades time or rounding, what changes the training or uses the host. The limits (largest",
-    "micro-batch, longest sequence, smallest GPU, fewest GPUs) are for the run as it is, one at a time, with the reserve kept free.",
+    "micro-batch, longest sequence, smallest GPU, fewest GPUs) are for the run as it is, one at a time, up to the usable memory.",
     "",
     "| lever | plan | changes | needs | why |",
     "|---|---|---|---|---|",

@@ -1,5 +1,14 @@
 /** What evaluation needs beside training. */
-import { hit, type Rule } from "../../rule";
+import { type Facts, hit, type Rule } from "../../rule";
+
+/** Whether evaluation needs more than training; without an estimate it may. */
+function setsThePeak({ estimate }: Facts): boolean {
+  const peakOf = (of: (phase: string) => boolean) =>
+    Math.max(0, ...(estimate?.phases ?? []).flatMap(({ phase, peakBytes }) => (of(phase) ? [peakBytes] : [])));
+  return (
+    estimate === undefined || peakOf((phase) => phase === "evaluation") > peakOf((phase) => phase !== "evaluation")
+  );
+}
 
 export const TRAINER_EVALUATION_RULES: readonly Rule[] = [
   {
@@ -16,9 +25,8 @@ export const TRAINER_EVALUATION_RULES: readonly Rule[] = [
       const batch = facts.settings.number("eval_batch_size") ?? 8;
       const train = facts.run?.microBatchSize ?? Number.POSITIVE_INFINITY;
       const on = at !== undefined && at.value !== "no" && at.value !== false;
-      return hit(facts.own("eval_batch_size") ?? at, on && batch > train && !facts.isTrue("prediction_loss_only"), {
-        args: { batch, train },
-      });
+      const wanted = on && batch > train && !facts.isTrue("prediction_loss_only");
+      return hit(facts.own("eval_batch_size") ?? at, wanted && setsThePeak(facts), { args: { batch, train } });
     },
   },
   {
@@ -27,8 +35,8 @@ export const TRAINER_EVALUATION_RULES: readonly Rule[] = [
     title: "Predictions stay on the GPU until evaluation ends",
     why: "With `eval_accumulation_steps` unset the Trainer keeps the predictions of the whole evaluation set on the GPU when metrics are computed.",
     mend: "Set `eval_accumulation_steps` (16, for example), or `prediction_loss_only: true`.",
-    en: "Predictions stay on the GPU until evaluation ends: set `eval_accumulation_steps`, or `prediction_loss_only: true`.",
-    zh: "预测结果会一直保留在 GPU 上直到评估结束：请设置 `eval_accumulation_steps` 或 `prediction_loss_only: true`。",
+    en: "With metrics, predictions stay on the GPU until evaluation ends: set `eval_accumulation_steps`, `prediction_loss_only`.",
+    zh: "计算指标时，预测结果会保留在 GPU 上直到评估结束：请设置 `eval_accumulation_steps` 或 `prediction_loss_only`。",
     example: { train: "eval_strategy: epoch" },
     check: (facts) => {
       const at = facts.own("eval_strategy");
