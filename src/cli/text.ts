@@ -357,7 +357,8 @@ function limitLines(run: ReportRun, { say }: Pen): string[] {
     value: found.value,
     size: gib(found.usedPeakBytes),
   });
-  const known = run.devices.memoryBytes !== null;
+  // Of a run that may fit as it is, it is not said that nothing does.
+  const known = run.devices.memoryBytes !== null && run.verdict !== "tight";
   const parts = [
     microBatch !== null ? say("limit-batch", values(microBatch)) : known ? say("limit-none") : undefined,
     sequence === null ? undefined : say("limit-sequence", values(sequence)),

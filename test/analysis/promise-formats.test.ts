@@ -74,3 +74,14 @@ describe("analysis: what hovers try in every format is what the edited files say
       }
     });
 });
+
+describe("analysis: what hovers do not try", () => {
+  it("is a rank where nothing has adapters", async () => {
+    const { main, text } = WHOLE_RUNS["LLaMA-Factory"]!;
+    const files = { [main]: text, "model/config.json": JSON.stringify(LLAMA) };
+    const analysis = await createAnalyzer(memoryRuntime(files)).analyse(uri(main), { device: "80GB" });
+    const at = (key: string) => text.split("\n").findIndex((line) => line.startsWith(`${key}:`));
+    assert.equal(analysis.hover(at("finetuning_type"), 2)?.picture?.curve ?? null, null);
+    assert.notEqual(analysis.hover(at("cutoff_len"), 2)?.picture?.curve ?? null, null);
+  });
+});

@@ -143,7 +143,10 @@ describe("cli usage", () => {
     [["check", "a", "--fail-on", "hint"], "--fail-on is one of error, warning, never"],
     [["check", "a", "--devices", "0"], '--devices needs a whole number from 1 on, not "0"'],
     [["check", "a", "--locale", "fr"], '--locale is en or zh-cn, not "fr"'],
-    [["check", "--against-pytorch", "--device", "banana", "train.py"], 'no GPU called "banana"; vram-lens devices lists them'],
+    [
+      ["check", "--against-pytorch", "--device", "banana", "train.py"],
+      'no GPU called "banana"; vram-lens devices lists them',
+    ],
     [["check", "a", "--set", "batch"], '--set needs KEY=VALUE, not "batch"'],
     [["check", "a", "--frobnicate"], 'unknown option "--frobnicate" for check'],
     [["check", "a", "--device"], "--device needs a value (NAME|SIZE)"],

@@ -87,7 +87,10 @@ export function limitsView(view: View, run: ReportRun, guide: ReportGuide | null
     t("limits.reached", { value: integer(found.value, t.locale), size: gib(found.usedPeakBytes, t.locale) });
   const card = run.devices.memoryBytes !== null;
   const rows: readonly (readonly [string, string | PageNode] | null)[] = [
-    card ? [t("limits.batch"), microBatch === null ? t("limits.none") : reached(microBatch)] : null,
+    // Of a run that may fit as it is, it is not said that nothing does.
+    !card || (microBatch === null && run.verdict === "tight")
+      ? null
+      : [t("limits.batch"), microBatch === null ? t("limits.none") : reached(microBatch)],
     sequence === null ? null : [t("limits.sequence"), reached(sequence)],
     [
       t("limits.device"),

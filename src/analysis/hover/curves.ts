@@ -57,6 +57,11 @@ function nowOf(name: DrawnName, row: TriedRow, { resolution }: Variant): string 
   return String(found ?? row.otherwise ?? row.values[0]);
 }
 
+/** Whether a run takes a setting at all: no rank where nothing has adapters, no stage from a file that is not there. */
+export function isTaken({ override }: Curve, { resolution }: Variant): boolean {
+  return override in IN_FORCE || resolution.resolved.has(override);
+}
+
 /** Numbers that a setting may not go beyond. */
 function limitOf(name: DrawnName, { resolution }: Variant): number {
   const config = name === "sequence_length" ? resolution.run?.model.config : undefined;

@@ -24,7 +24,7 @@ import { uncountedKeys } from "../uncounted";
 import { baseName } from "../uris";
 import { needsMore } from "../verdict";
 import { mayDiffer, NEWEST } from "../versions";
-import { CURVES, type Curve } from "./curves";
+import { CURVES, type Curve, isTaken } from "./curves";
 import { FIT_SIGNS, fitOf, type HoverPicture, pictureOf } from "./picture";
 
 /** The parts of a hover in the order of reading; all Markdown but the picture, any may be empty. */
@@ -56,13 +56,14 @@ export interface HoverTarget {
 /** What is said of a key of a run, before it is laid out. */
 export function hoverOf(analysis: RunAnalysis, target: HoverTarget): HoverParts {
   const { base, locale } = analysis;
-  const curve = CURVES[target.name ?? ""];
+  const known = CURVES[target.name ?? ""];
+  const curve = known !== undefined && isTaken(known, base) ? known : undefined;
   const broken = brokenBy(analysis.inputs);
   if (broken !== undefined)
     return { ...NOTHING, lead: t(locale, "hover.broken", { reason: markdown(broken, locale) }) };
   if (base.estimate === undefined) return unestimated(analysis, target);
   const effect = target.spec === undefined ? undefined : effectOf(target.spec, locale);
-  if (target.spec !== undefined && !target.spec.memory && curve === undefined)
+  if (target.spec !== undefined && !target.spec.memory && known === undefined)
     return { ...NOTHING, next: [...new Set([effect, t(locale, "hover.no-memory")])].join(t(locale, "sentence.and")) };
   const left = uncountedKeys(analysis.inputs).length;
   const uncounted = left === 0 ? "" : ` · ${t(locale, "hover.uncounted", { count: left })}`;
@@ -281,7 +282,8 @@ function largestOf(analysis: RunAnalysis): LargestBatch | undefined {
   const alone = largestBatchAlone(analysis);
   const kept = largestBatch(analysis);
   if (analysis.cutShort) return undefined;
-  if (alone === undefined) return { said: t(locale, "hover.no-batch-fits") };
+  // A run of one sample that may fit is not said not to.
+  if (alone === undefined) return base.verdict === "tight" ? undefined : { said: t(locale, "hover.no-batch-fits") };
   if (kept === undefined) {
     const set = { micro_batch_size: String(alone.batch) };
     return { said: t(locale, "hover.largest-alone", { batch: alone.batch, global: alone.global }), set };

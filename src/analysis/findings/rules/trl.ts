@@ -175,7 +175,7 @@ export const TRL_RULES: readonly Rule[] = [
     why: "With `vllm_mode: colocate` vLLM reserves `vllm_gpu_memory_utilization` of every training GPU before training starts.",
     mend: "Lower the share, set `vllm_enable_sleep_mode: true`, or run vLLM as a server.",
     en: "vLLM reserves {share} % of each GPU{bytes} before training starts.",
-    zh: "训练开始前 vLLM 会预留每张 GPU 的 {share} %{bytes}。",
+    zh: "训练开始前 vLLM 会预留每张 GPU 的 {share}%{bytes}。",
     example: { trl: "use_vllm: true\nvllm_mode: colocate\nvllm_gpu_memory_utilization: 0.4" },
     check: (facts) => {
       const told = handsOnVllmShare(facts.inputs, facts.settings);
