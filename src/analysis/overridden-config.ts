@@ -4,6 +4,7 @@
  */
 import type { LocatedSetting } from "../formats/types";
 import type { Entry } from "../syntax/tree";
+import { layerCut, leftLayers } from "../terms/layer-cut";
 import { table } from "../terms/table";
 
 type Config = Readonly<Record<string, unknown>>;
@@ -37,10 +38,26 @@ export function overridesOf(config: Config, settings: readonly LocatedSetting[])
   });
 }
 
-/** The config with what the load sets in it. */
+/** Most layers whose cutting is followed. */
+const MOST_LAYERS = 10_000;
+
+/** The config with the layers that a script leaves in the model; lists with an entry for each layer are cut, too. */
+function cut(config: Config, settings: readonly LocatedSetting[]): Config {
+  const node = settings.find(({ name }) => name === "layer_cuts")?.node;
+  const key = ownName(config, "num_hidden_layers");
+  const count = key === undefined ? undefined : config[key];
+  if (node?.kind !== "list" || key === undefined || typeof count !== "number" || count > MOST_LAYERS) return config;
+  const cuts = node.items.flatMap((item) => (item.kind === "scalar" ? (layerCut(String(item.value)) ?? []) : []));
+  const left = leftLayers(count, cuts);
+  const lists = Object.entries(config).flatMap(([name, value]) =>
+    Array.isArray(value) && value.length === count ? [[name, left.map((layer) => value[layer] as unknown)]] : [],
+  );
+  return { ...config, ...Object.fromEntries(lists), [key]: left.length };
+}
+
+/** The config with what the load sets in it, and with the layers that are left of it. */
 export function overridden(config: Config, settings: readonly LocatedSetting[]): Config {
   const entries = overridesOf(config, settings);
-  if (entries.length === 0) return config;
   const values = entries.map(({ key, value }) => [key, value.kind === "scalar" ? value.value : undefined] as const);
-  return { ...config, ...Object.fromEntries(values) };
+  return cut({ ...config, ...Object.fromEntries(values) }, settings);
 }

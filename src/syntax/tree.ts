@@ -112,6 +112,9 @@ export interface PythonEffect extends Span {
   readonly value: LocatedNode;
   /** The value where it is a condition. */
   readonly test: PythonTest | null;
+  /** The way to the value where it is a part of an object, or to the items that go (`del model.layers[8:]`). */
+  readonly source: PythonPath | null;
+  readonly deletes?: true;
   readonly order: number;
   readonly guards: readonly PythonGuard[];
 }

@@ -32,6 +32,7 @@ export const SETTINGS = {
   ffn_hidden_size: { type: "integer" },
   hidden_size: { type: "integer" },
   kv_channels: { type: "integer" },
+  layer_cuts: { type: "list" },
   max_position_embeddings: { type: "integer" },
   megatron_amp_o2: { type: "boolean" },
   alibi: { type: "boolean" },

@@ -46,6 +46,10 @@ describe("analysis: keys that are not counted", () => {
     assert.deepEqual(await said("from ours import make", "make(model)"), ["optimizers"]);
     const cut = "model.model.layers = nn.ModuleList(list(model.model.layers)[::2])";
     assert.deepEqual(await said(cut, "(None, None)"), ["model.model.layers"]);
+    const others = "model.model.layers = nn.ModuleList(teacher.model.layers[:1])";
+    assert.deepEqual(await said(others, "(None, None)"), ["model.model.layers"]);
+    assert.deepEqual(await said("model.model.layers = model.model.layers[:1]", "(None, None)"), []);
+    assert.deepEqual(await said("if short:\n    del model.model.layers[1:]", "(None, None)"), ["model.model.layers"]);
   });
 
   it("are all of those that stand for no setting", () => {

@@ -19,7 +19,7 @@ import { embedderSettings } from "./embedders";
 import { exampleSettings } from "./examples";
 import { adapterCast, freezingOf } from "./freezing";
 import { pythonKeys, READ_BESIDE, scriptKeys } from "./keys";
-import { replacedLayers } from "./layers";
+import { changedLayers } from "./layers";
 import { loadedClass } from "./loads";
 import { backwardCall, LOADER, plainLoop, trainingLoader } from "./loop";
 import { builtNetwork, networkSettings } from "./networks";
@@ -86,7 +86,7 @@ function derive(
   if (python !== undefined) {
     const loop = hasTrainer(python) ? [] : plainLoop(python);
     result.push(...unslothSettings(python), ...preparedForKbit(python), ...builtModel(python), ...freezingOf(python));
-    result.push(...resizedVocabulary(python), ...replacedLayers(python));
+    result.push(...resizedVocabulary(python), ...changedLayers(python));
     if (hasTrainer(python)) result.push(...trainerOptimizer(python));
     result.push(
       ...otherModels(python),

@@ -1,19 +1,56 @@
-/** Lists of layers that a script puts in the place of the model's own (`model.model.layers = nn.ModuleList(…)`). */
-import type { PythonModule } from "../../syntax/tree";
+/** Layers that a script takes out of the model (`del model.model.layers[8:]`), and lists of them that it puts in the place of the model's own. */
+import type { PythonEffect, PythonModule } from "../../syntax/tree";
+import type { LayerCut } from "../../terms/layer-cut";
 import type { LocatedSetting } from "../types";
-import { loadsBehind } from "./training";
+import { loadsBehind, trainingOf } from "./training";
 
 /** What transformers' models call the list of their layers. */
 const LAYERS = /^(?:layers?|h|blocks?)$/;
+/** A list that is one of two, or that the config counts nowhere. */
+const APART = /^(?:encoder|decoder|vision_\w{1,30}|\w{1,30}_tower|visual)$/;
 
-/** How many stay is known when the script runs: they are named as not counted. */
-export function replacedLayers(python: PythonModule): readonly LocatedSetting[] {
-  return python.effects.flatMap(({ path, attribute, value: node, start, end }): LocatedSetting[] => {
-    const names = path.steps.flatMap((step) => (step.kind === "attribute" ? [step.name] : []));
-    const isPart = LAYERS.test(attribute) && names.length > 0 && names.length === path.steps.length;
-    if (!isPart || loadsBehind(python, path.object).length === 0) return [];
-    const key = [path.root, ...names, attribute].join(".");
-    const valueSpan = { start: node.start, end: node.end };
-    return [{ name: null, key, value: null, uncounted: true, node, keySpan: { start, end }, valueSpan }];
+/** Names on the way to the list, its own last; none: the way goes through something else. */
+function namesOf({ path, attribute }: PythonEffect): readonly string[] {
+  const names = path.steps.flatMap((step) => (step.kind === "attribute" ? [step.name] : []));
+  return names.length === path.steps.length && names.length > 0 && LAYERS.test(attribute) ? [...names, attribute] : [];
+}
+
+/** Which of a list's own layers an effect leaves in it; undefined: others, or some that cannot be told. */
+function cutOf({ source, path, attribute, deletes, guards }: PythonEffect): LayerCut | undefined {
+  const items = source?.steps.at(-1);
+  if (source === null || items?.kind !== "items" || guards.length > 0) return undefined;
+  const list = [...path.steps, { kind: "attribute", name: attribute }];
+  const same = source.root === path.root && JSON.stringify(source.steps.slice(0, -1)) === JSON.stringify(list);
+  return same ? { from: items.from, to: items.to, keeps: deletes !== true } : undefined;
+}
+
+/**
+ * What a script does to the model's layers before it trains: `layer_cuts`, each as JSON, where what stays can be told; else the list is
+ * named as not counted.
+ */
+export function changedLayers(python: PythonModule): readonly LocatedSetting[] {
+  const { ends } = trainingOf(python);
+  const changes = python.effects.filter(
+    (effect) =>
+      effect.order <= ends && namesOf(effect).length > 0 && loadsBehind(python, effect.path.object).length > 0,
+  );
+  const cuts = changes.map(cutOf);
+  const names = changes.map((effect) => [effect.path.root, ...namesOf(effect)].join("."));
+  const [first] = changes;
+  if (first === undefined) return [];
+  const isOne = new Set(names).size === 1 && !namesOf(first).some((name) => APART.test(name));
+  if (!isOne || cuts.includes(undefined))
+    return changes.map(({ value: node, start, end }, k) => {
+      const valueSpan = { start: node.start, end: node.end };
+      return { name: null, key: names[k]!, value: null, uncounted: true, node, keySpan: { start, end }, valueSpan };
+    });
+  const { start, end } = first;
+  const items = cuts.map((cut, k) => {
+    const value = JSON.stringify(cut);
+    return { kind: "scalar" as const, value, raw: value, start: changes[k]!.start, end: changes[k]!.end };
   });
+  const node = { kind: "list" as const, items, start, end };
+  return [
+    { name: "layer_cuts", key: names[0]!, value: null, node, keySpan: { start, end }, valueSpan: { start, end } },
+  ];
 }

@@ -18,6 +18,8 @@ export class Collector {
   /** Callees of calls whose result is taken apart into several names. */
   readonly unpacked: string[] = [];
   readonly assigned: { readonly name: SyntaxNode; readonly value: SyntaxNode; readonly statement: SyntaxNode }[] = [];
+  /** Statements that delete something. */
+  readonly deleted: SyntaxNode[] = [];
   readonly imports: string[] = [];
   /** Names that imports bind, with what each stands for. */
   readonly bound = new Map<string, string>();
@@ -42,6 +44,9 @@ export class Collector {
             break;
           case "AssignStatement":
             this.assignment(cursor.node);
+            break;
+          case "DeleteStatement":
+            this.deleted.push(cursor.node);
             break;
           case "ImportStatement":
             this.importStatement(cursor.node);

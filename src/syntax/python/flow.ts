@@ -182,6 +182,8 @@ export class Flow {
     BreakStatement: () => this.ends(),
     ContinueStatement: () => this.ends(),
     DeleteStatement: (node) => {
+      for (const part of node.getChildren("MemberExpression")) this.expression(part);
+      this.mark(node);
       for (const name of node.getChildren("VariableName")) this.scope.names.set(this.slice(name), []);
     },
     ImportStatement: () => {},

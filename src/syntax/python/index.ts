@@ -98,11 +98,28 @@ export function readModule(text: string, given: GivenOptions = NOTHING_GIVEN): P
     const attribute = evaluator.slice(name.lastChild ?? name);
     const said = evaluator.evaluate(value);
     const test = said.kind === "unknown" ? paths.test(value) : null;
+    const source = (said.kind === "unknown" ? paths.of(value) : null) ?? null;
     const guards = guardsOf(reached.guards);
     const { order } = reached;
     return paths
       .each(object)
-      .map((path) => ({ path, attribute, value: said, test, order, guards, ...span(statement) }));
+      .map((path) => ({ path, attribute, value: said, test, source, order, guards, ...span(statement) }));
+  });
+  const deletions = found.deleted.flatMap((statement): PythonEffect[] => {
+    const reached = flow.reachedAt(statement);
+    if (reached === undefined) return [];
+    const { order } = reached;
+    const guards = guardsOf(reached.guards);
+    return statement.getChildren("MemberExpression").flatMap((node) => {
+      const value = evaluator.evaluate(node);
+      return paths.each(node).flatMap((source): PythonEffect[] => {
+        const list = source.steps.at(-2);
+        if (source.steps.at(-1)?.kind !== "items" || list?.kind !== "attribute") return [];
+        const path = { ...source, steps: source.steps.slice(0, -2) };
+        const deed = { path, attribute: list.name, value, test: null, source, deletes: true as const };
+        return [{ ...deed, order, guards, ...span(statement) }];
+      });
+    });
   });
   const options = optionsOf(found, evaluator, calls);
   const entries = found.assigned.map(
@@ -112,7 +129,7 @@ export function readModule(text: string, given: GivenOptions = NOTHING_GIVEN): P
     calls,
     classes: found.classNodes.map((node) => withGiven(classOf(node, evaluator), given)),
     assignments: { kind: "map", entries, start: 0, end: text.length },
-    effects: effects.toSorted((a, b) => a.order - b.order),
+    effects: [...effects, ...deletions].toSorted((a, b) => a.order - b.order),
     imports: found.imports,
     bound: found.bound,
     options,

@@ -11,6 +11,8 @@ import type { Evaluator } from "./values";
 
 /** Calls that hand on what they are given, element by element. */
 const HANDS_ON = /^(?:list|tuple|iter|reversed|sorted|tqdm)$/;
+/** A list of modules, made of others. */
+const MODULES = /(?:^|\.)ModuleList$/;
 const ANY = /^(?:any|all)$/;
 const HOW: Readonly<Record<string, "begins" | "ends">> = table({ startswith: "begins", endswith: "ends" });
 /** Functions of `re`, and methods of what `re.compile` gives. */
@@ -196,6 +198,7 @@ export class Paths {
     if (callee === null || list === null) return undefined;
     const name = this.evaluator.slice(callee);
     const [first, second] = bare(list);
+    if (MODULES.test(name)) return first && this.of(first, depth + 1);
     if (callee.name === "VariableName") {
       if (HANDS_ON.test(name) && first !== undefined) return this.of(first, depth + 1);
       if (name !== "getattr" || first === undefined || second === undefined) return undefined;
