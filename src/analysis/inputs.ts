@@ -16,6 +16,7 @@ import { codedModel } from "./coded-model";
 import { type Composition, compose } from "./compose";
 import type { CommandLine } from "./compose/overrides";
 import { missing } from "./compose/parts";
+import { readWithData } from "./data-files";
 import { followDeepspeed } from "./deepspeed-file";
 import type { FollowedLink, Following } from "./followed";
 import { type Framework, frameworkOf, runsOwnCode } from "./frameworks";
@@ -138,7 +139,8 @@ async function programRun(
     // What a framework's own command says is not overruled by what its code looks like.
     return program !== undefined && readAlike(alone, program.format) ? program : undefined;
   }
-  return alone.carrier === "python" && line !== undefined ? readProgram(main, line) : undefined;
+  if (alone.carrier !== "python") return undefined;
+  return line === undefined ? readWithData(main, { folders, store, dependencies }) : readProgram(main, line);
 }
 
 /** What a program says beside its command: its own code, and the defaults of its options. */
@@ -211,6 +213,7 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
     links.push({ kind: "trainer", uri: (config ?? main).uri, from: hydra.document.uri, span: hydra.span });
   }
   if (program !== undefined && program.document !== main) documents.push(program.document);
+  documents.push(...(program?.beside ?? []));
   const launching = line ?? ownLaunch(main);
   const launch = launching === undefined ? undefined : await launchOf(launching, starts, store, dependencies);
   if (launch?.absent !== undefined) {

@@ -6,7 +6,7 @@ import { FORMATS, recogniseFormat } from "../formats";
 import { HF_SCRIPTS } from "../formats/hf-scripts";
 import { TRAINING_ARGUMENTS_KEYS } from "../formats/hf-training-arguments/keys";
 import { LAUNCHER_OPTIONS } from "../formats/launchers/options";
-import type { ConfigDocument, DocumentLink, Format, LocatedSetting } from "../formats/types";
+import type { ConfigDocument, DocumentLink, Format, FormatProblem, LocatedSetting } from "../formats/types";
 import { shifted } from "../syntax/graft";
 import { type GivenOptions, parsePython } from "../syntax/python";
 import type { Entry, LocatedNode, MapNode, PythonModule, ShellCommand, Span } from "../syntax/tree";
@@ -19,7 +19,6 @@ import type { DocumentStore, LoadedDocument } from "./store";
 /** A program with the command that starts it. */
 export interface StartedProgram {
   readonly document: LoadedDocument;
-  readonly line: CommandLine;
   /** How the program is read. */
   readonly format: Format;
   /** How a command of the same schema is read. */
@@ -31,6 +30,10 @@ export interface StartedProgram {
   /** What its options' defaults mean by their names. */
   readonly defaults: readonly Setting[];
   readonly links: readonly (DocumentLink & { readonly from: LoadedDocument })[];
+  /** What is wrong with it, where it is another than what is wrong with the program alone. */
+  readonly problems?: readonly FormatProblem[];
+  /** Documents that it reads values from. */
+  readonly beside?: readonly LoadedDocument[];
 }
 
 const SCRIPTS: ReadonlySet<string> = new Set(HF_SCRIPTS.map(({ id }) => id));
@@ -100,7 +103,6 @@ export function readProgram(
   const placed = settings.flatMap((setting) => placedSetting(setting, document, line.script, by));
   return {
     document,
-    line,
     format,
     commandFormat,
     settings: placed,

@@ -157,6 +157,8 @@ export interface PythonModule {
   readonly imports: readonly string[];
   /** Names that imports bind, with the dotted name that each stands for (`nn` for `torch.nn`). */
   readonly bound: ReadonlyMap<string, string>;
+  /** Paths of files of data that it reads values from (`yaml.safe_load(open("config.yaml"))`), as they are written. */
+  readonly dataFiles: readonly string[];
   /** What is called where a result is taken apart into several names (`logits, loss = model(x)`). */
   readonly unpacked: readonly string[];
   /** Options of the program's command line with their defaults; one without a default is unknown. */

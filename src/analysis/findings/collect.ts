@@ -50,7 +50,8 @@ export function documentProblems(
       });
     }
     problems.push(...(document === inputs.main ? [] : strictness(inputs, document)));
-    for (const found of document.read.problems) {
+    const own = document === inputs.main ? inputs.program?.problems : undefined;
+    for (const found of own ?? document.read.problems) {
       if (broken.has(found.start)) continue;
       problems.push({
         code: found.code,

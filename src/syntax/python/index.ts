@@ -27,7 +27,10 @@ import { declaredDefaults, optionsOf, spellingsOf, startedFunctions } from "./op
 import { Paths } from "./paths";
 import { Evaluator } from "./values";
 
-/** Values of a program's options by their names, as its command line gives them; places are the command's own. */
+/**
+ * Values of a program's options by their names, as its command line gives them, and of what stands in files by `dataFileKey`; places are
+ * the command's or the file's own.
+ */
 export type GivenOptions = ReadonlyMap<string, LocatedNode>;
 
 const NOTHING_GIVEN: GivenOptions = new Map();
@@ -63,7 +66,7 @@ export function readModule(text: string, given: GivenOptions = NOTHING_GIVEN): P
   try {
     tree = parser.parse(text);
   } catch {
-    const bare = { calls: [], classes: [], effects: [], imports: [], unpacked: [] };
+    const bare = { calls: [], classes: [], effects: [], imports: [], unpacked: [], dataFiles: [] };
     return { ...bare, assignments: nothing, bound: new Map(), options: nothing, spellings: new Map() };
   }
   const { found, flow, evaluator } = interpreted(text, tree, given);
@@ -135,6 +138,7 @@ export function readModule(text: string, given: GivenOptions = NOTHING_GIVEN): P
     options,
     spellings: spellingsOf(found, evaluator, calls),
     unpacked: found.unpacked.filter((callee) => callee !== ""),
+    dataFiles: [...new Set(found.callNodes.flatMap((node) => evaluator.dataFile(node) ?? []))],
   };
 }
 

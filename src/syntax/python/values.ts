@@ -6,6 +6,7 @@ import { MAX_DEPTH } from "../text";
 import type { Entry, ListNode, LocatedNode, MapNode, PythonCall, ScalarNode, Span, UnknownNode } from "../tree";
 import { classOf, fieldNames } from "./classes";
 import { type Collector, PARSES } from "./collect";
+import { dataFileKey, fileNamedBy } from "./data-files";
 import type { Binding, Flow } from "./flow";
 import { knownAnswer, knownResult } from "./idioms";
 import { dtypeNamed, fold, truth, unquote } from "./literals";
@@ -531,7 +532,23 @@ export class Evaluator {
     return callee != null && PARSES.test(this.slice(callee));
   }
 
+  /** The path of the file of data that a call reads; undefined: it reads none, or one that cannot be told. */
+  dataFile(node: SyntaxNode, depth = 0): string | undefined {
+    const named = fileNamedBy(node, {
+      slice: (part) => this.slice(part),
+      bound: (name) => {
+        const [binding, ...others] = this.flow.bindingsAt(name) ?? [];
+        return others.length === 0 ? (binding?.expression ?? null) : null;
+      },
+    });
+    const path = named === null ? undefined : this.evaluate(named, depth + 1);
+    return path?.kind === "scalar" && typeof path.value === "string" ? path.value : undefined;
+  }
+
   private callValue(node: SyntaxNode, depth: number): LocatedNode {
+    const file = this.dataFile(node, depth);
+    const data = file === undefined ? undefined : this.attributes.get(dataFileKey(file));
+    if (data !== undefined) return this.moved(data, node);
     const callee = node.firstChild;
     const list = node.getChild("ArgList");
     const name = callee === null ? "" : this.slice(callee);

@@ -26,9 +26,10 @@ export class Arguments {
 
   /** What an operator works on. Where nothing was made of it, the config takes a branch that the graph does not have. */
   tensor(k: number): Tensor {
-    const value = this.positional[k] as Tensor | null | undefined;
-    if (value === null || value === undefined) throw new NotModelled(say("engine.no-operand"));
-    return value as Tensor;
+    const value = this.positional[k];
+    // In a graph of somebody's own anything may stand there.
+    if (!isTensor(value)) throw new NotModelled(say("engine.no-operand"));
+    return value;
   }
 
   maybeTensor(k: number, name?: string): Tensor | null {

@@ -135,14 +135,16 @@ export function adapt(torch: Torch, given: AdapterSpec, model: AdaptedModel): Ad
   for (const [name, to] of model.tied) {
     const shared = placed.find((one) => one.name === to);
     if (shared === undefined) continue;
-    const module = name === `${head}.weight` ? "Linear" : shared.module;
+    // Where the head stands before the embedding among the parameters, the embedding is the other name.
+    const other = to === `${head}.weight` ? "Embedding" : shared.module;
+    const module = name === `${head}.weight` ? "Linear" : other;
     const item = { ...shared, name, module, pattern: name };
     const path = pathOf(item)!;
     // A module with a tied parameter gets a copy of its own, tied to nothing but what was copied with it (copy.deepcopy).
     if (whole(name) !== undefined) {
       if (whole(name) === whole(to)) byName.set(name, byName.get(to)!);
       else applyModulesToSave(torch, item, byName, parameters, adapter.castTo);
-    } else if (!model.isFrozen(path) && isAdapted(adapter, path, module, head)) {
+    } else if (name.endsWith(".weight") && !model.isFrozen(path) && isAdapted(adapter, path, module, head)) {
       // Its weight stays the shared one, its factors are its own (peft/tuners/tuners_utils.py, _check_tied_modules only warns).
       add(item, path, make(path, item));
     }
