@@ -134,7 +134,7 @@ ${END}
 - *Lengths*: lines of text are shorter than the limit in some of the four steps that were run, and the pool keeps odd segments; distilgpt2 with
   10 texts took 3014 MiB on one card and 3456 on the other.
 - *Loading before sharding*: of seven ZeRO runs outside, six are of one script that puts the whole model onto every card first.
-- *Code that was not captured*: Qwen 1's own, litgpt's, and plugins that replace a loss.
+- *Code that was not captured*: Qwen 1's own, and plugins that replace a loss.
 `;
   writeFileSync(PAGE, text);
   for (const row of text.split("\n")) if (row.startsWith("| ")) console.log(row);

@@ -91,7 +91,7 @@ export const TRAINER_SHARDING_RULES: readonly Rule[] = [
       const parallel = facts.run?.parallel;
       const keeps = parallel?.fsdp != null && parallel.fsdp.reducesEach !== true && parallel.worldSize > 1;
       const isWhole = facts.run?.adapter === null && Number(at?.value) > 1;
-      return hit(at, facts.trainer && keeps && isWhole, { args: { steps: Number(at?.value) } });
+      return hit(at, facts.framework.trainer !== undefined && keeps && isWhole, { args: { steps: Number(at?.value) } });
     },
   },
   {
