@@ -21,6 +21,7 @@ export function leftLayers(count: number, cuts: readonly LayerCut[]): readonly n
   const all = Array.from({ length: count }, (_, k) => k);
   return cuts.reduce<readonly number[]>((left, { from, to, keeps }) => {
     const slice = left.slice(from, to ?? undefined);
-    return keeps ? slice : left.filter((layer) => !slice.includes(layer));
+    const start = slice[0] === undefined ? left.length : left.indexOf(slice[0]);
+    return keeps ? slice : left.toSpliced(start, slice.length);
   }, all);
 }

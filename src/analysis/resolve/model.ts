@@ -147,9 +147,9 @@ export function besideOf(c: ResolveContext): TrainingRun["beside"] {
 
 /**
  * The config with the side of the pictures that the run has: what is stated, else what the processor crops larger ones to. The table
- * of positions stays as large as the config has it.
+ * of positions stays as large as the config has it, which a file itself never says by our key.
  */
-function cropped(c: ResolveContext, config: ModelConfig): ModelConfig {
+function cropped(c: ResolveContext, { [TABLE_SIDE]: _, ...config }: ModelConfig): ModelConfig {
   const side = familyOf(config).processedSide;
   const own = config["image_size"];
   if (side === undefined || typeof own !== "number") return config;

@@ -6,6 +6,8 @@ import { loadsBehind, trainingOf } from "./training";
 
 /** What transformers' models call the list of their layers. */
 const LAYERS = /^(?:layers?|h|blocks?)$/;
+/** More are no way that anybody cuts a model. */
+const MOST_CUTS = 64;
 /** A list that is one of two, or that the config counts nowhere. */
 const APART = /^(?:encoder|decoder|vision_\w{1,30}|\w{1,30}_tower|visual)$/;
 
@@ -38,7 +40,8 @@ export function changedLayers(python: PythonModule): readonly LocatedSetting[] {
   const names = changes.map((effect) => [effect.path.root, ...namesOf(effect)].join("."));
   const [first] = changes;
   if (first === undefined) return [];
-  const isOne = new Set(names).size === 1 && !namesOf(first).some((name) => APART.test(name));
+  const isOne =
+    changes.length <= MOST_CUTS && new Set(names).size === 1 && !namesOf(first).some((name) => APART.test(name));
   if (!isOne || cuts.includes(undefined))
     return changes.map(({ value: node, start, end }, k) => {
       const valueSpan = { start: node.start, end: node.end };
