@@ -177,7 +177,7 @@ function receive(state: State, message: HostToPage): State {
       const forgotten = forget({ ...next, arrangement }, keep);
       const run = baseRun(forgotten);
       const set = run === null ? forgotten.set : stillTried(run, forgotten.set);
-      const against = keep && saysTheSame(baseRun(state), run) ? state.against : null;
+      const against = state.against !== null && keep && saysTheSame(baseRun(state), run) ? state.against : null;
       return { ...forgotten, set, tried: Object.keys(set).length === 0 ? null : forgotten.tried, against };
     }
     case "whatIfResult": {

@@ -3,13 +3,12 @@
  * what stands in them. Only files of the workspace are asked for, by plain paths below the folders that the script may be started from.
  */
 import { recogniseFormat } from "../formats";
-import type { ConfigDocument, LocatedSetting } from "../formats/types";
+import type { ConfigDocument } from "../formats/types";
 import { shifted } from "../syntax/graft";
 import { parsePython } from "../syntax/python";
 import { dataFileKey } from "../syntax/python/data-files";
-import type { LocatedNode, Span } from "../syntax/tree";
-import type { StartedProgram } from "./program";
-import { located, type Setting } from "./settings";
+import type { LocatedNode } from "../syntax/tree";
+import { placedSetting, type StartedProgram, type TextBehind } from "./program";
 import type { DocumentStore, LoadedDocument } from "./store";
 import { joinUri, parentOf } from "./uris";
 
@@ -18,12 +17,9 @@ const PLAIN = /^(?:\.\/)?(?!\.)[\w-][\w. -]*(?:\/(?!\.)[\w-][\w. -]*)*\.(?:ya?ml
 /** Files that are asked for. */
 const MOST_FILES = 4;
 
-interface DataFile {
+interface DataFile extends TextBehind {
   readonly path: string;
-  readonly document: LoadedDocument;
   readonly root: LocatedNode;
-  /** Where its text stands behind the script's: places of its values begin here. */
-  readonly from: number;
 }
 
 interface Search {
@@ -50,22 +46,6 @@ async function filesOf(script: LoadedDocument, { folders, store, dependencies }:
   return found;
 }
 
-function moved({ start, end }: Span, by: number): Span {
-  return { start: start + by, end: end + by };
-}
-
-/** A setting with its place: in the file where its value stands there. */
-function placed(setting: LocatedSetting, script: LoadedDocument, files: readonly DataFile[]): readonly Setting[] {
-  const written = (setting.node.kind === "scalar" ? setting.node.source : undefined) ?? setting.valueSpan;
-  const file = files.findLast(({ from }) => written.start >= from);
-  const span = file && moved(written, -file.from);
-  const place =
-    file === undefined || span === undefined
-      ? { uri: script.uri, keySpan: setting.keySpan, valueSpan: setting.valueSpan }
-      : { uri: file.document.uri, keySpan: span, valueSpan: span };
-  return located([setting], script.uri, "document").map((one) => ({ ...one, place }));
-}
-
 /** The script as it reads its files; undefined where it reads none that is there. */
 export async function readWithData(script: LoadedDocument, search: Search): Promise<StartedProgram | undefined> {
   const { config } = script;
@@ -81,7 +61,7 @@ export async function readWithData(script: LoadedDocument, search: Search): Prom
     format,
     commandFormat: undefined,
     flags: [],
-    settings: settings.flatMap((setting) => placed(setting, script, files)),
+    settings: settings.flatMap((setting) => placedSetting(setting, script, files, "document")),
     defaults: [],
     links: links.map((link) => ({ ...link, from: script })),
     // What is said of a place in a file is said where the script uses it, or not at all.

@@ -7,9 +7,9 @@ import { HF_SCRIPTS } from "../formats/hf-scripts";
 import { TRAINING_ARGUMENTS_KEYS } from "../formats/hf-training-arguments/keys";
 import { LAUNCHER_OPTIONS } from "../formats/launchers/options";
 import type { ConfigDocument, DocumentLink, Format, FormatProblem, LocatedSetting } from "../formats/types";
-import { shifted } from "../syntax/graft";
+import { movedSpan, shifted } from "../syntax/graft";
 import { type GivenOptions, parsePython } from "../syntax/python";
-import type { Entry, LocatedNode, MapNode, PythonModule, ShellCommand, Span } from "../syntax/tree";
+import type { Entry, LocatedNode, MapNode, PythonModule, ShellCommand } from "../syntax/tree";
 import type { CommandLine } from "./compose/overrides";
 import { programFile, programOf, type Search } from "./hydra-program";
 import { importedOptions } from "./imported-options";
@@ -99,8 +99,9 @@ export function readProgram(
   const format = recogniseFormat(as)?.format;
   if (format?.carrier !== "python") return undefined;
   const { settings, links } = format.read(as);
+  const behind = [{ document: line.script, from: by }];
   const commandFormat = shellFormat(format);
-  const placed = settings.flatMap((setting) => placedSetting(setting, document, line.script, by));
+  const placed = settings.flatMap((setting) => placedSetting(setting, document, behind, "linked"));
   return {
     document,
     format,
@@ -173,19 +174,27 @@ function placed(
   return words.slice(0, open.length).map(({ node }, index) => [open[index]!.key, node] as const);
 }
 
-/** A setting with its place: in the script where its value was given there. */
-function placedSetting(
+/** A document whose text stands behind a program's: places of its values begin at `from`. */
+export interface TextBehind {
+  readonly document: LoadedDocument;
+  readonly from: number;
+}
+
+/** A program's setting with its place: in the document behind the program, in their order, where its value was given there. */
+export function placedSetting(
   setting: LocatedSetting,
   program: LoadedDocument,
-  script: LoadedDocument,
-  by: number,
+  behind: readonly TextBehind[],
+  layer: "document" | "linked",
 ): Setting[] {
   const written = (setting.node.kind === "scalar" ? setting.node.source : undefined) ?? setting.valueSpan;
-  const inScript = written.start >= by;
-  const place: Place = inScript
-    ? { uri: script.uri, keySpan: moved(written, -by), valueSpan: moved(written, -by) }
-    : { uri: program.uri, keySpan: setting.keySpan, valueSpan: setting.valueSpan };
-  return located([setting], program.uri, "linked").map((one) => ({ ...one, place }));
+  const given = behind.findLast(({ from }) => written.start >= from);
+  const span = given && movedSpan(written, -given.from);
+  const place: Place =
+    given === undefined || span === undefined
+      ? { uri: program.uri, keySpan: setting.keySpan, valueSpan: setting.valueSpan }
+      : { uri: given.document.uri, keySpan: span, valueSpan: span };
+  return located([setting], program.uri, layer).map((one) => ({ ...one, place }));
 }
 
 /** What the command's options and the program's defaults mean by their names, to the command's format. */
@@ -207,9 +216,9 @@ function namedOptions(
   );
   const beside = imported
     .filter(({ key, value }) => !isNone(value) && !given.has(key))
-    .map((entry) => ({ ...entry, keySpan: moved(entry.keySpan, 1), value: shifted(entry.value, 1) }));
+    .map((entry) => ({ ...entry, keySpan: movedSpan(entry.keySpan, 1), value: shifted(entry.value, 1) }));
   const open = [...beside, ...defaultsOf(program, given)].map(
-    ({ key, keySpan, value }): Entry => ({ key, keySpan: moved(keySpan, by), value: shifted(value, by) }),
+    ({ key, keySpan, value }): Entry => ({ key, keySpan: movedSpan(keySpan, by), value: shifted(value, by) }),
   );
   const flags: MapNode = { ...command.flags, entries: [...open, ...stated] };
   const only = { ...shell, commands: [{ ...command, flags }] };
@@ -226,16 +235,12 @@ function namedOptions(
       .flatMap((setting) => {
         const place = {
           uri: program.uri,
-          keySpan: moved(setting.keySpan, -by),
-          valueSpan: moved(setting.valueSpan, -by),
+          keySpan: movedSpan(setting.keySpan, -by),
+          valueSpan: movedSpan(setting.valueSpan, -by),
         };
         return located([setting], program.uri, "linked").map((one) => ({ ...one, place }));
       }),
   };
-}
-
-function moved({ start, end }: Span, by: number): Span {
-  return { start: start + by, end: end + by };
 }
 
 /** Classes of options for something else than the training, whose names mean other things there. */

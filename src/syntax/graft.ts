@@ -8,7 +8,7 @@ import type { Entry, LocatedNode, MapNode, ParsedDocument, Span } from "./tree";
 /** The node with every place moved by `by` UTF-16 units. */
 export function shifted<T extends LocatedNode>(node: T, by: number): T;
 export function shifted(node: LocatedNode, by: number): LocatedNode {
-  const at = moved(node, by);
+  const at = movedSpan(node, by);
   switch (node.kind) {
     case "map":
       return {
@@ -16,19 +16,19 @@ export function shifted(node: LocatedNode, by: number): LocatedNode {
         ...at,
         entries: node.entries.map((entry) => ({
           key: entry.key,
-          keySpan: moved(entry.keySpan, by),
+          keySpan: movedSpan(entry.keySpan, by),
           value: shifted(entry.value, by),
         })),
       };
     case "list":
       return { ...node, ...at, items: node.items.map((item) => shifted(item, by)) };
     case "scalar":
-      return { ...node, ...at, ...(node.source === undefined ? {} : { source: moved(node.source, by) }) };
+      return { ...node, ...at, ...(node.source === undefined ? {} : { source: movedSpan(node.source, by) }) };
     case "unknown":
       return {
         ...node,
         ...at,
-        ...(node.source === undefined ? {} : { source: moved(node.source, by) }),
+        ...(node.source === undefined ? {} : { source: movedSpan(node.source, by) }),
         ...(node.alternatives === undefined ? {} : { alternatives: node.alternatives.map((one) => shifted(one, by)) }),
       };
   }
@@ -37,8 +37,9 @@ export function shifted(node: LocatedNode, by: number): LocatedNode {
 /** Place of a key that no text states: the folder of the file gives it. Outside of every text, so that no edit finds it. */
 export const NOWHERE: Span = { start: -1, end: -1 };
 
-function moved(span: Span, by: number): Span {
-  return { start: span.start + by, end: span.end + by };
+/** A place moved by `by` UTF-16 units. */
+export function movedSpan({ start, end }: Span, by: number): Span {
+  return { start: start + by, end: end + by };
 }
 
 /**

@@ -117,6 +117,16 @@ EVERY = (*KINDS, *OFFLOADED, *SAVED, *EVALUATED, *HANDED, *PACKED, *SPLIT)
 OPTIMIZERS = ("adamw_torch_fused", "adamw_torch", "sgd", "sgd_momentum", "rmsprop", "adagrad")
 
 
+def adapter(r, linears):
+    """LoRA on some of a family's linear layers."""
+    return {
+        "r": r.choice((1, 3, 8, 16, 64)),
+        "alpha": 16,
+        "dropout": 0.0,
+        "target_modules": r.sample(list(linears), r.randint(1, len(linears))),
+    }
+
+
 def usual(r, optimizers, accumulations):
     """Batch, precision, attention and step of a run, drawn in this order."""
     return {
@@ -169,12 +179,7 @@ def draw(kind, number):
         ranks["reshard"] = r.random() < 0.7
     else:
         if r.random() < 0.3:
-            case["peft"] = {
-                "r": r.choice((1, 3, 8, 16, 64)),
-                "alpha": 16,
-                "dropout": 0.0,
-                "target_modules": r.sample(list(linears), r.randint(1, len(linears))),
-            }
+            case["peft"] = adapter(r, linears)
         if not case["gradient_checkpointing"] and r.random() < 0.3:
             ranks["activation_checkpointing"] = True
     if kind == "fsdp2":
@@ -196,12 +201,7 @@ def draw(kind, number):
             ranks["cpu_offload"] = True
     if how == "packed":
         case.update(load_dtype="bfloat16", bf16=True, quant={"type": "nf4", "double": r.random() < 0.5, "storage": "bfloat16"})
-        case["peft"] = {
-            "r": r.choice((1, 3, 8, 16, 64)),
-            "alpha": 16,
-            "dropout": 0.0,
-            "target_modules": r.sample(list(linears), r.randint(1, len(linears))),
-        }
+        case["peft"] = adapter(r, linears)
         ranks.pop("original", None)
     if how == "handed":
         ranks["hands_over"] = True
@@ -262,12 +262,7 @@ def split(r, number, more=False):
         model["tie_word_embeddings"] = r.random() < 0.5
         linears = FAMILIES[family][1]
         if r.random() < 0.7:
-            case["peft"] = {
-                "r": r.choice((1, 3, 8, 16, 64)),
-                "alpha": 16,
-                "dropout": 0.0,
-                "target_modules": r.sample(list(linears), r.randint(1, len(linears))),
-            }
+            case["peft"] = adapter(r, linears)
             case.pop("use_reentrant", None)
     return case
 
@@ -314,12 +309,7 @@ def around(r, number):
     if r.random() < 0.5:
         ranks["rank"] = r.randint(1, degree - 1)
     if kind == "fsdp2" and r.random() < 0.3:
-        case["peft"] = {
-            "r": r.choice((1, 3, 8, 16, 64)),
-            "alpha": 16,
-            "dropout": 0.0,
-            "target_modules": r.sample(list(linears), r.randint(1, len(linears))),
-        }
+        case["peft"] = adapter(r, linears)
     # Parameters that do not divide leave later ranks smaller shards; the first is the fullest.
     uneven = any(model.get(size, 0) % ranks["world"] for size in ("hidden_size", "intermediate_size", "vocab_size"))
     if "peft" in case or uneven:
