@@ -14,6 +14,7 @@ export const FRAMEWORKS = {
   lightning: "2.5",
   litgpt: "0.5.13",
   mmengine: "0.10",
+  unsloth: "2026.10.9",
 } as const;
 
 export type FrameworkLibrary = keyof typeof FRAMEWORKS;

@@ -360,6 +360,7 @@ export const SETTINGS = {
   quantization_bit: { type: "any" },
   quantization_compute_dtype: { type: "string" },
   quantization_skip_modules: { type: "any" },
+  quantizing_loader: { type: "string" },
   // Checkpointing and offloading of activations
   checkpoint_every_n_layers: { type: "integer" },
   checkpoint_kind: { type: "any" },

@@ -1,9 +1,10 @@
 /** What Unsloth's loaders do by themselves, and which modules its adapters are put on. */
 import { strict as assert } from "node:assert";
+import { resolveRun } from "../../src/analysis/resolve";
 import { simulate } from "../../src/core/simulate";
 import { graphsOf } from "../core/receipts/case";
 import { causalRun } from "../core/runs";
-import { resolveFiles } from "./resolve-run";
+import { gatherFiles, resolveFiles } from "./resolve-run";
 
 function script(load: string, adapt: string, loader = "FastLanguageModel"): string {
   return `from unsloth import ${loader}
@@ -98,6 +99,31 @@ SentenceTransformerTrainer(model=model, args=args, loss=loss).train()
     assert.equal(run?.checkpointing, null);
     assert.deepEqual(run?.trainer?.variant, { centered: false, apart: true });
     assert.match(JSON.stringify(suppositions), /sentence-transformers/);
+  });
+
+  it("leaves modules of its list in half precision, by its release and transformers'", async () => {
+    const left = async (pins: string, load = "") => {
+      const files = { "train.py": script(load, "", "FastModel"), "requirements.txt": pins };
+      return (await resolveFiles(files, "train.py")).run?.quantization?.skipParts ?? [];
+    };
+    const newest = await left("");
+    for (const name of ["lm_head", "merger", "mamba", "mlp.gate", "vision_tower", "visual", "score"])
+      assert.ok(newest.includes(name), name);
+    assert.ok(!newest.includes("gate") && !newest.includes("out_proj"));
+    const old = await left("unsloth==2025.6.1\ntransformers==4.52.4\n");
+    assert.deepEqual(old, ["lm_head", "multi_modal_projector", "merger", "modality_projection", "router", "gate"]);
+    assert.ok(!(await left("transformers==4.57.1\n")).includes("mlp.gate"));
+    assert.deepEqual(await left("", ", load_in_4bit=False"), []);
+  });
+
+  it("runs a mixer's kernels where its last weight is none of the packed ones", async () => {
+    const kernels = async (pins: string) => {
+      const own = script("", "").replace("Qwen/Qwen3-0.6B", "tiiuae/Falcon-H1-0.5B-Instruct");
+      const inputs = await gatherFiles({ "train.py": own, "requirements.txt": pins }, "train.py", graphsOf);
+      return resolveRun(inputs, {}).run?.stateSpaceKernels;
+    };
+    assert.equal(await kernels(""), true);
+    assert.equal(await kernels("unsloth==2025.6.1\n"), undefined);
   });
 
   it("packs stacked experts, whose layers see them as they are", () => {

@@ -20,6 +20,7 @@ import { holds, type Versions } from "../versions";
 import { storedWeights } from "./checkpoint";
 import type { ResolveContext } from "./context";
 import { initializationOf } from "./initialization";
+import { leftByLoader } from "./left-by-loader";
 import { DTYPES } from "./precision";
 
 /** Adapters the engine follows, by the words of configs. */
@@ -84,7 +85,8 @@ export function quantizationOf(
   // TRL computes in the dtype the model is loaded in.
   const standard = c.namedTrainer ? loadDtype : "bfloat16";
   const compute = DTYPES[c.settings.string("quantization_compute_dtype") ?? ""] ?? standard;
-  const old = {
+  const beside = {
+    ...skippedModules(c, config),
     ...(holds("bitsandbytes<0.43.2", c.libraries) ? { keepsInputs: true } : {}),
     ...(holds("transformers<5", c.libraries) ? { packsSubclasses: true } : {}),
     ...(c.settings.boolean("packs_experts") === true ? { packsExperts: true } : {}),
@@ -98,7 +100,7 @@ export function quantizationOf(
       double: c.settings.boolean("double_quantization") ?? false,
       prepareForKbit: c.settings.boolean("prepare_for_kbit") ?? (stated.place === null && preparesForKbit(c, trainer)),
       computeDtype: compute,
-      ...old,
+      ...beside,
     };
   }
   const four = c.settings.find("load_in_4bit");
@@ -113,15 +115,14 @@ export function quantizationOf(
       double: c.settings.boolean("double_quantization") ?? false,
       prepareForKbit: c.settings.boolean("prepare_for_kbit") ?? preparesForKbit(c, trainer),
       computeDtype: compute,
-      ...skippedModules(c),
-      ...old,
+      ...beside,
     };
   }
   const own = storedWeights(config);
   if (own?.kind === "packed") {
     c.put("quantization", own.spec.type, "linked", "quantization_config", null);
     if (quantizerOf(own.spec.type)?.outliers) c.suppose(say("assume.int8-outliers"), "llm_int8_threshold");
-    return { ...own.spec, prepareForKbit: false, computeDtype: compute, prequantized: true, ...old };
+    return { ...own.spec, prepareForKbit: false, computeDtype: compute, prequantized: true, ...beside };
   }
   if (own !== null) c.suppose(say("assume.dequantized", { method: own.method, dtype: loadDtype }), "dequantize");
   if (c.trains) c.put("quantization", "none", "default", "quantization", null);
@@ -151,10 +152,12 @@ function preparesForKbit(c: ResolveContext, trainer: string): boolean {
   return until === null || (until !== undefined && holds(until, c.libraries));
 }
 
-/** `llm_int8_skip_modules` of bitsandbytes' config. */
-function skippedModules(c: ResolveContext): Pick<QuantizationSpec, "skipModules"> {
+/** `llm_int8_skip_modules` of bitsandbytes' config, stated or the loader's own. */
+function skippedModules(c: ResolveContext, { model_type: type }: ModelConfig): Partial<QuantizationSpec> {
   const skipModules = c.settings.list("quantization_skip_modules");
-  return skipModules === undefined ? {} : { skipModules };
+  if (skipModules !== undefined) return { skipModules };
+  const skipParts = leftByLoader(c.settings.string("quantizing_loader") ?? "", String(type), c.libraries);
+  return skipParts.length === 0 ? {} : { skipParts };
 }
 
 /**

@@ -156,7 +156,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           ...(pieceBytes === undefined ? {} : { fusedPieceBytes: pieceBytes }),
           ...(chunkedLoss === null ? {} : { chunkedLoss }),
           fusedLayers: fusedLayersOf(c, model?.family),
-          ...stateSpaceKernelsOf(c, quantization !== null),
+          ...stateSpaceKernelsOf(c, quantization),
           labelSmoothing,
           trainer: TAUGHT.has(task) || spec?.kind !== "sft" ? spec : null,
           parallel,

@@ -1,9 +1,17 @@
 /** What happens in a step besides the model: attention, checkpointing, optimizer, loss. */
 
 import { ligerPatches } from "../../core/graph/liger";
-import { hasStateSpaces } from "../../core/graph/state-space";
+import { stateSpaceProducts } from "../../core/graph/state-space";
 import { findOptimizer } from "../../core/training/optimizers";
-import type { Attention, CheckpointingSpec, ChunkedLossSpec, ModelConfig, TrainingRun } from "../../core/training/run";
+import { staysWhole } from "../../core/training/quantization/skipped";
+import type {
+  Attention,
+  CheckpointingSpec,
+  ChunkedLossSpec,
+  ModelConfig,
+  QuantizationSpec,
+  TrainingRun,
+} from "../../core/training/run";
 import { optimizerNamed, optimizerRow } from "../../terms/optimizers";
 import { table } from "../../terms/table";
 import { say } from "../../words/message";
@@ -316,9 +324,14 @@ export function fusedLossOf(c: ResolveContext, trainer: string, family: string |
  * Whether state-space layers run as `mamba_ssm` has them, as on most cards that train such models. Its function multiplies by the last
  * weight itself, so that no packed one can be there.
  */
-export function stateSpaceKernelsOf(c: ResolveContext, packed: boolean): Pick<TrainingRun, "stateSpaceKernels"> {
+export function stateSpaceKernelsOf(
+  c: ResolveContext,
+  quantization: QuantizationSpec | null,
+): Pick<TrainingRun, "stateSpaceKernels"> {
   const [graph] = c.inputs.graphs?.graphs ?? [];
-  if (graph === undefined || packed || !hasStateSpaces(graph)) return {};
+  const products = graph === undefined ? [] : stateSpaceProducts(graph);
+  if (products.length === 0) return {};
+  if (quantization !== null && !products.every((path) => staysWhole(quantization, path))) return {};
   const stated = c.settings.find("state_space_kernels");
   if (stated !== undefined) c.keep("state_space_kernels", stated);
   else c.suppose(say("assume.state-space-kernels"), "state_space_kernels");

@@ -120,9 +120,9 @@ function combined(fn: GraphFunction, mixer: Mixer): GraphFunction {
   });
 }
 
-/** Whether the graph has such mixers. */
-export const hasStateSpaces = (graph: ArchitectureGraph): boolean =>
-  [graph.main, ...graph.blocks].some((fn) => mixersOf(fn).length > 0);
+/** Paths (`{i}`: of every layer) of the last products of such mixers: the function multiplies by their weights itself. */
+export const stateSpaceProducts = (graph: ArchitectureGraph): readonly string[] =>
+  [graph.main, ...graph.blocks].flatMap((fn) => mixersOf(fn).map(({ path }) => `${path}.out_proj`));
 
 /** The graph as it runs with `mamba_ssm`. */
 export function withStateSpaceKernels(graph: ArchitectureGraph): ArchitectureGraph {

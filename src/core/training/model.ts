@@ -3,7 +3,6 @@
  * leaf modules.
  */
 
-import { matchesPattern } from "../../terms/pattern";
 import { quantizerOf } from "../../terms/quantizers";
 import { type DType, ELEMENT_BYTES } from "../engine/dtype";
 import type { ModuleForward, ParameterWrapper } from "../engine/interpreter/options";
@@ -28,6 +27,7 @@ import { linear4bit, type PackedWeight, packWeight } from "./quantization/bitsan
 import { float8Linear } from "./quantization/float8";
 import { linearGrouped, packGrouped } from "./quantization/grouped";
 import { linear8bit, packInt8 } from "./quantization/int8";
+import { isSkipped, staysWhole } from "./quantization/skipped";
 import { engineLinear, engineWorkspace } from "./quantization/transformer-engine";
 import type { AdapterSpec, Float8Spec, QuantizationSpec } from "./run";
 import type { TrainedSpec } from "./specs/trained";
@@ -238,8 +238,8 @@ function isPacked({ options }: Loading, item: PlacedTensor): boolean {
   if (isPackedExperts(quantization, item)) return true;
   if (quantization === null || !item.name.endsWith(".weight") || !packs(quantization, item.module)) return false;
   const path = item.name.slice(0, -".weight".length);
-  const left = [...(quantization.skipModules ?? []), ...(factsOf(options.family).keptInFloat32 ?? [])];
-  return (path !== head || quantization.packsHead === true) && !left.some((pattern) => isSkipped(path, pattern));
+  if ((path === head && quantization.packsHead !== true) || staysWhole(quantization, path)) return false;
+  return !(factsOf(options.family).keptInFloat32 ?? []).some((pattern) => isSkipped(path, pattern));
 }
 
 /** Weights of stacked experts, where they are packed (unsloth_zoo/temporary_patches/{gpt_oss,moe_utils_bnb4bit}.py). */
@@ -255,12 +255,6 @@ function asKept({ options }: Loading, item: PlacedTensor): PlacedTensor {
   )
     ? { ...item, dtype: "float32" }
     : item;
-}
-
-/** A pattern begins the path, or its text ends it (transformers/quantizers/quantizers_utils.py, should_convert_module). */
-function isSkipped(path: string, pattern: string): boolean {
-  if (path.endsWith(pattern)) return true;
-  return matchesPattern(pattern.replace(/^re:/, ""), path, "start");
 }
 
 function pack(torch: Torch, spec: QuantizationSpec, { sizes, dtype }: PlacedTensor): PackedWeight {

@@ -32,6 +32,8 @@ export function unslothAdapts(callee: string): boolean {
 /** What a loader does where it is told nothing. */
 interface Loader {
   readonly inFourBits: boolean;
+  /** Whether modules of its list stay in half precision where it packs. */
+  readonly skips: boolean;
   readonly checkpoints: "unsloth" | false;
   /** Modules with adapters; "scoped": by the parts of the model that are chosen. */
   readonly targets: readonly string[] | "all-linear" | "scoped";
@@ -39,10 +41,15 @@ interface Loader {
 
 /** unsloth/models/{sentence_transformer,vision,llama}.py, `from_pretrained` and `get_peft_model`. */
 const LOADERS: Readonly<Record<string, Loader>> = table({
-  FastSentenceTransformer: { inFourBits: false, checkpoints: false, targets: ["query", "key", "value", "dense"] },
-  FastLanguageModel: { inFourBits: true, checkpoints: "unsloth", targets: "all-linear" },
+  FastSentenceTransformer: {
+    inFourBits: false,
+    skips: false,
+    checkpoints: false,
+    targets: ["query", "key", "value", "dense"],
+  },
+  FastLanguageModel: { inFourBits: true, skips: true, checkpoints: "unsloth", targets: "all-linear" },
 });
-const ANY: Loader = { inFourBits: true, checkpoints: "unsloth", targets: "scoped" };
+const ANY: Loader = { inFourBits: true, skips: true, checkpoints: "unsloth", targets: "scoped" };
 
 function loaderOf({ callee }: PythonCall): Loader {
   return LOADERS[callee.split(".").at(-2) ?? ""] ?? ANY;
@@ -121,6 +128,7 @@ export function unslothSettings(python: PythonModule): readonly LocatedSetting[]
   return [
     said("use_unsloth", true),
     said("double_quantization", true),
+    ...(standard.skips ? [said("quantizing_loader", "unsloth")] : []),
     said("autocast_adapter_dtype", true),
     said("loss_piece_bytes", LOSS_BYTES),
     ...(plainOf(keyword(load, "load_in_4bit")) === false ? [] : [said("packs_experts", true)]),

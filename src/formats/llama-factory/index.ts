@@ -96,6 +96,9 @@ function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] 
   if (bits !== undefined) result.push(derived(bits, "bnb_4bit_quant_storage", "bfloat16"));
   if (bits !== undefined && !settings.some((setting) => setting.name === "double_quantization"))
     result.push(derived(bits, "double_quantization", true));
+  // llamafactory/model/model_utils/unsloth.py loads with it.
+  const unsloth = settings.find((setting) => setting.name === "use_unsloth" && setting.value === true);
+  if (unsloth !== undefined) result.push(derived(unsloth, "quantizing_loader", "unsloth"));
   const pissa = settings.find((setting) => setting.name === "pissa_init" && setting.value === true);
   if (pissa !== undefined) {
     // llamafactory/model/adapter.py (_setup_lora_tuning)

@@ -67,6 +67,7 @@ const LIBRARIES = [
   "llamafactory",
   "ms-swift",
   "litgpt",
+  "unsloth",
 ];
 
 const librariesSchema = z.strictObject(

@@ -28,6 +28,8 @@ export interface QuantizationSpec {
   readonly symmetric?: boolean;
   /** Modules left in full precision beside the head, as transformers matches them. */
   readonly skipModules?: readonly string[];
+  /** Names of modules left in full precision with all that is in them, wherever they stand (unsloth_zoo/patching_utils.py). */
+  readonly skipParts?: readonly string[];
   /** Double quantization of the absmax constants (bitsandbytes `bnb_4bit_use_double_quant`). */
   readonly double: boolean;
   /** Whether `prepare_model_for_kbit_training` runs (half-precision leftovers raised to float32). */
