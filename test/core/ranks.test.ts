@@ -20,6 +20,8 @@ const KINDS = [
   "fsdp2-evaluated",
   "fsdp1-evaluated",
   "fsdp1-packed",
+  "fsdp2-experts",
+  "fsdp1-experts",
   "tensor",
   "tensor-more",
   "context",

@@ -16,6 +16,7 @@ import time
 
 from ..receipts import FAMILIES, ROOT, alone, load
 from . import context, evaluating, group, handing, packing, pipeline, saving
+from .experts import ATTENTION, EXPERTS
 from .sharding import KINDS, mesh_of, split_layers
 from ..rows import drawn_in
 
@@ -113,7 +114,8 @@ SAVED = ("fsdp2-saved", "fsdp1-saved")
 EVALUATED = ("fsdp2-evaluated", "fsdp1-evaluated")
 HANDED = ("fsdp2-handed", "fsdp1-handed")
 PACKED = ("fsdp1-packed",)
-EVERY = (*KINDS, *OFFLOADED, *SAVED, *EVALUATED, *HANDED, *PACKED, *SPLIT)
+ROUTED = ("fsdp2-experts", "fsdp1-experts")
+EVERY = (*KINDS, *OFFLOADED, *SAVED, *EVALUATED, *HANDED, *PACKED, *ROUTED, *SPLIT)
 OPTIMIZERS = ("adamw_torch_fused", "adamw_torch", "sgd", "sgd_momentum", "rmsprop", "adagrad")
 
 
@@ -154,8 +156,12 @@ def draw(kind, number):
         return split(r, number)
     if kind == "context":
         return around(r, number)
-    family = r.choice(LINEAR if how == "packed" else DECODERS)
-    dims, linears = FAMILIES[family]
+    if how == "experts":
+        family = r.choice(tuple(EXPERTS))
+        dims, linears = EXPERTS[family], ATTENTION
+    else:
+        family = r.choice(LINEAR if how == "packed" else DECODERS)
+        dims, linears = FAMILIES[family]
     model = {"model_type": family, **dims(r)}
     for depth in DEPTHS:
         if depth in model and "layer_types" not in model and family not in ("gemma3_text", "cohere2"):
@@ -203,6 +209,8 @@ def draw(kind, number):
         case.update(load_dtype="bfloat16", bf16=True, quant={"type": "nf4", "double": r.random() < 0.5, "storage": "bfloat16"})
         case["peft"] = adapter(r, linears)
         ranks.pop("original", None)
+    if how == "experts":
+        case["bf16"] = True
     if how == "handed":
         ranks["hands_over"] = True
         # Flat parameters have no adapters merged into their parts.
