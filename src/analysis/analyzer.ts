@@ -78,9 +78,9 @@ export interface DocumentAnalysis {
   readonly dependencies: readonly string[];
   /** Runs of the document, the one whose own file it is first. */
   readonly runs: readonly ReportRun[];
-  hover(line: number, character: number): HoverContent | null;
+  hover(line: number, character: number): Promise<HoverContent | null>;
   /** Keys and values that fit at a place, with their effect on memory. */
-  complete?(line: number, character: number): readonly CompletionContent[];
+  complete?(line: number, character: number): Promise<readonly CompletionContent[]>;
   fixes(range: Range): readonly FixContent[];
   /** Links to the other documents of the run. */
   links(): readonly { readonly range: Range; readonly target: string; readonly tooltip: string }[];
@@ -129,9 +129,10 @@ type Awaitable<T> = T | Promise<T>;
 
 /** An analysis as a server has it, made where it is or elsewhere. */
 export interface ServedAnalysis
-  extends Pick<DocumentAnalysis, "uri" | "recognition" | "report" | "dependencies" | "runs" | "whatIf" | "guide"> {
-  hover(line: number, character: number): Awaitable<HoverContent | null>;
-  complete?(line: number, character: number): Awaitable<readonly CompletionContent[]>;
+  extends Pick<
+    DocumentAnalysis,
+    "uri" | "recognition" | "report" | "dependencies" | "runs" | "hover" | "complete" | "whatIf" | "guide"
+  > {
   fixes(range: Range): Awaitable<readonly FixContent[]>;
   links(): Awaitable<ReturnType<DocumentAnalysis["links"]>>;
   compare?(runId: string): Awaitable<readonly ReportCompared[] | null>;

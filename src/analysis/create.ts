@@ -200,8 +200,13 @@ class AnalyzerOfRuntime implements Analyzer {
       if (wanted.uses?.(other) === false || other.recognised === undefined) continue;
       if (await namesAnother(other, document.uri, this.store)) continue;
       if (++tried > MOST_TRIED || users.length >= MOST_USERS) break;
+      const isUser = ({ inputs }: RunAnalysis): boolean => inputs.documents.some(({ uri }) => uri === document.uri);
       const run = await this.runOf(other, options, locale);
-      if (run.inputs.documents.some((used) => used.uri === document.uri)) users.push(run);
+      if (!isUser(run)) continue;
+      // A script that hands it to the program is no more than the way to the config that is trained.
+      const script = other.config?.languageId === "shell" && document.config?.languageId !== "shell";
+      const started = script ? (await this.usersOf(other, options, locale)).filter(isUser) : [];
+      users.push(...(started.length > 0 ? started : [run]));
     }
     return users;
   }

@@ -37,7 +37,7 @@ import { linksOf } from "./links";
 import { type Locale, t, text } from "./messages";
 import { withholding } from "./outside";
 import type { Problem } from "./problems";
-import { assembleRun } from "./report";
+import { assembleRun, documentOf } from "./report";
 import type { RunAnalysis, Variant } from "./run-analysis";
 import type { LoadedDocument } from "./store";
 import { VERSION } from "./version";
@@ -71,7 +71,7 @@ export function emptyAnalysis(
     report: { schema: "vram-lens/report/1", version: VERSION, runs: [], errors },
     dependencies: dependencies.length === 0 ? [uri] : dependencies,
     runs: [],
-    hover: () => null,
+    hover: async () => null,
     fixes: () => [],
     links: () => [],
     whatIf: async () => null,
@@ -109,6 +109,11 @@ function ordered(analyses: readonly RunAnalysis[]): readonly RunAnalysis[] {
   return [...analyses].sort((a, b) => Number(b.base.estimate !== undefined) - Number(a.base.estimate !== undefined));
 }
 
+/** The first run with an estimate that a document is part of. */
+function runWith(uri: string, analyses: readonly RunAnalysis[]): RunAnalysis | undefined {
+  return analyses.find(({ base, inputs }) => base.estimate !== undefined && documentOf(inputs, uri) !== undefined);
+}
+
 class AnalysedDocument implements DocumentAnalysis {
   readonly report: Report;
   readonly dependencies: readonly string[];
@@ -130,19 +135,18 @@ class AnalysedDocument implements DocumentAnalysis {
     return complaint === null ? [] : [{ uri: this.uri, message: complaintText(complaint), code: "asked" }];
   }
 
-  hover(line: number, character: number): HoverContent | null {
+  async hover(line: number, character: number): Promise<HoverContent | null> {
     for (const analysis of ordered(this.analyses)) {
       const document = analysis.inputs.documents.find((candidate) => candidate.uri === this.uri);
       if (document === undefined) continue;
       const offset = document.lines.offset(line, character);
       const target = settingAt(analysis, this.uri, offset) ?? linkAt(analysis, this.uri, offset);
       if (target === undefined) continue;
-      analysis.begin();
-      return this.placedHover(
-        analysis,
-        withheld(analysis, hoverOf(analysis, target)),
-        document.lines.range(target.span),
-      );
+      // A key that the run has no use for is still of its file: the file alone has no model.
+      const alone = analysis.inputs.used === true && analysis.base.estimate === undefined;
+      const shown = (alone ? runWith(this.uri, this.analyses) : undefined) ?? analysis;
+      shown.begin();
+      return this.placedHover(shown, withheld(shown, await hoverOf(shown, target)), document.lines.range(target.span));
     }
     return null;
   }
@@ -163,12 +167,12 @@ class AnalysedDocument implements DocumentAnalysis {
     };
   }
 
-  complete(line: number, character: number): readonly CompletionContent[] {
+  async complete(line: number, character: number): Promise<readonly CompletionContent[]> {
     for (const analysis of ordered(this.analyses)) {
       const document = analysis.inputs.documents.find((candidate) => candidate.uri === this.uri);
       if (document === undefined) continue;
       analysis.begin();
-      const found = completionsAt(analysis, document, document.lines.offset(line, character));
+      const found = await completionsAt(analysis, document, document.lines.offset(line, character));
       if (found.length > 0) return found;
     }
     return [];

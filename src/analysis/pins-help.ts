@@ -100,8 +100,8 @@ export function withPinsHelp(analysis: DocumentAnalysis, document: LoadedDocumen
   }));
   return Object.assign(Object.create(analysis) as DocumentAnalysis, {
     report: { ...analysis.report, errors: [...analysis.report.errors, ...errors] },
-    hover: (line: number, character: number) =>
-      analysis.hover(line, character) ?? pinHover(document, at(line, character), locale),
-    complete: (line: number, character: number) => pinCompletions(document, at(line, character), locale),
+    hover: async (line: number, character: number) =>
+      (await analysis.hover(line, character)) ?? pinHover(document, at(line, character), locale),
+    complete: async (line: number, character: number) => pinCompletions(document, at(line, character), locale),
   });
 }

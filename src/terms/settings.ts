@@ -359,6 +359,7 @@ export const SETTINGS = {
   },
   quantization_bit: { type: "any" },
   quantization_compute_dtype: { type: "string" },
+  quantization_method: { type: "string" },
   quantization_skip_modules: { type: "any" },
   quantizing_loader: { type: "string" },
   // Checkpointing and offloading of activations

@@ -209,7 +209,7 @@ describe("analysis: surfaces", () => {
   const files = { "train.yaml": TRAIN, ".vramlens.yaml": `${PINS}    device: 24GB\n` };
 
   it("hovers with verdict, curve, breakdown and provenance", async () => {
-    const hover = (await analyse(files)).hover(1, 3);
+    const hover = await (await analyse(files)).hover(1, 3);
     assert.ok(hover);
     assert.match(hover.markdown, /^\*\*Fits\*\*/);
     assert.match(hover.markdown, /\| micro-batch \| 1 \| 2 \| \*\*4\*\* \| 8 \|/);
@@ -219,14 +219,14 @@ describe("analysis: surfaces", () => {
   });
 
   it("hovers in Chinese", async () => {
-    const hover = (await analyse(files, { locale: "zh-CN" })).hover(1, 3);
+    const hover = await (await analyse(files, { locale: "zh-CN" })).hover(1, 3);
     assert.match(hover?.markdown ?? "", /[\u4e00-\u9fff]/);
   });
 
   it("says one line on keys that cost nothing, and nothing on keys it does not know", async () => {
     const analysis = await analyse({ ...files, "train.yaml": `${TRAIN}tf32: true\nlearning_rate: 1.0e-5\n` });
-    assert.doesNotMatch(analysis.hover(3, 1)?.markdown ?? "\n", /\n/);
-    assert.equal(analysis.hover(4, 1), null);
+    assert.doesNotMatch((await analysis.hover(3, 1))?.markdown ?? "\n", /\n/);
+    assert.equal(await analysis.hover(4, 1), null);
   });
 
   it("answers what-ifs without touching a file", async () => {
@@ -319,7 +319,7 @@ describe("analysis: surfaces", () => {
         part,
       );
     }
-    const hover = (await analyse(all, {}, ".vramlens.yaml")).hover(3, 6);
+    const hover = await (await analyse(all, {}, ".vramlens.yaml")).hover(3, 6);
     assert.match(hover?.markdown ?? "", /tokens/);
   });
 

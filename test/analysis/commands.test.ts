@@ -32,7 +32,7 @@ describe("analysis: scripts of several trainings", () => {
 
   it("hover and edit the command at the place", async () => {
     const analysis = await open(text);
-    const hover = analysis.hover(4, (text.split("\n")[4] ?? "").indexOf("per_device") + 2);
+    const hover = await analysis.hover(4, (text.split("\n")[4] ?? "").indexOf("per_device") + 2);
     assert.equal(hover?.range.start.line, 4);
     const result = analysis.whatIfEdits("run.sh:5", { micro_batch_size: "8" });
     assert.ok(result !== null && "edits" in result);

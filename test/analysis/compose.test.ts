@@ -283,9 +283,9 @@ describe("analysis: composition", () => {
     assert.equal(setting(analysis, "micro_batch_size")?.uri, uri("run.sh"));
     assert.equal(setting(analysis, "world_size")?.value, 4);
     const text = files["train.yaml"].split("\n").findIndex((line) => line.startsWith("per_device"));
-    assert.match(analysis.hover(text, 3)?.markdown ?? "", /Overridden: 6 from \[run\.sh:1\]/);
+    assert.match((await analysis.hover(text, 3))?.markdown ?? "", /Overridden: 6 from \[run\.sh:1\]/);
     assert.match(
-      analysis.hover(text, 3)?.markdown ?? "",
+      (await analysis.hover(text, 3))?.markdown ?? "",
       /Global batch \*\*24\*\* = batch 6 \(\[run\.sh:1\]\S+\) × 4 GPUs \(\[run\.sh:1\]\S+\) × accumulation 1 \(default\)/,
     );
     assert.equal(setting(await analyse(files, "ds.json"), "gradient_accumulation_steps")?.value, 1);

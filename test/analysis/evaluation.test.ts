@@ -120,9 +120,9 @@ describe("analysis: generation in evaluation", () => {
   it("says so in the hover, and what it assumes", async () => {
     const analysis = await analyse(GENERATING);
     assert.ok(analysis.runs[0]?.assumptions.some(({ settleWith }) => settleWith === "generation_max_length"));
-    assert.match(analysis.hover(5, 3)?.markdown ?? "", /key-value cache \d/);
+    assert.match((await analysis.hover(5, 3))?.markdown ?? "", /key-value cache \d/);
     assert.match(
-      (await analyse(GENERATING.replace("true\n", "false\n"))).hover(4, 3)?.markdown ?? "",
+      (await (await analyse(GENERATING.replace("true\n", "false\n"))).hover(4, 3))?.markdown ?? "",
       /Evaluation peaks/,
     );
   });

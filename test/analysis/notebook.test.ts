@@ -62,7 +62,7 @@ describe("analysis: notebooks and scripts", () => {
     assert.equal(slice(both?.range), "fp16");
     assert.ok(lines.offset(both?.range?.start.line ?? 0, 0) > NOTEBOOK.indexOf("nvidia-smi"));
     const { start } = lines.range({ start: NOTEBOOK.indexOf("optim=") + 1, end: NOTEBOOK.indexOf("optim=") + 1 });
-    assert.equal(slice(analysis.hover(start.line, start.character)?.range), "optim");
+    assert.equal(slice((await analysis.hover(start.line, start.character))?.range), "optim");
     const size = run?.settings.find(({ name }) => name === "micro_batch_size");
     assert.equal(size?.value, 4);
     assert.equal(slice(size?.range), "size");

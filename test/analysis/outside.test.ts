@@ -23,7 +23,9 @@ async function said(
   const [run] = analysis.report.runs;
   assert.ok(run);
   const lines = (files[main] ?? "").split("\n");
-  const hovers = lines.map((line, index) => analysis.hover(index, Math.min(3, line.length))?.markdown ?? "");
+  const hovers: string[] = [];
+  for (const [index, line] of lines.entries())
+    hovers.push((await analysis.hover(index, Math.min(3, line.length)))?.markdown ?? "");
   return { run, words: JSON.stringify([run.findings, run.assumptions, hovers]), reads: memory.reads };
 }
 

@@ -57,7 +57,10 @@ describe("receipts of a run", () => {
     assert.equal(run.measured?.changed, false);
     assert.equal(run.measured?.differs, undefined);
     const line = CONFIG.split("\n").findIndex((text) => text.startsWith("per_device_train_batch_size"));
-    assert.match(analysis.hover(line, 3)?.markdown ?? "", /Measured on Tesla T4, 2026-03-02: 7\.2 GiB allocated/);
+    assert.match(
+      (await analysis.hover(line, 3))?.markdown ?? "",
+      /Measured on Tesla T4, 2026-03-02: 7\.2 GiB allocated/,
+    );
   });
 
   it("say the phase in which the two part first", async () => {

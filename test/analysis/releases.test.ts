@@ -60,7 +60,7 @@ describe("analysis: earlier releases of transformers", () => {
       const analyzer = createAnalyzer(memoryRuntime({ "train.py": row.script, "requirements.txt": requirements }));
       const at = row.script.slice(0, row.script.indexOf("per_device_train_batch_size")).split("\n");
       const found = await analyzer.analyse(uri("train.py"), {});
-      return found.hover(at.length - 1, at.at(-1)!.length + 2)?.markdown ?? "";
+      return (await found.hover(at.length - 1, at.at(-1)!.length + 2))?.markdown ?? "";
     };
     assert.match(await hover(""), new RegExp(`Assumes\\*.*transformers ${NEWEST.transformers}`));
     assert.match(

@@ -109,7 +109,7 @@ describe("analysis: what a version decides", () => {
       uri("train.yaml"),
       {},
     );
-    const markdown = analysis.hover(1, 1)?.markdown ?? "";
+    const markdown = (await analysis.hover(1, 1))?.markdown ?? "";
     assert.match(markdown, /transformers 4\.35\.2/);
     assert.match(markdown, /torch 2\.0\.1/);
   });

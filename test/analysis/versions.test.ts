@@ -60,7 +60,7 @@ describe("analysis: pinned versions", () => {
     };
     const analysis = await createAnalyzer(memoryRuntime(files)).analyse(uri("run/train.yaml"), {});
     assert.ok(analysis.dependencies.includes(uri("run/uv.lock")));
-    const markdown = analysis.hover(2, 1)?.markdown ?? "";
+    const markdown = (await analysis.hover(2, 1))?.markdown ?? "";
     assert.match(markdown, /transformers 4\.51\.3/);
   });
 
@@ -75,7 +75,7 @@ describe("analysis: pinned versions", () => {
     const removed = (analysis: DocumentAnalysis) =>
       analysis.runs[0]?.findings.filter(({ code }) => code === "removed-key").map(({ severity }) => severity);
     assert.deepEqual(removed(old), []);
-    assert.match(old.hover(3, 2)?.markdown ?? "", /axolotl 0\.12\.2, transformers 4\.55\.2/);
+    assert.match((await old.hover(3, 2))?.markdown ?? "", /axolotl 0\.12\.2, transformers 4\.55\.2/);
     assert.deepEqual(removed(await analyse("a.yml", axolotl, "axolotl[flash-attn]>=0.17,<0.19\n")), ["warning"]);
     assert.deepEqual(removed(await analyse("a.yml", axolotl, "")), ["information"]);
     const factory =

@@ -111,12 +111,12 @@ describe("hostile strings", () => {
           const { report } = analysis;
           const lines: readonly string[] = (files[seed.main] ?? "").split("\n");
           for (const [line, content] of lines.entries()) {
-            const markdown = analysis.hover(line, content.search(/\S/) + 1)?.markdown ?? "";
+            const markdown = (await analysis.hover(line, content.search(/\S/) + 1))?.markdown ?? "";
             assert.deepEqual(foreign(markdown), [], `${scalar.path}: ${markdown}`);
             assert.ok(!ACTS.test(markdown), JSON.stringify(markdown));
           }
           for (const [line, content] of lines.entries()) {
-            const items = toCompletionItems(analysis.complete?.(line, content.length) ?? [], true);
+            const items = toCompletionItems((await analysis.complete?.(line, content.length)) ?? [], true);
             for (const item of items) {
               const documentation = typeof item.documentation === "object" ? item.documentation.value : "";
               assert.deepEqual(foreign(documentation), [], documentation);

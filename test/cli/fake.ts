@@ -144,7 +144,7 @@ export async function cli(
         report,
         dependencies: [],
         runs: found,
-        hover: () => null,
+        hover: async () => null,
         fixes: () => [],
         links: () => [],
         whatIf: async () => null,

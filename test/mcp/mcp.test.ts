@@ -25,7 +25,7 @@ function server() {
         report: { schema: "vram-lens/report/1", version: "0", runs, errors: [] },
         dependencies: [],
         runs,
-        hover: () => null,
+        hover: async () => null,
         fixes: () => [],
         links: () => [],
         whatIf: async () => null,

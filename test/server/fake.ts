@@ -83,7 +83,7 @@ function nothing(uri: string, text: string): DocumentAnalysis {
     report: { schema: "vram-lens/report/1", version: "0", runs: [], errors },
     dependencies: [uri],
     runs: [],
-    hover: () => null,
+    hover: async () => null,
     fixes: () => [],
     links: () => [],
     whatIf: async () => null,
@@ -211,7 +211,7 @@ async function analysis(
     report,
     dependencies: linked === undefined ? [] : [linked],
     runs: [run],
-    hover: (line) => {
+    hover: async (line) => {
       explode();
       const found = lines.find((candidate) => candidate.range.start.line === line);
       return found === undefined

@@ -4,7 +4,7 @@ import { strict as assert } from "node:assert";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 import { createAnalyzer } from "../../src/analysis";
-import type { DocumentAnalysis } from "../../src/analysis/analyzer";
+import type { DocumentAnalysis, HoverContent } from "../../src/analysis/analyzer";
 import type { AnalysisOptions } from "../../src/analysis/options";
 import { toSarif } from "../../src/cli/sarif";
 import { checkText, planText } from "../../src/cli/text";
@@ -110,7 +110,7 @@ export async function surfaces({ files, main, options }: Shown, locale: Locale =
     analysis,
     run,
     device: run.perDevice,
-    hovers: hoversOf(analysis, files[main] ?? ""),
+    hovers: await hoversOf(analysis, files[main] ?? ""),
     texts: {
       status: `${status?.text} ${status?.label} ${status?.tooltip.join(" ")}`,
       lens: String(codeLenses(analysis, new Set())[0]?.command?.title),
@@ -134,13 +134,14 @@ export async function surfaces({ files, main, options }: Shown, locale: Locale =
 }
 
 /** Hovers of every key and every option that has one. */
-function hoversOf(analysis: DocumentAnalysis, text: string) {
-  return text.split("\n").flatMap((line, at) =>
-    [...line.matchAll(/(?:^[\s"'-]*|\s--?)[A-Za-z_]/g)].flatMap(({ 0: before, index }) => {
-      const found = analysis.hover(at, index + before.length);
-      return found === null ? [] : [found];
-    }),
-  );
+async function hoversOf(analysis: DocumentAnalysis, text: string): Promise<readonly HoverContent[]> {
+  const found: HoverContent[] = [];
+  for (const [at, line] of text.split("\n").entries())
+    for (const { 0: before, index } of line.matchAll(/(?:^[\s"'-]*|\s--?)[A-Za-z_]/g)) {
+      const hover = await analysis.hover(at, index + before.length);
+      if (hover !== null) found.push(hover);
+    }
+  return found;
 }
 
 /** Text without the marks of Markdown, with plain spaces. */

@@ -225,7 +225,7 @@ describe("surfaces", () => {
     const { analysis, hovers } = await surfaces(shown);
     const lines = (shown.files[shown.main] ?? "").split("\n");
     const at = lines.findIndex((line) => line.startsWith("per_device_train_batch_size:"));
-    const items = analysis.complete?.(at, lines[at]?.length ?? 0) ?? [];
+    const items = (await analysis.complete?.(at, lines[at]?.length ?? 0)) ?? [];
     const { picture } = hovers.find((one) => one.picture?.curve?.label === "micro-batch") ?? {};
     const tried = (picture?.curve?.points ?? []).filter(({ value }) => items.some(({ label }) => label === value));
     assert.ok(tried.length > 2, `${tried.length}`);

@@ -1,12 +1,12 @@
 /** Completions of keys and values, each with what it does to memory here. */
 
+import type { ReportEdit } from "../../core/report/schema";
 import { DEEPSPEED_KEYS } from "../../formats/deepspeed/keys";
 import { tableOf } from "../../formats/table";
 import type { KeySpec } from "../../formats/types";
 import { notebookCode } from "../../syntax/notebook";
 import { type EditDialect, spell } from "../../syntax/spell";
 import type { SyntaxId } from "../../syntax/tree";
-import { switchedOn } from "../../terms/quantizers";
 import type { CompletionContent } from "../analyzer";
 import { isRemoved } from "../defaults";
 import { CURVES } from "../hover/curves";
@@ -43,7 +43,11 @@ const STYLES: Readonly<Record<SyntaxId, Style>> = {
 };
 
 /** What may be typed at an offset of a run's own document, or of its DeepSpeed file. */
-export function completionsAt(analysis: RunAnalysis, document: LoadedDocument, offset: number): CompletionContent[] {
+export async function completionsAt(
+  analysis: RunAnalysis,
+  document: LoadedDocument,
+  offset: number,
+): Promise<readonly CompletionContent[]> {
   const syntax = document.config?.parsed.syntax;
   const keys = keysOf(analysis, document);
   const context = syntax === undefined ? undefined : contextAt(analysis, document, offset, syntax);
@@ -144,13 +148,13 @@ function keyCompletions(
   });
 }
 
-function valueCompletions(
+async function valueCompletions(
   analysis: RunAnalysis,
   document: LoadedDocument,
   context: Context,
   keys: readonly KeySpec[],
   style: Style,
-): CompletionContent[] {
+): Promise<readonly CompletionContent[]> {
   const byPath = tableOf(keys).byPath;
   const path = knownParent(context.path, byPath);
   const spec = path === undefined || path === "" ? undefined : byPath.get(path);
@@ -162,15 +166,24 @@ function valueCompletions(
   const own = spec.type === "boolean" || spec.type === "map" || words.length > 0;
   const tried = curve === undefined || own ? [] : curve.values(analysis.base);
   const values = [...new Set([...tried, ...listed, ...(spec.auto === true ? ["auto"] : [])])];
-  return values.map((value, index) => ({
-    kind: "value",
-    label: value,
-    insertText: spell(typed(value, spec), style.dialect),
-    detail: curve === undefined || value === "auto" ? "" : peakOf(analysis, curve.override, overrideOf(spec, value)),
-    documentation: effectOf(spec, analysis.locale),
-    range: document.lines.range(context.word),
-    sortText: String(index).padStart(3, "0"),
-  }));
+  const range = document.lines.range(context.word);
+  const found: CompletionContent[] = [];
+  for (const [index, value] of values.entries()) {
+    const insertText = spell(typed(value, spec), style.dialect);
+    found.push({
+      kind: "value",
+      label: value,
+      insertText,
+      detail:
+        curve === undefined || value === "auto"
+          ? ""
+          : await peakOf(analysis, { uri: document.uri, range, newText: insertText }),
+      documentation: effectOf(spec, analysis.locale),
+      range,
+      sortText: String(index).padStart(3, "0"),
+    });
+  }
+  return found;
 }
 
 /** A value of the list as the key's type. */
@@ -179,21 +192,12 @@ function typed(value: string, spec: KeySpec): string | number | boolean {
   return (spec.type === "integer" || spec.type === "number") && Number.isFinite(Number(value)) ? Number(value) : value;
 }
 
-/** The override a switch means: `bf16: true` is `compute_dtype=bf16`. */
-function overrideOf(spec: KeySpec, value: string): string {
-  const meant = spec.means?.[value];
-  if (meant !== undefined) return String(meant);
-  if (spec.name === "bf16" || spec.name === "fp16") return value === "true" ? spec.name : "fp32";
-  const quantizer = switchedOn(spec.name);
-  if (quantizer !== undefined) return value === "true" ? quantizer : "none";
-  return value;
-}
-
-function peakOf(analysis: RunAnalysis, override: string, value: string): string {
-  // A half-typed value may leave the run without an estimate; each value offered has its own.
+/** The peak of the run with the value typed in: a half-typed one may leave it without an estimate, each offered has its own. */
+async function peakOf(analysis: RunAnalysis, typedIn: ReportEdit): Promise<string> {
   if (analysis.inputs.graphs === undefined) return "";
-  const variant = analysis.vary({ [override]: value }, "peaks");
-  const { estimate } = variant;
-  if (estimate === undefined) return "";
-  return `${gib(estimate.usedPeakBytes)} GiB${FIT_SIGNS[fitOf(variant)]}`;
+  const again = await analysis.reread([typedIn]);
+  const { estimate } = again?.base ?? {};
+  if (again === undefined || estimate === undefined) return "";
+  analysis.spend(again);
+  return `${gib(estimate.usedPeakBytes)} GiB${FIT_SIGNS[fitOf(again.base)]}`;
 }

@@ -26,6 +26,7 @@ import { needsMore } from "../verdict";
 import { mayDiffer, NEWEST } from "../versions";
 import { CURVES, type Curve, isTaken } from "./curves";
 import { FIT_SIGNS, fitOf, type HoverPicture, pictureOf } from "./picture";
+import { type Tried, tryCurve } from "./tried";
 
 /** The parts of a hover in the order of reading; all Markdown but the picture, any may be empty. */
 export interface HoverParts {
@@ -54,7 +55,7 @@ export interface HoverTarget {
 }
 
 /** What is said of a key of a run, before it is laid out. */
-export function hoverOf(analysis: RunAnalysis, target: HoverTarget): HoverParts {
+export async function hoverOf(analysis: RunAnalysis, target: HoverTarget): Promise<HoverParts> {
   const { base, locale } = analysis;
   const known = CURVES[target.name ?? ""];
   const curve = known !== undefined && isTaken(known, base) ? known : undefined;
@@ -62,12 +63,13 @@ export function hoverOf(analysis: RunAnalysis, target: HoverTarget): HoverParts 
   if (broken !== undefined)
     return { ...NOTHING, lead: t(locale, "hover.broken", { reason: markdown(broken, locale) }) };
   if (base.estimate === undefined) return unestimated(analysis, target);
+  const unused = known !== undefined && known.override === target.name && curve === undefined;
   const effect = target.spec === undefined ? undefined : effectOf(target.spec, locale);
   if (target.spec !== undefined && !target.spec.memory && known === undefined)
     return { ...NOTHING, next: [...new Set([effect, t(locale, "hover.no-memory")])].join(t(locale, "sentence.and")) };
   const left = uncountedKeys(analysis.inputs).length;
   const uncounted = left === 0 ? "" : ` · ${t(locale, "hover.uncounted", { count: left })}`;
-  const tried = curve === undefined ? [] : tryCurve(analysis, curve);
+  const tried = curve === undefined ? [] : await tryCurve(analysis, curve);
   const drawn = curve === undefined || tried.length < 2 ? null : drawnCurve(tried, curve, base, locale);
   const cost = curve === undefined ? undefined : costLine(analysis, tried, curve);
   const largest = curve?.override === "micro_batch_size" ? largestOf(analysis) : undefined;
@@ -76,7 +78,7 @@ export function hoverOf(analysis: RunAnalysis, target: HoverTarget): HoverParts 
     lead: verdictLine(analysis) + uncounted,
     picture: pictureOf(analysis, drawn),
     table: drawn === null || curve === undefined ? "" : curveTable(tried, curve, base, locale),
-    next: [overriddenLine(analysis, target), cost, largest?.said]
+    next: [overriddenLine(analysis, target), cost, unused ? t(locale, "hover.unused") : undefined, largest?.said]
       .filter((line) => line !== undefined)
       .join(t(locale, "sentence.and")),
     ...(largest?.set === undefined ? {} : { batch: largest.set }),
@@ -167,20 +169,6 @@ function verdictLine({ varied, locale }: RunAnalysis): string {
   return t(locale, "hover.verdict", { verdict, detail });
 }
 
-interface Tried {
-  readonly value: string;
-  readonly variant: Variant;
-}
-
-/** The run with each value of the curve; values the engine cannot do are left out. */
-function tryCurve(analysis: RunAnalysis, curve: Curve): Tried[] {
-  const now = curve.now(analysis.base);
-  return curve.values(analysis.base).flatMap((value): Tried[] => {
-    const variant = value === now ? analysis.base : analysis.vary({ [curve.override]: value }, "peaks");
-    return variant.estimate === undefined ? [] : [{ value, variant }];
-  });
-}
-
 function curveTable(tried: readonly Tried[], curve: Curve, base: Variant, locale: Locale): string {
   const now = curve.now(base);
   const bold = (value: string, shown: string): string => (value === now ? `**${shown}**` : shown);
@@ -229,7 +217,7 @@ function costLine(analysis: RunAnalysis, tried: readonly Tried[], curve: Curve):
   // Allocated, not used: the allocator's rounding would drown small steps.
   const allocated = base.estimate?.allocatedPeakBytes ?? 0;
   const each = (allocated - (below.variant.estimate?.allocatedPeakBytes ?? 0)) / step;
-  const shares = growth(analysis.vary({ [curve.override]: below.value }).estimate, base.estimate, locale);
+  const shares = growth(below.whole().estimate, base.estimate, locale);
   return t(locale, `hover.per-${curve.override as CountedName}`, { each: size(each * per), shares });
 }
 

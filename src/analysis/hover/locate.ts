@@ -15,49 +15,82 @@ export interface LocatedTarget extends HoverTarget {
   readonly span: Span;
 }
 
+/** Characters before a value that are looked at for its name. */
+const LONGEST_NAME = 200;
+
 const contains = (span: Span, offset: number): boolean => span.start <= offset && offset <= span.end;
 
 interface Candidate {
   readonly key: string;
   readonly name: SettingName | null;
   readonly place: Place;
+  /** What is hovered: the key itself, or the definition that its value is taken from. */
+  readonly hovered: { readonly keySpan: Span; readonly valueSpan: Span };
 }
 
-const lengthOf = ({ place: { valueSpan } }: Candidate): number => valueSpan.end - valueSpan.start;
+const lengthOf = ({ hovered: { valueSpan } }: Candidate): number => valueSpan.end - valueSpan.start;
 
-const means = (spec: KeySpec, { key, name }: Omit<Candidate, "place">): boolean =>
+const means = (spec: KeySpec, { key, name }: Pick<Candidate, "key" | "name">): boolean =>
   [spec.key, ...(spec.aliases ?? [])].some((path) => key === path || key.endsWith(`.${path}`)) && spec.name === name;
 
 /** The innermost setting whose key or value is at an offset of a document. */
 export function settingAt(analysis: RunAnalysis, uri: string, offset: number): LocatedTarget | undefined {
   const { inputs } = analysis;
   const hits: Candidate[] = [];
-  const consider = (key: string, name: SettingName | null, place: Place): void => {
-    const hit = contains(place.keySpan, offset) || contains(place.valueSpan, offset);
-    if (hit && place.uri === uri) hits.push({ key, name, place });
+  const consider = (
+    { key, name }: Pick<Candidate, "key" | "name">,
+    place: Place,
+    hovered: Candidate["hovered"],
+  ): void => {
+    const hit = contains(hovered.keySpan, offset) || contains(hovered.valueSpan, offset);
+    if (hit && place.uri === uri) hits.push({ key, name, place, hovered });
   };
   for (const document of [inputs.main, ...(inputs.deepspeed === undefined ? [] : [inputs.deepspeed])]) {
     if (document.uri !== uri) continue;
-    for (const setting of document.read.settings) {
-      consider(setting.key, setting.name, { uri, keySpan: setting.keySpan, valueSpan: setting.valueSpan });
+    const { settings } = document.read;
+    const keys = new Map(settings.map(({ keySpan, valueSpan }) => [valueSpan.start, keySpan]));
+    for (const setting of settings) {
+      const place = { uri, keySpan: setting.keySpan, valueSpan: setting.valueSpan };
+      consider(setting, place, place);
+      const source = setting.node.kind === "scalar" ? setting.node.source : undefined;
+      if (source !== undefined)
+        consider(setting, place, {
+          keySpan: keys.get(source.start) ?? nameBefore(document.text, source),
+          valueSpan: source,
+        });
     }
   }
   const others: readonly Setting[] = inputs.layers.flatMap((layer) => layer.settings);
-  for (const setting of others) if (setting.place !== null) consider(setting.key, setting.name, setting.place);
+  for (const setting of others) if (setting.place !== null) consider(setting, setting.place, setting.place);
   const shortest = Math.min(...hits.map(lengthOf));
   const best = mostTelling(
     analysis,
     hits.filter((one) => lengthOf(one) === shortest),
   );
   if (best === undefined) return undefined;
-  const onKey = contains(best.place.keySpan, offset);
+  const { keySpan, valueSpan } = best.hovered;
   return {
     key: best.key,
     name: best.name,
     place: best.place,
     spec: specOf(analysis, best.key, best.name),
-    span: onKey ? best.place.keySpan : best.place.valueSpan,
+    span: contains(keySpan, offset) ? keySpan : valueSpan,
   };
+}
+
+/** The name that a definition gives to a value, on the value's line; the value where there is none. */
+function nameBefore(text: string, value: Span): Span {
+  const from = Math.max(text.lastIndexOf("\n", value.start - 1) + 1, value.start - LONGEST_NAME);
+  const line = text.slice(from, value.start).trimEnd();
+  if (!line.endsWith("=") && !line.endsWith(":")) return value;
+  const before = line.slice(0, -1).trimEnd();
+  const end = /["']$/.test(before) ? before.length - 1 : before.length;
+  const name =
+    before
+      .slice(0, end)
+      .split(/[^\w.-]/)
+      .at(-1) ?? "";
+  return name === "" ? value : { start: from + end - name.length, end: from + end };
 }
 
 /**

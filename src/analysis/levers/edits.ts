@@ -17,6 +17,7 @@ import type { ShellCommand, SpanEdit } from "../../syntax/tree";
 import { quantizerOf } from "../../terms/quantizers";
 import type { SettingName } from "../../terms/settings";
 import { type Message, say } from "../../words/message";
+import { defaultOf, keyFor } from "../defaults";
 import { frameworkOf } from "../frameworks";
 import type { RunInputs } from "../inputs";
 import { pinnedRunsOf } from "../nearest-pins";
@@ -50,7 +51,7 @@ export function editsFor(inputs: RunInputs, resolution: Resolution, changes: rea
     if (work === undefined) works.set(document.uri, { document, kind, changes: [change] });
     else work.changes.push(change);
   };
-  for (const change of changes.flatMap((one) => spelledOut(one, inputs, resolution))) {
+  for (const change of changes.flatMap((one) => spelledOut(one, inputs, resolution, changes))) {
     const target = targetOf(inputs, resolution, change);
     if (target === undefined) return { refused: say("refused.no-file", { name: change.name }) };
     const beyond = target.kind === "pins" ? undefined : beyondReach(resolution, change);
@@ -113,7 +114,12 @@ function newlyRefused(
 }
 
 /** Canonical settings that a trainer's config spells with other keys. */
-function spelledOut(change: SettingChange, inputs: RunInputs, resolution: Resolution): SettingChange[] {
+function spelledOut(
+  change: SettingChange,
+  inputs: RunInputs,
+  resolution: Resolution,
+  asked: readonly SettingChange[],
+): SettingChange[] {
   const has = (name: SettingName): boolean => inputs.format.keys.some((spec) => spec.name === name);
   switch (change.name) {
     case "compute_dtype": {
@@ -141,7 +147,14 @@ function spelledOut(change: SettingChange, inputs: RunInputs, resolution: Resolu
         : [change];
     }
     case "optimizer":
-      return change.value === "muon" && has("use_muon") ? [{ name: "use_muon", value: true }] : [change];
+      if (change.value === "muon" && has("use_muon")) return [{ name: "use_muon", value: true }];
+      // Where a switch of its own fuses AdamW's step, the two names are one class with it off and on.
+      return has("optimizer_fused") && (change.value === "adamw_torch" || change.value === "adamw_torch_fused")
+        ? [
+            { name: change.name, value: "adamw_torch" },
+            { name: "optimizer_fused", value: change.value === "adamw_torch_fused" },
+          ]
+        : [change];
     case "adapter":
       return has("use_peft") ? [{ name: "use_peft", value: change.value !== "none" }] : [change];
     case "gradient_checkpointing": {
@@ -160,8 +173,12 @@ function spelledOut(change: SettingChange, inputs: RunInputs, resolution: Resolu
     }
     case "gradient_accumulation_steps": {
       // Where only the global batch is stated, smaller micro-batches and fewer replicas take more steps by themselves.
-      if (followsFromTotal(resolution, has(change.name))) return [];
-      const total = has(change.name) || !has("global_batch_size") ? undefined : globalBatch(resolution);
+      if (followsFromTotal(resolution, has(change.name))) {
+        const total = asked.some(({ name }) => SPLITS.has(name)) ? undefined : globalBatch(resolution, asked);
+        const stated = resolution.settings.find("global_batch_size")?.value;
+        return total === undefined || total === stated ? [] : [{ name: "global_batch_size", value: total }];
+      }
+      const total = has(change.name) || !has("global_batch_size") ? undefined : globalBatch(resolution, []);
       return [total === undefined ? change : { name: "global_batch_size", value: total }];
     }
     case "fused_loss":
@@ -173,7 +190,7 @@ function spelledOut(change: SettingChange, inputs: RunInputs, resolution: Resolu
         { name: "plugins", value: [...new Set([...(resolution.settings.list("plugins") ?? []), LIGER_PLUGIN])] },
       ];
     case "quantization":
-      if (!has("load_in_4bit")) return [change];
+      if (!has("load_in_4bit")) return has("quantization_bit") ? inBits(change, resolution, has) : [change];
       if (change.value === "none") {
         const on = (["load_in_4bit", "load_in_8bit"] as const).filter(
           (name) => resolution.settings.boolean(name) === true,
@@ -183,6 +200,12 @@ function spelledOut(change: SettingChange, inputs: RunInputs, resolution: Resolu
         return [...on.map((name) => ({ name, value: false })), ...named];
       }
       return [{ name: quantizerOf(String(change.value))?.switch ?? "load_in_4bit", value: true }];
+    case "double_quantization": {
+      // What a library does anyway is not written.
+      const spec = keyFor(inputs.format, change.name, resolution.libraries);
+      const unsaid = spec !== undefined && resolution.settings.find(change.name)?.place == null;
+      return unsaid && defaultOf(spec, resolution.libraries) === change.value ? [] : [change];
+    }
     case "dp_shard_size":
       // Where nobody counts the ranks of a copy, the library does.
       return resolution.settings.find(change.name) === undefined ? [] : [change];
@@ -208,6 +231,25 @@ function spelledOut(change: SettingChange, inputs: RunInputs, resolution: Resolu
   }
 }
 
+/** A way to pack weights where bits are asked for, and the package that packs them (LLaMA-Factory, ms-swift). */
+function inBits(
+  { value }: SettingChange,
+  { settings }: Resolution,
+  has: (name: SettingName) => boolean,
+): SettingChange[] {
+  const by = has("quantization_method");
+  const bits = quantizerOf(String(value))?.bits;
+  if (bits !== undefined)
+    return [
+      { name: "quantization_bit", value: bits },
+      ...(by ? [{ name: "quantization_method" as const, value: "bnb" }] : []),
+    ];
+  const stated = (["quantization_bit", "quantization_method"] as const).filter(
+    (name) => settings.find(name) !== undefined,
+  );
+  return stated.map((name) => ({ name, value: null }));
+}
+
 /** Whether a trainer counts its micro-batches itself, from the global batch that the files state (Megatron, litgpt). */
 function followsFromTotal({ settings, resolved }: Resolution, hasKey: boolean): boolean {
   const total = settings.find("global_batch_size");
@@ -217,10 +259,23 @@ function followsFromTotal({ settings, resolved }: Resolution, hasKey: boolean): 
   return steps.place.uri === total.place.uri && steps.place.keySpan.start === total.place.keySpan.start;
 }
 
-/** Samples per step as the run is now, for a trainer that takes the accumulation from them (torchtitan). */
-function globalBatch({ run }: Resolution): number | undefined {
+/** Degrees that leave fewer copies of the model, so that the stated batch takes more steps. */
+const SPLITS: ReadonlySet<SettingName> = new Set<SettingName>([
+  "tensor_parallel",
+  "pipeline_parallel",
+  "context_parallel",
+  "sequence_parallel",
+]);
+
+/** Samples per step with some changes, for a trainer that takes the accumulation from them (torchtitan). */
+function globalBatch({ run }: Resolution, changes: readonly SettingChange[]): number | undefined {
   if (run === null) return undefined;
-  const total = run.microBatchSize * run.gradientAccumulationSteps * dataParallelSize(run.parallel);
+  const changed = (name: SettingName, now: number): number =>
+    Number(changes.find((change) => change.name === name)?.value ?? now);
+  const { worldSize } = run.parallel;
+  const replicas = (dataParallelSize(run.parallel) * changed("world_size", worldSize)) / worldSize;
+  const micro = changed("micro_batch_size", run.microBatchSize);
+  const total = micro * changed("gradient_accumulation_steps", run.gradientAccumulationSteps) * replicas;
   return Number.isInteger(total) ? total : undefined;
 }
 
@@ -235,8 +290,16 @@ function targetOf(
   if (place != null) {
     if (inputs.pins !== undefined && place.uri === inputs.pins.document.uri)
       return { document: inputs.pins.document, kind: "pins" };
-    if (place.uri === inputs.main.uri || inputs.composed?.includes(place.uri) === true)
-      return { document: inputs.main, kind: "format" };
+    if (place.uri === inputs.main.uri || inputs.composed?.includes(place.uri) === true) {
+      const { config } = inputs.main;
+      // A count that a format takes from another key (of ranks of a copy, of processes): its number is changed where it stands.
+      const follows =
+        change.name === "world_size" &&
+        place.uri === inputs.main.uri &&
+        config !== undefined &&
+        "refused" in inputs.format.edit(config, [change], contextOf(inputs, resolution));
+      return { document: inputs.main, kind: follows ? "launch" : "format" };
+    }
     if (inputs.deepspeed?.uri === place.uri) return { document: inputs.deepspeed, kind: "deepspeed" };
     // What a program has by default, its command may say otherwise.
     const started = inputs.program?.document !== inputs.main && inputs.program?.document.uri === place.uri;

@@ -66,9 +66,25 @@ function derive(settings: readonly LocatedSetting[], { map, words }: View): read
   const type = settings.find((setting) => setting.name === "model_type");
   if (type !== undefined && count(map, ["model", "model_id_or_path"]) === 0)
     result.push(derived(type, "model", type.value));
+  result.push(...packed(settings));
   const model = settings.findLast((setting) => setting.name === "model");
   if (model !== undefined && runsMegatron(words)) result.push(...ofMegatron(model, settings));
   return result;
+}
+
+/**
+ * Bits alone pack nothing from 3.0 on, and bitsandbytes quantizes its scales, too (swift/arguments/base_args/quant_args.py:
+ * `get_quantization_config`, `bnb_4bit_use_double_quant`); what other packages do is not counted.
+ */
+function packed(settings: readonly LocatedSetting[]): LocatedSetting[] {
+  const bits = settings.findLast(({ name, value }) => name === "quantization_bit" && value !== null);
+  const method = settings.findLast(({ name, value }) => name === "quantization_method" && value !== null);
+  if (bits === undefined) return [];
+  if (method === undefined && bits.key === "quant_bits") return [derived(bits, "quantization", "none")];
+  const other =
+    method !== undefined && method.value !== "bnb" ? [{ ...method, name: null, uncounted: true } as const] : [];
+  const doubled = settings.some(({ name }) => name === "double_quantization");
+  return [...other, ...(doubled ? [] : [derived(bits, "double_quantization", true)])];
 }
 
 /**

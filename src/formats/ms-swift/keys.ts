@@ -77,7 +77,7 @@ const OWN: readonly KeySpec[] = [
     oldNames: { quantization_bit: "ms-swift 3.0" },
     also: [{ name: "quantization", means: { "4": "nf4", "8": "int8", "0": "none" }, only: true }],
   }),
-  own.memory("quant_method", null, "quantization_method"),
+  own.memory("quant_method", "quantization_method", "quantization_method"),
   own.memory("bnb_4bit_use_double_quant", "double_quantization"),
   own.memory("max_length", "sequence_length", "sequence", { min: 1 }),
   own.memory("packing"),

@@ -89,6 +89,7 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
   memory("activation_checkpoint.mode", "gradient_checkpointing", "string", {
     default: "selective",
     means: MODES,
+    writes: { true: "full" },
     also: [{ name: "checkpoint_kind", means: { selective: "selective", full: "full" }, only: true }],
   }),
   memory("activation_checkpoint.selective_ac_option", "checkpoint_mode", "any"),

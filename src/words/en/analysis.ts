@@ -37,6 +37,7 @@ export const ANALYSIS = {
   "ignored.fsdp": "`fsdp` does not switch FSDP on",
   "ignored.peft": "`use_peft` is not on, so every weight is trained",
   "ignored.four-bit": "`load_in_4bit` is not on",
+  "ignored.quantizer": "without `quant_method` nothing is quantized",
   "ignored.vllm": "`use_vllm` is not on",
   "ignored.stage": "ZeRO stage {stage} does not read it",
   "removed.use": "; use `{key}`",
@@ -154,6 +155,7 @@ export const ANALYSIS = {
   "fix.bf16": "Turn on bf16",
   "fix.fp16": "Use fp16 instead",
   "fix.use-peft": "Turn on use_peft",
+  "fix.quantizer": "Add `quant_method: bnb`",
   "fix.quant-storage": "Store 4-bit weights as bfloat16",
   "fix.target-modules": "Project all linear modules",
 
@@ -202,6 +204,7 @@ export const ANALYSIS = {
   "hover.uncounted": "{count} {count|key|keys} not counted",
   "hover.evaluation": "Evaluation peaks at {peak} of tensors, beside weights and optimizer states.",
   "hover.generation": "Generation peaks at {peak}: key-value cache {cache} ({sequences} × {tokens|,} new tokens).",
+  "hover.unused": "Not used for this estimate.",
   "hover.nothing": "Changes nothing on this run: the peak is in {phase}.",
   "hover.no-memory": "Costs no GPU memory.",
   "hover.per-micro_batch_size": "This key: {each} per sample{shares}.",

@@ -34,6 +34,7 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "ignored.fsdp": "`fsdp` 未开启 FSDP",
   "ignored.peft": "`use_peft` 未开启，将训练全部权重",
   "ignored.four-bit": "`load_in_4bit` 未开启",
+  "ignored.quantizer": "没有 `quant_method` 就不会量化",
   "ignored.vllm": "`use_vllm` 未开启",
   "ignored.stage": "ZeRO 阶段 {stage} 不读取它",
   "removed.use": "；请用 `{key}`",
@@ -120,6 +121,7 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "fix.bf16": "开启 bf16",
   "fix.fp16": "改用 fp16",
   "fix.use-peft": "开启 use_peft",
+  "fix.quantizer": "添加 `quant_method: bnb`",
   "fix.quant-storage": "以 bfloat16 存储 4 位权重",
   "fix.target-modules": "投影所有线性模块",
 
@@ -166,6 +168,7 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "hover.uncounted": "{count} 个键未计入",
   "hover.evaluation": "评估的张量峰值为 {peak}，同时存有权重与优化器状态。",
   "hover.generation": "生成的峰值为 {peak}：KV 缓存 {cache}（{sequences} 条 × {tokens|,} 个新 token）。",
+  "hover.unused": "本次估算未用到此项。",
   "hover.nothing": "对本次运行没有影响：峰值在{phase}。",
   "hover.no-memory": "不占用显存。",
   "hover.per-micro_batch_size": "此键：每个样本 {each}{shares}。",

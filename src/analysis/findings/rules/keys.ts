@@ -51,6 +51,13 @@ const CONDITIONAL: readonly Conditional[] = [
     why: () => say("ignored.four-bit"),
   },
   {
+    names: ["quantization_bit"],
+    reads: ({ settings }) => !settings.number("quantization_bit") || settings.find("quantization")?.value !== "none",
+    why: () => say("ignored.quantizer"),
+    severity: "warning",
+    fixes: () => [set("fix.quantizer", {}, false, [{ name: "quantization_method", value: "bnb" }])],
+  },
+  {
     names: ["vllm_gpu_memory_utilization", "vllm_mode", "vllm_enable_sleep_mode"],
     reads: (facts) => !facts.namedTrainer || facts.isTrue("use_vllm"),
     why: () => say("ignored.vllm"),
@@ -109,7 +116,7 @@ export const KEY_RULES: readonly Rule[] = [
     code: "ignored-key",
     severity: "hint",
     title: "A key that nothing reads",
-    why: "The key is read only under a condition that does not hold here: options of gradient checkpointing while it is off, `fsdp_config` without `fsdp`, `lora_*` without `use_peft`, `bnb_4bit_*` without `load_in_4bit`, `vllm_*` without `use_vllm`, `stage3_*` in another ZeRO stage. Where the key makes the run look smaller than it is (FSDP, LoRA) the finding is a warning.",
+    why: "The key is read only under a condition that does not hold here: options of gradient checkpointing while it is off, `fsdp_config` without `fsdp`, `lora_*` without `use_peft`, `bnb_4bit_*` without `load_in_4bit`, `quant_bits` without `quant_method`, `vllm_*` without `use_vllm`, `stage3_*` in another ZeRO stage. Where the key makes the run look smaller than it is (FSDP, LoRA, quantized weights) the finding is a warning.",
     mend: "Switch on what the key belongs to, or remove the key.",
     en: "`{key}` is ignored: {why}.",
     zh: "`{key}` 被忽略：{why}。",
