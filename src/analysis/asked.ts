@@ -10,11 +10,12 @@ import { PINNED_CHOICES, PINNED_NAMES } from "../formats/pins";
 import { nearest } from "../formats/suggest";
 import type { Format, KeySpec } from "../formats/types";
 import { SETTINGS } from "../terms/settings";
+import { type Message, say } from "../words/message";
 import type { AnalysisOptions } from "./options";
 
 /** A request that cannot be met as it was written, in one line, with the nearest names. */
 export interface Complaint {
-  readonly what: string;
+  readonly what: Message;
   readonly near: readonly string[];
 }
 
@@ -68,7 +69,10 @@ export function nearNames(name: string, known: Iterable<string>): readonly strin
 function deviceComplaint(text: string): Complaint | null {
   if (findDevice(text) !== null) return null;
   const near = suggestDevices(text).map(({ name }) => name);
-  return { what: `no GPU called "${text}"${near.length === 0 ? "; vram-lens devices lists them" : ""}`, near };
+  return {
+    what: near.length === 0 ? say("asked.no-device", { name: text }) : say("asked.device", { name: text }),
+    near,
+  };
 }
 
 /** A written value as the settings have it: truth values and numbers are such, everything else is text. */
@@ -109,12 +113,14 @@ function takes(spec: KeySpec, text: string): boolean {
   }
 }
 
-/** What a count may be, as far as its rows say. */
-function rangeOf(specs: readonly KeySpec[]): string {
+/** That a key does not take a value, with what a count may be, as far as its rows say. */
+function refusal(key: string, value: string, specs: readonly KeySpec[]): Message {
+  const what = say("asked.value", { key, value });
   const spec = specs.find(({ type }) => type === "integer");
-  if (spec === undefined) return "";
+  if (spec === undefined) return what;
   const { min, max } = spec;
-  return `; it is a whole number${min === undefined ? "" : ` from ${min}`}${max === undefined ? "" : ` to ${max}`}`;
+  if (min === undefined) return say("asked.count", { what });
+  return max === undefined ? say("asked.count-from", { what, min }) : say("asked.count-between", { what, min, max });
 }
 
 /** The closed list of words for a setting, by its canonical name or through a key that means it. */
@@ -134,7 +140,7 @@ function overrideComplaint(key: string, text: string, formats: readonly Format[]
   const own = asked.flatMap(({ keys }) => keys.filter((spec) => isCalled(spec, key)));
   if (own.length === 0 && !CANONICAL.has(key)) {
     const names = asked.flatMap(({ keys }) => keys.flatMap((spec) => [spec.key, ...(spec.aliases ?? [])]));
-    return { what: `no setting called "${key}"`, near: nearNames(key, [...CANONICAL, ...names]) };
+    return { what: say("asked.setting", { name: key }), near: nearNames(key, [...CANONICAL, ...names]) };
   }
   const everywhere = FORMATS.flatMap(({ keys }) => keys.filter((spec) => isCalled(spec, key)));
   const specs = own.length > 0 ? own : everywhere;
@@ -146,7 +152,7 @@ function overrideComplaint(key: string, text: string, formats: readonly Format[]
   const words = choices ?? specs.flatMap((spec) => (spec.type === "boolean" ? ["true", "false"] : wordsOf(spec)));
   const near = nearest(text, words);
   return {
-    what: `${key} cannot be "${text}"${rangeOf(specs)}`,
+    what: refusal(key, text, specs),
     near: near === undefined ? [...new Set(words)].slice(0, MOST_NEAR) : [near],
   };
 }
@@ -172,9 +178,4 @@ function firstComplaint(set: AnalysisOptions["set"], formats: readonly Format[])
     if (complaint !== null) return complaint;
   }
   return null;
-}
-
-/** A complaint in one line: `no GPU called "A100 80" (did you mean NVIDIA A100-SXM4-80GB?)`. */
-export function complaintText({ what, near }: Complaint): string {
-  return near.length === 0 ? what : `${what} (did you mean ${near.join(", ")}?)`;
 }

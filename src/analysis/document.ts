@@ -16,7 +16,8 @@ import type {
 } from "../core/report/schema";
 import type { Failure } from "../evidence/log/failures";
 import type { CompletionContent, DocumentAnalysis, FixContent, HoverContent, Recognition } from "./analyzer";
-import { complaintText, requestComplaint, unusedComplaint } from "./asked";
+import { requestComplaint, unusedComplaint } from "./asked";
+import { complaintText } from "./complaints";
 import { completionsAt } from "./complete/complete";
 import { besideOf } from "./explain/beside";
 import { type Explanation, explain } from "./explain/explain";
@@ -34,7 +35,7 @@ import { plansOf } from "./levers/plans";
 import { sweepOf } from "./levers/sweep";
 import { triedVariant, whatIfEdits } from "./levers/what-if";
 import { linksOf } from "./links";
-import { type Locale, t, text } from "./messages";
+import { type Locale, localeOf, t, text } from "./messages";
 import { withholding } from "./outside";
 import type { Problem } from "./problems";
 import { assembleRun, documentOf } from "./report";
@@ -132,7 +133,9 @@ class AnalysedDocument implements DocumentAnalysis {
   private complaints(): Report["errors"] {
     const { options } = this.analyses[0] ?? {};
     const complaint = requestComplaint(options ?? {}) ?? unusedComplaint(options?.set, this.runs);
-    return complaint === null ? [] : [{ uri: this.uri, message: complaintText(complaint), code: "asked" }];
+    return complaint === null
+      ? []
+      : [{ uri: this.uri, message: complaintText(complaint, localeOf(options?.locale)), code: "asked" }];
   }
 
   async hover(line: number, character: number): Promise<HoverContent | null> {

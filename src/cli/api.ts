@@ -3,8 +3,10 @@
  */
 import { resolve } from "node:path";
 import { createAnalyzer } from "../analysis";
-import { complaintText, requestComplaint, unusedComplaint } from "../analysis/asked";
+import { requestComplaint, unusedComplaint } from "../analysis/asked";
 import { collect } from "../analysis/collect";
+import { complaintText } from "../analysis/complaints";
+import { localeOf } from "../analysis/messages";
 import type { AnalysisOptions } from "../analysis/options";
 import type { Report } from "../core/report/schema";
 import { createNodeRuntime, uriOf } from "../host/node";
@@ -41,13 +43,13 @@ export async function check(paths: string | readonly string[], options: CheckOpt
     plans,
   };
   const early = requestComplaint(asked);
-  if (early !== null) throw new TypeError(complaintText(early));
+  if (early !== null) throw new TypeError(complaintText(early, localeOf(locale)));
   const inputs = [paths].flat().map((path) => ({ uri: uriOf(resolve(cwd, path)), shown: path }));
   const named = inputs.map(({ shown }) => resolve(cwd, shown));
   const runtime = createNodeRuntime({ workspaceFolders: [cwd], packageDirectory: __dirname, env: process.env, named });
   const report = await collect(createAnalyzer(runtime), runtime.files, inputs, asked, VERSION);
   const late = unusedComplaint(asked.set, report.runs);
-  if (late !== null) throw new TypeError(complaintText(late));
+  if (late !== null) throw new TypeError(complaintText(late, localeOf(locale)));
   return report;
 }
 

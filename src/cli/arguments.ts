@@ -1,7 +1,10 @@
 /** Command-line arguments to a request, or a one-line complaint. Pure. */
 
-import { complaintText, nearNames } from "../analysis/asked";
+import { nearNames } from "../analysis/asked";
+import { withNear } from "../analysis/complaints";
+import type { Locale } from "../analysis/messages";
 import { PYTHON_COMMANDS } from "./python/request";
+import { type WordId, words } from "./words";
 
 export type Format = "text" | "json" | "sarif";
 export type FailOn = "error" | "warning" | "never";
@@ -48,59 +51,30 @@ interface Option {
   readonly value: string;
   readonly commands: readonly Command[];
   readonly choices?: (command: Command) => readonly string[];
-  readonly help: string;
+  readonly help: WordId;
 }
 
 interface CommandRow {
   readonly name: Command;
   /** Positional arguments, as the help shows them; empty: none. */
   readonly takes: "" | "PATH..." | "LOG" | "FILE";
-  readonly help: string;
   /** Exit statuses beside 2. */
-  readonly exits: string;
+  readonly exits: WordId;
 }
 
-/** Exit statuses of commands that find nothing wrong. */
-const DONE = "0 done";
-
-/** Commands with their positional arguments and what they print. */
+/** Commands with their positional arguments; what they do is `command-<name>`. */
 const COMMANDS: readonly CommandRow[] = [
-  {
-    name: "check",
-    takes: "PATH...",
-    help: "estimate every run of the files or folders and report what is wrong",
-    exits: "0 nothing at or above --fail-on, 1 something",
-  },
-  { name: "plan", takes: "PATH...", help: "list the changes that make a run fit, best first", exits: DONE },
-  {
-    name: "explain",
-    takes: "LOG",
-    help: "say what happened where a log (or -, the input) ran out of memory",
-    exits: "0 explained, 1 the log says nothing of memory that ran out",
-  },
-  {
-    name: "snapshot",
-    takes: "FILE",
-    help: "sum up a memory snapshot (pickle) or a profiler's trace (JSON)",
-    exits: DONE,
-  },
-  {
-    name: "receipts",
-    takes: "PATH...",
-    help: "list what was measured of a config, or read what another tool measured",
-    exits: DONE,
-  },
-  { name: "devices", takes: "", help: "list the GPUs that --device knows by name", exits: DONE },
-  { name: "models", takes: "", help: "list the models that are known by name", exits: DONE },
+  { name: "check", takes: "PATH...", exits: "exit-check" },
+  { name: "plan", takes: "PATH...", exits: "exit-done" },
+  { name: "explain", takes: "LOG", exits: "exit-explain" },
+  { name: "snapshot", takes: "FILE", exits: "exit-done" },
+  { name: "receipts", takes: "PATH...", exits: "exit-done" },
+  { name: "devices", takes: "", exits: "exit-done" },
+  { name: "models", takes: "", exits: "exit-done" },
 ];
 
 /** What a command complains of without its argument. */
-const NEEDS: Readonly<Record<CommandRow["takes"], string>> = {
-  "": "",
-  "PATH...": "at least one file or folder",
-  LOG: "a log, or - for the standard input",
-  FILE: "a file",
-};
+const NEEDS = { "PATH...": "usage-paths", LOG: "usage-log", FILE: "usage-file" } as const;
 
 const CONFIG_COMMANDS: readonly Command[] = ["check", "plan", "explain"];
 const PLAN_COMMANDS: readonly Command[] = ["plan", "explain"];
@@ -111,72 +85,67 @@ const OPTIONS: readonly Option[] = [
     name: "--device",
     value: "NAME|SIZE",
     commands: CONFIG_COMMANDS,
-    help: "GPU by name (`vram-lens devices` lists them) or memory size (24GB)",
+    help: "option-device",
   },
-  { name: "--devices", value: "N", commands: CONFIG_COMMANDS, help: "number of GPUs when nothing else says it" },
-  { name: "--set", value: "KEY=VALUE", commands: CONFIG_COMMANDS, help: "override one setting; may be repeated" },
+  { name: "--devices", value: "N", commands: CONFIG_COMMANDS, help: "option-devices" },
+  { name: "--set", value: "KEY=VALUE", commands: CONFIG_COMMANDS, help: "option-set" },
   {
     name: "--config",
     value: "PATH",
     commands: ["explain"],
-    help: "config of the run; otherwise those beside the log are tried",
+    help: "option-config",
   },
   {
     name: "--format",
     value: "FORMAT",
     commands: ["check", "plan", "explain", "snapshot", "receipts", "devices", "models"],
     choices: (command) => (command === "check" ? ["text", "json", "sarif"] : ["text", "json"]),
-    help: "text (default), json, or sarif for check",
+    help: "option-format",
   },
   {
     name: "--fail-on",
     value: "LEVEL",
     commands: ["check"],
     choices: () => ["error", "warning", "never"],
-    help: "least severity that makes the exit status 1: error (default), warning, never",
+    help: "option-fail-on",
   },
   {
     name: "--export",
     value: "",
     commands: ["receipts"],
-    help: "print the receipts for a bug report, nothing private in them",
+    help: "option-export",
   },
   {
     name: "--strict",
     value: "",
     commands: ["check"],
-    help: "exit 2 when a folder has a config that cannot be read",
+    help: "option-strict",
   },
   {
     name: "--only-configs",
     value: "",
     commands: ["check"],
-    help: "leave out named files that are no training configs (for hooks)",
+    help: "option-only-configs",
   },
   {
     name: "--locale",
     value: "LOCALE",
     commands: [...CONFIG_COMMANDS, "snapshot", "receipts"],
-    help: "language of messages: en, zh-cn (text follows LANG)",
+    help: "option-locale",
   },
-  { name: "--keep-numerics", value: "", commands: PLAN_COMMANDS, help: "only plans that compute the same results" },
-  { name: "--no-adapters", value: "", commands: PLAN_COMMANDS, help: "no LoRA or QLoRA where the config has none" },
-  { name: "--no-packages", value: "", commands: PLAN_COMMANDS, help: "no plan that needs another package" },
+  { name: "--keep-numerics", value: "", commands: PLAN_COMMANDS, help: "option-keep-numerics" },
+  { name: "--no-adapters", value: "", commands: PLAN_COMMANDS, help: "option-no-adapters" },
+  { name: "--no-packages", value: "", commands: PLAN_COMMANDS, help: "option-no-packages" },
   {
     name: "--free-global-batch",
     value: "",
     commands: PLAN_COMMANDS,
-    help: "a smaller micro-batch without accumulation",
+    help: "option-free-global-batch",
   },
 ];
 
 /** Languages that are spoken, with a region and an encoding as `LANG` has them. */
 const LANGUAGES = /^(?:en|zh)(?:[-_.]|$)/i;
-
-/** A name that nobody has, with the nearest of those that there are. */
-function unknown(what: string, name: string, known: readonly string[]): string {
-  return complaintText({ what, near: nearNames(name, known) });
-}
 
 /** Splits `--name=value`; a bare `--name` takes the next argument. */
 function splitOption(argument: string): { readonly name: string; readonly inline: string | undefined } {
@@ -191,18 +160,22 @@ function splitOption(argument: string): { readonly name: string; readonly inline
  *
  * @returns a request, or what to print instead of one
  */
-export function parseArguments(argv: readonly string[]): Parsed {
+export function parseArguments(argv: readonly string[], locale: Locale): Parsed {
+  const say = words(locale);
+  /** A name that nobody has, with the nearest of those that there are. */
+  const unknown = (what: string, name: string, known: readonly string[]): Parsed =>
+    usage(withNear(what, nearNames(name, known), locale));
   const [first = "help", ...rest] = argv;
   const command = COMMANDS.find((one) => one.name === first);
   if (first === "help" || argv.includes("--help") || argv.includes("-h")) {
     const about = command ?? COMMANDS.find((one) => one.name === rest[0]);
-    return { kind: "help", text: about === undefined ? helpText() : commandHelp(about) };
+    return { kind: "help", text: about === undefined ? helpText(locale) : commandHelp(about, locale) };
   }
   if (argv.includes("--version")) return { kind: "version" };
   const usage = (complaint: string): Parsed => ({ kind: "usage", complaint, command: command?.name });
   if (command === undefined) {
     const names = [...COMMANDS.map(({ name }) => name), ...PYTHON_COMMANDS.map(({ name }) => name)];
-    return usage(unknown(`unknown command "${first}"`, first, names));
+    return unknown(say("usage-command", { name: first }), first, names);
   }
 
   const values = new Map<string, string>();
@@ -223,20 +196,21 @@ export function parseArguments(argv: readonly string[]): Parsed {
     const option = options.find((one) => one.name === name);
     if (option === undefined) {
       const names = options.map((one) => one.name);
-      return usage(unknown(`unknown option "${name}" for ${command.name}`, name, names));
+      return unknown(say("usage-option", { name, command: command.name }), name, names);
     }
     if (option.value === "") {
-      if (inline !== undefined) return usage(`${name} takes no value`);
+      if (inline !== undefined) return usage(say("usage-flag", { name }));
       values.set(name, "");
       continue;
     }
     const value = inline ?? rest[++i];
-    if (value === undefined) return usage(`${name} needs a value (${option.value})`);
+    if (value === undefined) return usage(say("usage-value", { name, value: option.value }));
     const choices = option.choices?.(command.name);
-    if (choices !== undefined && !choices.includes(value)) return usage(`${name} is one of ${choices.join(", ")}`);
+    if (choices !== undefined && !choices.includes(value))
+      return usage(say("usage-choices", { name, list: choices.join(", ") }));
     if (name === "--set") {
       const at = value.indexOf("=");
-      if (at < 1) return usage(`--set needs KEY=VALUE, not "${value}"`);
+      if (at < 1) return usage(say("usage-pair", { value }));
       set[value.slice(0, at)] = value.slice(at + 1);
     } else {
       values.set(name, value);
@@ -244,14 +218,13 @@ export function parseArguments(argv: readonly string[]): Parsed {
   }
 
   const { takes } = command;
-  if (takes !== "" && paths.length === 0) return usage(`${command.name} needs ${NEEDS[takes]}`);
-  if (takes === "" && paths.length > 0) return usage(`${command.name} takes no path`);
-  if (takes !== "PATH..." && paths.length > 1) return usage(`${command.name} takes one file`);
+  if (takes !== "" && paths.length === 0) return usage(say(NEEDS[takes], { command: command.name }));
+  if (takes === "" && paths.length > 0) return usage(say("usage-no-path", { command: command.name }));
+  if (takes !== "PATH..." && paths.length > 1) return usage(say("usage-one-file", { command: command.name }));
   const count = values.get("--devices");
-  if (count !== undefined && !/^[1-9]\d{0,6}$/.test(count))
-    return usage(`--devices needs a whole number from 1 on, not "${count}"`);
-  const locale = values.get("--locale");
-  if (locale !== undefined && !LANGUAGES.test(locale)) return usage(`--locale is en or zh-cn, not "${locale}"`);
+  if (count !== undefined && !/^[1-9]\d{0,6}$/.test(count)) return usage(say("usage-count", { value: count }));
+  const language = values.get("--locale");
+  if (language !== undefined && !LANGUAGES.test(language)) return usage(say("usage-locale", { value: language }));
   return {
     kind: "request",
     request: {
@@ -272,7 +245,7 @@ export function parseArguments(argv: readonly string[]): Parsed {
         adapters: !values.has("--no-adapters"),
         packages: !values.has("--no-packages"),
       },
-      locale,
+      locale: language,
     },
   };
 }
@@ -287,37 +260,38 @@ function listed(rows: readonly (readonly [string, string])[]): readonly string[]
   return rows.map(([name, help]) => `  ${name.trimEnd().padEnd(24)}${help}`);
 }
 
-const optionRow = ({ name, value, help }: Option) => [`${name} ${value}`, help] as const;
-
 /** The help text, made from the tables above. */
-function helpText(): string {
+function helpText(locale: Locale): string {
+  const say = words(locale);
   return [
-    "usage: vram-lens COMMAND [options]",
+    say("help-usage", { what: "vram-lens COMMAND [options]" }),
     "",
-    "Tells whether a training config fits on its GPU, what takes the memory, and the smallest change that makes it fit.",
-    "PATH is a config file, or a folder whose every recognised config is meant.",
+    say("help-about"),
+    say("help-path"),
     "",
-    ...listed(COMMANDS.map(({ name, takes, help }) => [`${name} ${takes}`, help])),
-    ...listed(PYTHON_COMMANDS.map(({ usage, help }) => [usage, help])),
+    ...listed(COMMANDS.map(({ name, takes }) => [`${name} ${takes}`, say(`command-${name}`)])),
+    ...listed(PYTHON_COMMANDS.map(({ usage, help }) => [usage, say(help)])),
     "",
-    ...listed(OPTIONS.map(optionRow)),
+    ...listed(OPTIONS.map(({ name, value, help }) => [`${name} ${value}`, say(help)])),
     "",
-    "`vram-lens COMMAND --help` has the options of one command.",
-    "Exit status: 0 nothing at or above --fail-on, 1 something, 2 bad usage or an unreadable input.",
+    say("help-more"),
+    say("help-exits", { exits: say("exit-check") }),
     "",
   ].join("\n");
 }
 
 /** The help text of one command. */
-function commandHelp({ name, takes, help, exits }: CommandRow): string {
+function commandHelp({ name, takes, exits }: CommandRow, locale: Locale): string {
+  const say = words(locale);
+  const help = say(`command-${name}`);
   return [
-    `usage: ${["vram-lens", name, takes, "[options]"].filter(Boolean).join(" ")}`,
+    say("help-usage", { what: ["vram-lens", name, takes, "[options]"].filter(Boolean).join(" ") }),
     "",
-    `${help.charAt(0).toUpperCase()}${help.slice(1)}.`,
+    say("help-sentence", { what: `${help.charAt(0).toUpperCase()}${help.slice(1)}` }),
     "",
-    ...listed(optionsOf(name).map(optionRow)),
+    ...listed(optionsOf(name).map((option) => [`${option.name} ${option.value}`, say(option.help)])),
     "",
-    `Exit status: ${exits}, 2 bad usage or an unreadable input.`,
+    say("help-exits", { exits: say(exits) }),
     "",
   ].join("\n");
 }

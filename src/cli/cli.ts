@@ -1,7 +1,8 @@
 /** The command line: arguments in, report out, exit status back. Everything outside comes through `Io`. */
 import { resolve } from "node:path";
-import { complaintText, requestComplaint, unusedComplaint } from "../analysis/asked";
+import { requestComplaint, unusedComplaint } from "../analysis/asked";
 import { collect } from "../analysis/collect";
+import { complaintText } from "../analysis/complaints";
 import { localeOf } from "../analysis/messages";
 import type { AnalysisOptions } from "../analysis/options";
 import type { Runtime } from "../analysis/runtime";
@@ -11,15 +12,16 @@ import { allPrintable, inJson, printable } from "../words/printable";
 import { parseArguments, type Request } from "./arguments";
 import { deviceList, modelList } from "./catalogues";
 import { explainCommand } from "./evidence/explain";
-import { languageOf } from "./evidence/language";
+import { languageAsked, languageOf } from "./evidence/language";
 import { receiptsCommand } from "./evidence/receipts";
 import { snapshotCommand } from "./evidence/snapshot";
 import { exitStatus } from "./exit";
-import type { Io, Parts } from "./io";
+import type { Io, Parts, Terminal } from "./io";
 import { besideScripts, pythonCommand } from "./python/command";
 import { pythonRequest } from "./python/request";
 import { toSarif } from "./sarif";
 import { checkText, planText, type TextContext } from "./text";
+import { words } from "./words";
 
 /** JSON for a program to read: one line, as it may be large. */
 function json(value: unknown): string {
@@ -59,12 +61,15 @@ async function render(request: Request, report: Report, runtime: Runtime, io: Io
 }
 
 /** Bad usage: said on standard error, nothing on standard output. */
-function misused(complaint: string, io: Io, command = ""): number {
-  io.stderr(`vram-lens: ${complaint}\nTry ${["vram-lens", command, "--help"].filter(Boolean).join(" ")}.\n`);
+function misused(complaint: string, { io, say }: Terminal, command = ""): number {
+  const help = ["vram-lens", command, "--help"].filter(Boolean).join(" ");
+  io.stderr(`vram-lens: ${complaint}\n${say("usage-try", { command: help })}\n`);
   return 2;
 }
 
 async function reportOn(request: Request, runtime: Runtime, io: Io, parts: Parts): Promise<number> {
+  const locale = localeOf(languageOf(request, io));
+  const terminal = { io, say: words(locale) };
   const options: AnalysisOptions = {
     device: request.device,
     deviceCount: request.deviceCount,
@@ -75,7 +80,7 @@ async function reportOn(request: Request, runtime: Runtime, io: Io, parts: Parts
     allow: request.allow,
   };
   const early = requestComplaint(options);
-  if (early !== null) return misused(complaintText(early), io, request.command);
+  if (early !== null) return misused(complaintText(early, locale), terminal, request.command);
   const { onlyConfigs } = request;
   const inputs = request.paths.map((path) => ({
     uri: uriOf(resolve(io.cwd, path)),
@@ -85,7 +90,7 @@ async function reportOn(request: Request, runtime: Runtime, io: Io, parts: Parts
   }));
   const report = await collect(parts.createAnalyzer(runtime), runtime.files, inputs, options, io.version, io.progress);
   const late = unusedComplaint(request.set, report.runs);
-  if (late !== null) return misused(complaintText(late), io, request.command);
+  if (late !== null) return misused(complaintText(late, locale), terminal, request.command);
   io.stdout(await render(request, report, runtime, io));
   return request.command === "plan"
     ? report.errors.length > 0
@@ -101,16 +106,18 @@ async function reportOn(request: Request, runtime: Runtime, io: Io, parts: Parts
  * @returns exit status: 0 fine, 1 findings at or above `--fail-on`, 2 bad usage or unreadable input
  */
 export async function main(argv: readonly string[], io: Io, parts: Parts): Promise<number> {
-  const own = pythonRequest(argv);
-  if (typeof own === "string") return misused(own, io, argv[0]);
+  const locale = localeOf(languageAsked(argv, io));
+  const terminal = { io, say: words(locale) };
+  const own = pythonRequest(argv, terminal.say);
+  if (typeof own === "string") return misused(own, terminal, argv[0]);
   if (own !== undefined) {
     const complaint = requestComplaint({ device: own.device });
-    if (complaint !== null) return misused(complaintText(complaint), io, argv[0]);
+    if (complaint !== null) return misused(complaintText(complaint, locale), terminal, argv[0]);
     const { packageDirectory, env } = io;
     const runtime = createNodeRuntime({ workspaceFolders: [io.cwd], packageDirectory, env });
-    return pythonCommand(own, io, besideScripts(parts, runtime, own.device));
+    return pythonCommand(own, terminal, besideScripts(parts, runtime, own.device));
   }
-  const parsed = parseArguments(argv);
+  const parsed = parseArguments(argv, locale);
   switch (parsed.kind) {
     case "help":
       io.stdout(parsed.text);
@@ -119,7 +126,7 @@ export async function main(argv: readonly string[], io: Io, parts: Parts): Promi
       io.stdout(`${io.version}\n`);
       return 0;
     case "usage":
-      return misused(parsed.complaint, io, parsed.command);
+      return misused(parsed.complaint, terminal, parsed.command);
     case "request": {
       const { request } = parsed;
       const runtime = createNodeRuntime({

@@ -2,6 +2,7 @@
 import type { CreateAnalyzer } from "../analysis/analyzer";
 import type { Runtime } from "../analysis/runtime";
 import type { ListedDevice, ListedModel } from "./catalogues";
+import type { Say } from "./words";
 
 /** The process as the command line sees it. */
 export interface Io {
@@ -17,6 +18,12 @@ export interface Io {
   readonly stderr: (text: string) => void;
   /** Told how many of how many documents are done, before each. */
   readonly progress?: (done: number, of: number) => void;
+}
+
+/** Who is spoken to, and in which language. */
+export interface Terminal {
+  readonly io: Io;
+  readonly say: Say;
 }
 
 /** What the command line is made of below itself. */

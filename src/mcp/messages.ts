@@ -3,7 +3,8 @@
  * Only what a server of tools needs: `initialize`, `ping`, `tools/list`, `tools/call`.
  */
 import * as z from "zod";
-import { complaintText, nearNames } from "../analysis/asked";
+import { nearNames } from "../analysis/asked";
+import { withNear } from "../analysis/complaints";
 import { jsonOf } from "../terms/json";
 
 /** Versions this server speaks, newest first. */
@@ -55,7 +56,7 @@ function complaint(error: z.ZodError, known: readonly string[] = []): string {
   const [issue] = error.issues;
   if (issue?.code === "unrecognized_keys") {
     const [name = ""] = issue.keys;
-    return complaintText({ what: `no argument called "${name}"`, near: nearNames(name, known) });
+    return withNear(`no argument called "${name}"`, nearNames(name, known), "en");
   }
   return issue === undefined ? "invalid input" : `${issue.path.join(".") || "input"}: ${issue.message}`;
 }

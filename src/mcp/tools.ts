@@ -1,8 +1,9 @@
 /** The tools that a language model gets, answered by the same analysis as every other surface. */
 import { isAbsolute, resolve } from "node:path";
 import type { Analyzer } from "../analysis/analyzer";
-import { type Complaint, complaintText, requestComplaint, unusedComplaint } from "../analysis/asked";
+import { type Complaint, requestComplaint, unusedComplaint } from "../analysis/asked";
 import { collect } from "../analysis/collect";
+import { complaintText } from "../analysis/complaints";
 import type { AnalysisOptions } from "../analysis/options";
 import type { FileAccess } from "../analysis/runtime";
 import type { Report } from "../core/report/schema";
@@ -36,8 +37,11 @@ async function reportOn(context: ToolContext, asked: ToolInput, plans: boolean):
 }
 
 function result(name: ToolName, path: string, report: Report | Complaint): ToolResult {
-  return "what" in report ? { text: complaintText(report), isError: true } : toolAnswer(name, report, path);
+  return "what" in report ? { text: complaintText(report, LOCALE), isError: true } : toolAnswer(name, report, path);
 }
+
+/** Tools are asked by models, in English. */
+const LOCALE = "en";
 
 const TITLES: Readonly<Record<ToolName, string>> = {
   estimate_gpu_memory: "Estimate GPU memory of a training run",

@@ -1,12 +1,13 @@
 /** What `--device` and `--set` understand: a misspelling is refused with the nearest name, never ignored. */
 import { strict as assert } from "node:assert";
-import { complaintText, isSettable, requestComplaint, unusedComplaint } from "../../src/analysis/asked";
+import { isSettable, requestComplaint, unusedComplaint } from "../../src/analysis/asked";
+import { complaintText } from "../../src/analysis/complaints";
 import { fakeRun } from "../cli/fake";
 
 /** The complaint in one line; empty where the request is understood. */
 function said(request: Parameters<typeof requestComplaint>[0]): string {
   const complaint = requestComplaint(request);
-  return complaint === null ? "" : complaintText(complaint);
+  return complaint === null ? "" : complaintText(complaint, "en");
 }
 
 describe("what is asked for by name", () => {
@@ -56,13 +57,28 @@ describe("what is asked for by name", () => {
     });
   }
 
+  it("is said in the person's language", () => {
+    for (const [request, complaint] of [
+      [{ device: "banana" }, "没有名为“banana”的 GPU；vram-lens devices 可列出"],
+      [{ set: { zero_stage: "7" } }, "zero_stage 不能是“7”；它是 0 到 3 的整数"],
+      [{ set: { micro_batch_sise: "2" } }, "没有名为“micro_batch_sise”的设置（是否指 micro_batch_size？）"],
+    ] as const) {
+      const found = requestComplaint(request);
+      assert.equal(found === null ? "" : complaintText(found, "zh-cn"), complaint);
+    }
+  });
+
   it("asks the formats of the runs: another format's key changes nothing there", () => {
     const run = fakeRun("file:///a/train.yaml");
+    const ofRuns = (set: Readonly<Record<string, string>>): string => {
+      const complaint = unusedComplaint(set, [run]);
+      return complaint === null ? "" : complaintText(complaint, "en");
+    };
     assert.equal(unusedComplaint({ per_device_train_batch_size: "2" }, [run]), null);
-    assert.match(unusedComplaint({ train_iters: "2" }, [run])?.what ?? "", /no setting called "train_iters"/);
+    assert.match(ofRuns({ train_iters: "2" }), /no setting called "train_iters"/);
     assert.equal(unusedComplaint({ batch: "1" }, [run])?.near[0], "micro_batch_size");
     assert.deepEqual(unusedComplaint({ bf16: "ture" }, [run])?.near, ["true"]);
-    assert.match(unusedComplaint({ fp16: "ture" }, [run])?.what ?? "", /fp16 cannot be "ture"/);
+    assert.match(ofRuns({ fp16: "ture" }), /fp16 cannot be "ture"/);
   });
 });
 

@@ -161,6 +161,31 @@ describe("cli usage", () => {
     });
   }
 
+  it("complains and helps in the terminal's language, a program's output in the language asked for", async () => {
+    const cwd = workspace({});
+    const chinese = { LANG: "zh_CN.UTF-8" };
+    const said = async (argv: readonly string[], env: Readonly<Record<string, string>> = {}) => {
+      const { out, err, status } = await cli(cwd, argv, {}, env);
+      return { text: `${out}${err}`, status };
+    };
+    for (const [argv, text] of [
+      [["chek"], "vram-lens: 未知命令“chek”（是否指 check？）\n用法见 vram-lens --help。\n"],
+      [["check"], "vram-lens: check 至少需要一个文件或文件夹\n用法见 vram-lens check --help。\n"],
+      [["trace"], "vram-lens: trace 需要一个文件\n用法见 vram-lens trace --help。\n"],
+      [["explain", "none.log"], "vram-lens: none.log：无法读取\n"],
+      [
+        ["check", "a", "--device", "banana"],
+        "vram-lens: 没有名为“banana”的 GPU；vram-lens devices 可列出\n用法见 vram-lens check --help。\n",
+      ],
+    ] as const)
+      assert.deepEqual(await said(argv, chinese), { text, status: 2 }, argv.join(" "));
+    assert.match((await said(["check", "--locale", "zh-cn"])).text, /至少需要/);
+    assert.match((await said(["check", "--locale=zh-cn"])).text, /至少需要/);
+    assert.match((await said(["check", "--format", "json"], chinese)).text, /at least one file/);
+    assert.match((await said(["check", "--locale", "en"], chinese)).text, /at least one file/);
+    assert.match((await said(["check", "--help"], chinese)).text, /^用法：vram-lens check PATH/);
+  });
+
   it("prints help, of all and of one command, and the version", async () => {
     const cwd = workspace({});
     assert.match((await cli(cwd, ["--help"])).out, /usage: vram-lens COMMAND/);

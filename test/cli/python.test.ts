@@ -7,6 +7,7 @@ import { besideScripts, comparison } from "../../src/cli/python/command";
 import { readEvents } from "../../src/cli/python/events";
 import { pythonRequest } from "../../src/cli/python/request";
 import { askedTrace, withKept } from "../../src/cli/python/trace";
+import { words } from "../../src/cli/words";
 import { fakeRun } from "./fake";
 
 const MIB = 2 ** 20;
@@ -30,38 +31,26 @@ function events(changes: object = {}): string {
   });
 }
 
+const say = words("en");
+
 describe("command line: a person's own Python", () => {
   it("hands on what is Python's and keeps what is its own", () => {
-    const trace = pythonRequest(["trace", "--python", "py", "model.py:GPT", "--inputs", "x=float[B,3]"]);
+    const trace = pythonRequest(["trace", "--python", "py", "model.py:GPT", "--inputs", "x=float[B,3]"], say);
     assert.ok(typeof trace === "object");
     assert.equal(trace.python, "py");
     assert.equal(trace.timeLimit, 900);
     assert.deepEqual(trace.rest, ["model.py:GPT", "--inputs", "x=float[B,3]"]);
-    const check = pythonRequest([
-      "check",
-      "--against-pytorch",
-      "--device",
-      "24GB",
-      "train.py",
-      "--python",
-      "3",
-      "--format",
-      "x",
-    ]);
+    const check = pythonRequest(
+      ["check", "--against-pytorch", "--device", "24GB", "train.py", "--python", "3", "--format", "x"],
+      say,
+    );
     assert.ok(typeof check === "object");
     assert.equal(check.device, "24GB");
     assert.deepEqual(check.rest, ["train.py", "--python", "3", "--format", "x"]);
-    const ranks = pythonRequest([
-      "check",
-      "--against-pytorch",
-      "--ranks",
-      "4",
-      "--format",
-      "json",
-      "train.py",
-      "--ranks",
-      "x",
-    ]);
+    const ranks = pythonRequest(
+      ["check", "--against-pytorch", "--ranks", "4", "--format", "json", "train.py", "--ranks", "x"],
+      say,
+    );
     assert.ok(typeof ranks === "object");
     assert.equal(ranks.script, "train.py");
     assert.equal(ranks.ranks, 4);
@@ -70,16 +59,18 @@ describe("command line: a person's own Python", () => {
     assert.equal(check.ranks, 1);
     assert.equal(ranks.json, true);
     assert.deepEqual(ranks.rest, ["--ranks", "4", "train.py", "--ranks", "x"]);
-    assert.equal(pythonRequest(["check", "train.yaml"]), undefined);
-    assert.equal(pythonRequest(["constructor"]), undefined);
+    assert.equal(pythonRequest(["check", "train.yaml"], say), undefined);
+    assert.equal(pythonRequest(["constructor"], say), undefined);
     assert.ok(!check.help);
-    const asked = ["trace --help", "watch -h", "watch train.py --help"].map((line) => pythonRequest(line.split(" ")));
+    const asked = ["trace --help", "watch -h", "watch train.py --help"].map((line) =>
+      pythonRequest(line.split(" "), say),
+    );
     assert.deepEqual(
       asked.map((request) => typeof request === "object" && request.help),
       [true, true, false],
     );
-    assert.equal(pythonRequest(["trace"]), "trace needs a file");
-    assert.match(String(pythonRequest(["watch", "--time-limit", "soon", "x.py"])), /number of seconds/);
+    assert.equal(pythonRequest(["trace"], say), "trace needs a file");
+    assert.match(String(pythonRequest(["watch", "--time-limit", "soon", "x.py"], say)), /number of seconds/);
   });
 
   it("replays events as the allocator would, without what loading let go of", () => {
@@ -105,19 +96,25 @@ describe("command line: a person's own Python", () => {
   it("says where estimate and PyTorch part", () => {
     const read = readEvents(events());
     assert.ok(read);
-    const text = comparison("train.py", read, fakeRun("file:///train.py"), {
-      kind: "made",
-      measured: { bytes: 20 * MIB, phase: "forward", operator: "gelu", scope: "blocks.0.mlp", place: "model.py:7" },
-      estimated: null,
-      bytes: 20 * MIB,
-    });
+    const text = comparison(
+      "train.py",
+      read,
+      fakeRun("file:///train.py"),
+      {
+        kind: "made",
+        measured: { bytes: 20 * MIB, phase: "forward", operator: "gelu", scope: "blocks.0.mlp", place: "model.py:7" },
+        estimated: null,
+        bytes: 20 * MIB,
+      },
+      say,
+    );
     assert.match(text, /allocated {2}0\.029 GiB in forward, blocks\.0\.mlp, model\.py:7; estimate 40\.000 GiB/);
     assert.match(text, /0\.020 GiB {2}blocks\.\*\.mlp {2}model\.py:7/);
     assert.match(
       text,
       /part in forward:\n {4}PyTorch {3}0\.020 GiB {2}gelu {2}blocks\.0\.mlp {2}model\.py:7\n {4}the estimate has no/,
     );
-    assert.match(comparison("train.py", read, undefined, null), /no estimate/);
+    assert.match(comparison("train.py", read, undefined, null, say), /no estimate/);
   });
 
   it("estimates a script on as many GPUs as its ranks are followed of", async () => {
@@ -136,7 +133,7 @@ describe("command line: a person's own Python", () => {
 
   it("traces as the time before, but for what is said", () => {
     const request = (...words: string[]) => {
-      const found = pythonRequest(["trace", ...words]);
+      const found = pythonRequest(["trace", ...words], say);
       assert.ok(typeof found === "object");
       return found;
     };

@@ -44,9 +44,11 @@ function shown(
 /** @returns exit status: 0 explained, 1 nothing in the log says that memory ran out, 2 the log cannot be read */
 export async function explainCommand(request: Request, runtime: Runtime, io: Io, parts: Parts): Promise<number> {
   const [path = "-"] = request.paths;
+  const language = languageOf(request, io);
+  const locale = localeOf(language);
   const log = await readLog(path, runtime, io);
   if (log === undefined) {
-    io.stderr(`vram-lens: ${path}: cannot be read\n`);
+    io.stderr(`vram-lens: ${words(locale)("unreadable", { path })}\n`);
     return 2;
   }
   const analyzer = parts.createAnalyzer(runtime);
@@ -55,7 +57,6 @@ export async function explainCommand(request: Request, runtime: Runtime, io: Io,
     request.config === undefined
       ? (await analyzer.discover(folder)).configs.slice(0, MOST_CONFIGS)
       : [uriOf(resolve(io.cwd, request.config))];
-  const language = languageOf(request, io);
   const explanations = await explainLog(
     log,
     {
@@ -72,7 +73,6 @@ export async function explainCommand(request: Request, runtime: Runtime, io: Io,
     io.stdout(`${JSON.stringify({ schema: "vram-lens/explanation/1", explanations })}\n`);
     return explanations.length === 0 ? 1 : 0;
   }
-  const locale = localeOf(language);
   const pen = { color: io.color, say: words(locale) };
   const texts = explanations.map((explanation) => shown(allPrintable(explanation), pen));
   io.stdout(texts.length === 0 ? `${t(locale, "oom.none")}\n` : `${texts.join("\n\n")}\n`);

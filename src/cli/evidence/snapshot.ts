@@ -7,6 +7,7 @@ import { readLarge } from "../../host/large";
 import { allPrintable } from "../../words/printable";
 import type { Request } from "../arguments";
 import type { Io } from "../io";
+import { words } from "../words";
 import { languageOf } from "./language";
 
 function partName(part: string | null, locale: Locale): string {
@@ -60,12 +61,11 @@ function deviceText(device: DeviceSummary, locale: Locale): string {
 
 /** @returns exit status: 0 summed up, 2 the file cannot be read or is no recording */
 export async function snapshotCommand(request: Request, io: Io): Promise<number> {
-  const language = languageOf(request, io);
-  const locale = localeOf(language);
+  const locale = localeOf(languageOf(request, io));
   const [path = ""] = request.paths;
   const bytes = await readLarge(resolve(io.cwd, path));
   if (bytes === undefined) {
-    io.stderr(`vram-lens: ${path}: cannot be read\n`);
+    io.stderr(`vram-lens: ${words(locale)("unreadable", { path })}\n`);
     return 2;
   }
   const read = readRecording(bytes);

@@ -8,7 +8,8 @@ import type { ReportRun } from "../../core/report/schema";
 import { uriOf } from "../../host/node";
 import { activePython, type PythonEnd, runPython } from "../../host/python";
 import { allPrintable, inJson } from "../../words/printable";
-import type { Io, Parts } from "../io";
+import type { Parts, Terminal } from "../io";
+import type { Say } from "../words";
 import { type Measured, readEvents } from "./events";
 import { PYTHON_OPTIONS, type PythonRequest } from "./request";
 import { traceCommand } from "./trace";
@@ -20,18 +21,10 @@ const EVENTS_LIMIT = 512 * 1024 * 1024;
 /** Seconds that stand for "no end": a month. */
 const NO_END = 2_000_000;
 
-const WHY: Readonly<Record<"time" | "output" | "cancelled", string>> = {
-  time: "it took longer than --time-limit allows and was ended",
-  output: "it printed more than anybody reads and was ended",
-  cancelled: "it was ended",
-};
-
-function outcome(result: PythonEnd, python: string, io: Io): number {
+function outcome(result: PythonEnd, python: string, { io, say }: Terminal): number {
   if (result.kind === "ended") return result.status === 0 ? 0 : 2;
   const why =
-    result.kind === "none"
-      ? `${python} could not be started (${result.why}): name one with --python`
-      : WHY[result.kind];
+    result.kind === "none" ? say("python-missing", { python, why: result.why }) : say(`python-${result.kind}`);
   io.stderr(`vram-lens: ${why}\n`);
   return 2;
 }
@@ -44,16 +37,15 @@ const quoted = (word: string): string =>
 async function run(
   request: PythonRequest,
   words: readonly string[],
-  io: Io,
+  terminal: Terminal,
   onOutput: (text: string) => void,
 ): Promise<number> {
+  const { io, say } = terminal;
   const python = request.python ?? activePython(io.env);
   const limit = request.timeLimit === 0 ? [] : ["--time-limit", String(request.timeLimit)];
   io.stderr(`${[python, "-m", "vram_lens", request.command, ...words].map(quoted).join(" ")}\n`);
   if (request.command !== "trace" && request.taken.length > 0)
-    io.stderr(
-      `vram-lens: ${request.taken.join(", ")} behind ${request.script}: taken as the script's own; options of this command stand before it\n`,
-    );
+    io.stderr(`vram-lens: ${say("python-options", { list: request.taken.join(", "), script: request.script })}\n`);
   const result = await runPython({
     python,
     arguments: [request.command, ...limit, ...words],
@@ -65,30 +57,37 @@ async function run(
     errors: "inherit",
     onOutput,
   });
-  return outcome(result, python, io);
+  return outcome(result, python, terminal);
 }
 
 /** Carries a request out. Returns the exit status. */
-export async function pythonCommand(request: PythonRequest, io: Io, { configs, estimate }: Beside): Promise<number> {
+export async function pythonCommand(
+  request: PythonRequest,
+  terminal: Terminal,
+  { configs, estimate }: Beside,
+): Promise<number> {
+  const { io, say } = terminal;
   if (request.help) {
-    io.stdout(`vram-lens takes\n${PYTHON_OPTIONS}\nand hands on the rest:\n`);
-    return run(request, request.rest, io, io.stdout);
+    const options = PYTHON_OPTIONS.map(([option, help]) => `  ${option.padEnd(24)}${say(help)}`);
+    io.stdout(`${[say("python-takes"), ...options, say("python-hands-on")].join("\n")}\n`);
+    return run(request, request.rest, terminal, io.stdout);
   }
-  if (request.command === "trace") return traceCommand(request, io, (words) => run(request, words, io, io.stdout));
+  if (request.command === "trace")
+    return traceCommand(request, terminal, (words) => run(request, words, terminal, io.stdout));
   if (request.command !== "check")
-    return run(request, [...(request.json ? ["--json"] : []), ...request.rest], io, io.stdout);
+    return run(request, [...(request.json ? ["--json"] : []), ...request.rest], terminal, io.stdout);
   const folder = mkdtempSync(join(tmpdir(), "vram-lens-"));
   try {
     const [events, catalogue] = [join(folder, "events.json"), join(folder, "catalogue.json")];
     writeFileSync(catalogue, JSON.stringify(await configs()));
     let said = "";
     const words = ["--json", "--events", events, "--catalogue", catalogue, ...request.rest];
-    const status = await run(request, words, io, (text) => {
+    const status = await run(request, words, terminal, (text) => {
       said = (said + text).slice(-65_536);
     });
     const measured = status === 0 ? eventsOf(events) : undefined;
     if (measured === undefined) {
-      io.stderr(`vram-lens: ${errorOf(said) ?? "PyTorch's run gave no events"}\n`);
+      io.stderr(`vram-lens: ${errorOf(said) ?? say("python-no-events")}\n`);
       return 2;
     }
     const { script } = request;
@@ -110,7 +109,7 @@ export async function pythonCommand(request: PythonRequest, io: Io, { configs, e
     io.stdout(
       request.json
         ? `${inJson(JSON.stringify({ pytorch, estimate: estimated, parting }))}\n`
-        : comparison(script, allPrintable(pytorch), beside?.run, allPrintable(parting)),
+        : comparison(script, allPrintable(pytorch), beside?.run, allPrintable(parting), say),
     );
     return 0;
   } finally {
@@ -142,13 +141,13 @@ function errorOf(said: string): string | undefined {
 const gib = (bytes: number): string => `${(bytes / 2 ** 30).toFixed(3)} GiB`;
 
 /** A difference of the estimate from what PyTorch says. */
-function apart(estimated: number | undefined, measured: number): string {
-  if (estimated === undefined) return "no estimate";
-  if (estimated === measured) return `estimate ${gib(estimated)}, equal to the byte`;
+function apart(estimated: number | undefined, measured: number, say: Say): string {
+  if (estimated === undefined) return say("against-none");
+  if (estimated === measured) return say("against-equal", { size: gib(estimated) });
   const share = measured === 0 ? 0 : Math.abs(estimated - measured) / measured;
   const percent = `${estimated > measured ? "+" : "−"}${(share * 100).toFixed(2)} %`;
-  const off = share < 5e-5 ? `${Math.abs(estimated - measured)} bytes off` : percent;
-  return `estimate ${gib(estimated)}, ${off}`;
+  const difference = share < 5e-5 ? say("against-bytes", { bytes: Math.abs(estimated - measured) }) : percent;
+  return say("against-off", { size: gib(estimated), difference });
 }
 
 const SHOWN = 6;
@@ -158,18 +157,13 @@ const made = ({ bytes, operator, scope, place }: Block): string =>
   [gib(bytes), operator, scope, place].filter(Boolean).join("  ");
 
 /** What parts first, in lines. */
-function parted({ kind, measured, estimated }: Parting): readonly string[] {
+function parted({ kind, measured, estimated }: Parting, say: Say): readonly string[] {
   const { phase } = measured ?? estimated ?? { phase: "" };
-  const what = {
-    before: "they part before the first forward",
-    made: `they part in ${phase}`,
-    kept: `they part in ${phase}: one side lets go of this sooner`,
-  }[kind];
-  const sides = [
-    measured === null ? "PyTorch has no such block" : `PyTorch   ${made(measured)}`,
-    estimated === null ? "the estimate has no such block" : `estimate  ${made(estimated)}`,
+  return [
+    `  ${say(`against-${kind}`, { phase })}`,
+    `    ${measured === null ? say("against-not-pytorch") : say("against-pytorch", { what: made(measured) })}`,
+    `    ${estimated === null ? say("against-not-estimate") : say("against-estimate", { what: made(estimated) })}`,
   ];
-  return [`  ${what}:`, ...sides.map((side) => `    ${side}`)];
 }
 
 /** The comparison for a terminal: both peaks, the first event where they part, and what is alive at PyTorch's peak. */
@@ -178,18 +172,21 @@ export function comparison(
   measured: Omit<Measured, "stream">,
   run: ReportRun | undefined,
   parting: Parting | null,
+  say: Say,
 ): string {
-  const { peak, versions } = measured;
+  const { peak, versions, ended, allocatedPeakBytes, reservedPeakBytes } = measured;
   const device = run?.perDevice;
   const where = [peak.phase, peak.module, peak.file === "" ? "" : `${peak.file}:${peak.line}`]
     .filter(Boolean)
     .join(", ");
+  const allocated = apart(device?.allocatedPeakBytes, allocatedPeakBytes, say);
+  const reserved = apart(device?.reservedPeakBytes, reservedPeakBytes, say);
   const lines = [
-    `${script}   PyTorch ${versions["torch"] ?? ""} on a device that is not there, ${measured.ended}`,
-    `  allocated  ${gib(measured.allocatedPeakBytes)} in ${where}; ${apart(device?.allocatedPeakBytes, measured.allocatedPeakBytes)}`,
-    `  reserved   ${gib(measured.reservedPeakBytes)}; ${apart(device?.reservedPeakBytes, measured.reservedPeakBytes)}`,
-    ...(parting === null ? [] : parted(parting)),
-    "  alive at PyTorch's peak:",
+    say("against-title", { script, version: versions["torch"] ?? "", ended }),
+    `  ${say("against-allocated", { size: gib(allocatedPeakBytes), where, apart: allocated })}`,
+    `  ${say("against-reserved", { size: gib(reservedPeakBytes), apart: reserved })}`,
+    ...(parting === null ? [] : parted(parting, say)),
+    `  ${say("against-alive")}`,
   ];
   for (const { module, place, bytes } of measured.alive.slice(0, SHOWN))
     lines.push(`    ${gib(bytes)}  ${[module, place].filter(Boolean).join("  ")}`);

@@ -1,6 +1,7 @@
 /** Commands that a person's own Python carries out: what is this program's of their arguments, and what is handed on. Pure. */
 
 import { table } from "../../terms/table";
+import type { Say, WordId } from "../words";
 
 /** Seconds that a command may take where nothing says it; `watch` trains for as long as it takes. */
 const LIMITS = { trace: 900, check: 900, watch: 0, bench: 3600 } as const;
@@ -47,34 +48,32 @@ const VALUED: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Options that this program keeps for itself. */
-const KEPT: ReadonlySet<string> = new Set(["--format", "--python", "--time-limit", "--device"]);
+/** Options that this program keeps for itself, with what stands for their values. */
+const VALUES: Readonly<Record<string, string>> = table({
+  "--format": "FORMAT",
+  "--python": "PATH",
+  "--time-limit": "SECONDS",
+  "--device": "NAME|SIZE",
+});
+const KEPT: ReadonlySet<string> = new Set(Object.keys(VALUES));
 
 /** Commands as the help lists them. */
-export const PYTHON_COMMANDS: readonly { readonly name: string; readonly usage: string; readonly help: string }[] = [
-  {
-    name: "trace",
-    usage: "trace FILE[:MODEL]",
-    help: "make a graph of a model of your own, by your own Python",
-  },
-  {
-    name: "check",
-    usage: `check ${AGAINST}`,
-    help: "run a SCRIPT with its arguments on a GPU that is not there, beside the estimate",
-  },
-  { name: "watch", usage: "watch SCRIPT", help: "run a script on the card and keep a receipt of what it took" },
-  { name: "bench-card", usage: "bench-card", help: "measure small real runs on this card and keep their receipts" },
+export const PYTHON_COMMANDS: readonly { readonly name: string; readonly usage: string; readonly help: WordId }[] = [
+  { name: "trace", usage: "trace FILE[:MODEL]", help: "command-trace" },
+  { name: "check", usage: `check ${AGAINST}`, help: "command-against" },
+  { name: "watch", usage: "watch SCRIPT", help: "command-watch" },
+  { name: "bench-card", usage: "bench-card", help: "command-bench-card" },
 ];
 
 /** What this program takes for itself; the rest of the help is Python's own. */
-export const PYTHON_OPTIONS = [
-  "  --python PATH           the Python that runs it; otherwise the active environment's",
-  "  --time-limit SECONDS    end it after that long; 0: never",
-  "  --format FORMAT         text (default) or json",
-].join("\n");
+export const PYTHON_OPTIONS: readonly (readonly [option: string, help: WordId])[] = [
+  ["--python PATH", "option-python"],
+  ["--time-limit SECONDS", "option-time-limit"],
+  ["--format FORMAT", "option-python-format"],
+];
 
 /** The request of a command that Python carries out; undefined for all others, a text where it makes no sense. */
-export function pythonRequest(argv: readonly string[]): PythonRequest | string | undefined {
+export function pythonRequest(argv: readonly string[], say: Say): PythonRequest | string | undefined {
   const [first = "", ...words] = argv;
   const against = first === "check" && words.includes(AGAINST);
   const command = against ? "check" : NAMES[first];
@@ -89,7 +88,7 @@ export function pythonRequest(argv: readonly string[]): PythonRequest | string |
     else if (word === AGAINST && against) own.set(word, "");
     else if (KEPT.has(word) && (word !== "--device" || against)) {
       const value = words[++k];
-      if (value === undefined) return `${word} needs a value`;
+      if (value === undefined) return say("usage-value", { name: word, value: VALUES[word] ?? "" });
       own.set(word, value);
     } else {
       rest.push(word);
@@ -101,10 +100,10 @@ export function pythonRequest(argv: readonly string[]): PythonRequest | string |
     }
   }
   const limit = own.get("--time-limit");
-  if (limit !== undefined && !/^\d{1,7}$/.test(limit)) return `--time-limit is a number of seconds, not "${limit}"`;
+  if (limit !== undefined && !/^\d{1,7}$/.test(limit)) return say("usage-seconds", { value: limit });
   const format = own.get("--format") ?? "text";
-  if (format !== "text" && format !== "json") return "--format is one of text, json";
-  if (command !== "bench" && rest.length === 0) return `${first} needs a file`;
+  if (format !== "text" && format !== "json") return say("usage-choices", { name: "--format", list: "text, json" });
+  if (command !== "bench" && rest.length === 0) return say("usage-file", { command: first });
   const given = script === "" ? [] : rest.slice(rest.indexOf(script) + 1);
   return {
     command,

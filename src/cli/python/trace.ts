@@ -6,7 +6,7 @@ import { type AskedTrace, type KeptTrace, keeping, traceKept } from "../../analy
 import { nodeFiles } from "../../host/files";
 import { pathOf, uriOf } from "../../host/node";
 import { jsonOf } from "../../terms/json";
-import type { Io } from "../io";
+import type { Terminal } from "../io";
 import type { PythonRequest } from "./request";
 
 /** `model.py:GPT`: a file and what of it. */
@@ -42,7 +42,7 @@ export function withKept(words: readonly string[], kept: KeptTrace): readonly st
 /** Runs a trace and keeps how it was made. */
 export async function traceCommand(
   request: PythonRequest,
-  io: Io,
+  { io, say }: Terminal,
   run: (words: readonly string[]) => Promise<number>,
 ): Promise<number> {
   const files = nodeFiles();
@@ -60,7 +60,7 @@ export async function traceCommand(
     const change = await keeping(files, root, name, used);
     if (change !== undefined) {
       writeFileSync(pathOf(change.edit.uri) ?? "", change.text);
-      io.stderr(`vram-lens: .vramlens.yaml keeps how ${name} is traced\n`);
+      io.stderr(`vram-lens: ${say("python-kept", { name })}\n`);
     }
     return status;
   } finally {
