@@ -27,7 +27,8 @@ export interface PaddedBatches {
 
 /**
  * What the allocator's pool holds when batches are padded to their longest sample, on a stated spread of lengths; null
- * where the run's structure depends on the length. Costs two simulations and a longer replay: for where it is shown.
+ * where the run's structure depends on the length, or where its tensors alone are more than the device has. Costs two
+ * simulations and a longer replay: for where it is shown.
  *
  * @param overheadBytes of the process beside the pool
  * @param simulated the run's simulation, where there is one: what would be simulated a second time
@@ -51,10 +52,12 @@ export function reserveOfPadded(
     const alone = run.evaluation == null && run.generation == null;
     const whole =
       simulated !== undefined && alone ? { length: run.sequenceLength, ...simulated } : at(run.sequenceLength);
-    const shorter = at(Math.ceil(run.sequenceLength / 2));
-    if (whole === null || shorter === null) return null;
-    const drawn = batchLengths(run.sequenceLength, samples, multiple, lengths);
     const limitBytes = poolLimit(run, overheadBytes);
+    // Nothing of the pool is worth asking where the run stops for its tensors alone.
+    if (whole === null || whole.ledger.peak > limitBytes) return null;
+    const shorter = at(Math.ceil(run.sequenceLength / 2));
+    if (shorter === null) return null;
+    const drawn = batchLengths(run.sequenceLength, samples, multiple, lengths);
     return variedReserve(whole, shorter, drawn, { ...run.allocator, ...stepEmptying(run), limitBytes });
   } catch {
     // A length that the engine cannot run says nothing.
