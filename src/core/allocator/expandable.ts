@@ -6,6 +6,7 @@
  */
 import { Blocks, FREE, GRANULE, granulesOf, MIN_BLOCK, NONE, UNMAPPED, USED } from "./blocks";
 import { Pool } from "./pool";
+import { Repeated } from "./repeated";
 import type { EventStream } from "./replay";
 
 const MIB = (1 << 20) / GRANULE;
@@ -22,7 +23,10 @@ class Segment {
   /** Unmapped stretches, by address. */
   private readonly holes: number[] = [];
 
-  constructor(private readonly page: number) {
+  constructor(
+    private readonly page: number,
+    private readonly repeated: Repeated,
+  ) {
     const all = this.blocks.make(Number.POSITIVE_INFINITY, 0, NONE, NONE);
     this.blocks.become(all, UNMAPPED);
     this.holes.push(all);
@@ -56,6 +60,7 @@ class Segment {
       if (from !== block) pool.insert(block);
       if (blocks.sizeOf(from) > end - first) pool.insert(blocks.split(from, end - first));
       blocks.become(from, UNMAPPED);
+      this.repeated.changed();
       this.mapped -= end - first;
       this.addHole(from);
     }
@@ -114,6 +119,7 @@ class Segment {
       blocks.become(rest, UNMAPPED);
       holes[at] = rest;
     } else holes.splice(at, 1);
+    this.repeated.changed();
     this.mapped += added;
     const block = pool.merged(hole);
     pool.insert(block);
@@ -144,8 +150,9 @@ class Segment {
 export function expandablePeak(stream: EventStream, loaded = 0): number {
   const { events, bytes, emptied = [] } = stream;
   const apart = stream.apart?.size === 0 ? undefined : stream.apart;
-  const small = new Segment(SMALL_PAGE);
-  const large = new Segment(LARGE_PAGE);
+  const repeated = new Repeated(stream.steps);
+  const small = new Segment(SMALL_PAGE, repeated);
+  const large = new Segment(LARGE_PAGE, repeated);
   const placed = new Int32Array(bytes.length).fill(NONE);
   const temporary = new Uint8Array(bytes.length);
   for (let k = 0; k < loaded; k++) if (events[k]! < 0) temporary[~events[k]!] = 1;
@@ -160,6 +167,11 @@ export function expandablePeak(stream: EventStream, loaded = 0): number {
   };
   for (let k = 0; k < events.length; k++) {
     for (; emptyings < emptied.length && emptied[emptyings]! <= k; emptyings++) empty();
+    const at = repeated.skipped(k);
+    if (at > k) {
+      k = at - 1;
+      continue;
+    }
     const event = events[k]!;
     const id = event >= 0 ? event : ~event;
     if (k < loaded && temporary[id] === 1) continue;

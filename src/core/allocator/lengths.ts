@@ -6,6 +6,7 @@
 import type { Ledger } from "../engine/ledger";
 import { emptiedAt, emptiedInStep, type StepEmptying } from "./emptying";
 import { expandablePeak } from "./expandable";
+import type { ClosedStep } from "./repeated";
 import { type EventStream, type PoolSettings, type PressedPool, pressedPool, reservedPeak } from "./replay";
 
 /** Steps whose lengths are drawn. */
@@ -150,6 +151,8 @@ export function variedReserve(
     bytes: new Float64Array(bytes.length + others.length * (bytes.length - first)),
     emptied,
   };
+  const closed = again.reduce((sum, event) => sum + (event < 0 ? -1 : 1), 0) === 0;
+  const steps: ClosedStep[] = [];
   stream.events.set(events);
   for (let id = 0; id < bytes.length; id++) stream.bytes[id] = sizeAt(id, opening);
   let at = events.length;
@@ -157,11 +160,12 @@ export function variedReserve(
   for (const [turn, length] of others.entries()) {
     const emptiedHere = emptiedInStep(whole.ledger, settings, FIRST_REPEATED + turn, 2);
     for (const before of emptiedHere) emptied.push(at + events.subarray(start, before).filter(isRepeated).length);
+    if (closed && emptiedHere.length === 0) steps.push({ from: at, to: at + again.length, length });
     for (let id = first; id < bytes.length; id++) stream.bytes[id + base] = sizeAt(id, length);
     for (const event of again) stream.events[at++] = event >= 0 ? event + base : event - base;
     base += bytes.length - first;
   }
-  return peaksOf(stream, whole.loadedEvents, settings);
+  return peaksOf({ ...stream, steps }, whole.loadedEvents, settings);
 }
 
 /**

@@ -6,6 +6,7 @@
  */
 import { Blocks, GRANULE, granulesOf, MIN_BLOCK, NONE } from "./blocks";
 import { Pool } from "./pool";
+import { type ClosedStep, Repeated } from "./repeated";
 import {
   LARGE_LIMIT_BYTES,
   LARGE_SEGMENT_BYTES,
@@ -32,6 +33,8 @@ export interface EventStream {
    * (vllm/device_allocator/cumem.py; trl/generation/vllm_generation.py, verl/workers/engine_workers.py).
    */
   readonly apart?: ReadonlySet<number>;
+  /** Steps that free all that they allocate and do not empty the cache, in order. */
+  readonly steps?: readonly ClosedStep[];
 }
 
 /** What `PYTORCH_CUDA_ALLOC_CONF` says of the pools. */
@@ -92,16 +95,25 @@ function replay(stream: EventStream, loaded: number, settings: PoolSettings, lim
   // Addresses of segments that went back are not used again: which ones the driver would give is not known.
   let end = 0;
   let emptyings = 0;
+  const repeated = new Repeated(stream.steps);
+  const release = (): number => {
+    repeated.changed();
+    return smallPool.release() + largePool.release();
+  };
   for (let k = 0; k < events.length; k++) {
-    for (; emptyings < emptied.length && emptied[emptyings]! <= k; emptyings++)
-      reserved -= smallPool.release() + largePool.release();
+    for (; emptyings < emptied.length && emptied[emptyings]! <= k; emptyings++) reserved -= release();
+    const at = repeated.skipped(k);
+    if (at > k) {
+      k = at - 1;
+      continue;
+    }
     const event = events[k]!;
     const id = event >= 0 ? event : ~event;
     if (k < loaded && skipped[id] === 1) continue;
     const isSmall = bytes[id]! <= SMALL_LIMIT_BYTES;
     if (apart?.has(id)) {
       const size = granulesOf(bytes[id]!);
-      if (event >= 0) reserved += size - smallPool.release() - largePool.release();
+      if (event >= 0) reserved += size - release();
       else reserved -= size;
       if (reserved > limit) return { peak, releases, served: false };
       if (reserved > peak) peak = reserved;
@@ -116,9 +128,10 @@ function replay(stream: EventStream, loaded: number, settings: PoolSettings, lim
         const length = isSmall ? SMALL_SEGMENT : size < LARGE_LIMIT ? LARGE_SEGMENT : Math.ceil(size / ROUND) * ROUND;
         if (reserved + length > limit) {
           releases++;
-          reserved -= smallPool.release() + largePool.release();
+          reserved -= release();
           if (reserved + length > limit) return { peak, releases, served: false };
         }
+        repeated.changed();
         block = blocks.make(length, end, NONE, NONE);
         end += length;
         reserved += length;
