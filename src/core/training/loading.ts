@@ -27,17 +27,19 @@ export function packsOnTheFly(quantization: QuantizationSpec | null): boolean {
 
 /** `dot_natural_key`: names by their parts, numbers by value and before words. */
 export function inKeyOrder(placed: readonly PlacedTensor[]): PlacedTensor[] {
-  const keyed = placed.map((item) => ({ item, parts: item.name.split(".") }));
+  const keyed = placed.map((item) => ({ item, parts: item.name.split(".").map(keyOf) }));
   return keyed.sort((a, b) => compareParts(a.parts, b.parts)).map(({ item }) => item);
 }
 
-function compareParts(left: readonly string[], right: readonly string[]): number {
+function keyOf(part: string): string | number {
+  return DIGITS.test(part) ? Number(part) : part;
+}
+
+function compareParts(left: readonly (string | number)[], right: readonly (string | number)[]): number {
   for (let k = 0; k < Math.min(left.length, right.length); k++) {
     const [a, b] = [left[k]!, right[k]!];
     if (a === b) continue;
-    const [number, other] = [DIGITS.test(a), DIGITS.test(b)];
-    if (number !== other) return number ? -1 : 1;
-    if (number) return Number(a) - Number(b);
+    if (typeof a !== typeof b) return typeof a === "number" ? -1 : 1;
     return a < b ? -1 : 1;
   }
   return left.length - right.length;

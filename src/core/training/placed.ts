@@ -110,22 +110,23 @@ export function placeTensors(specs: readonly TensorSpec[], view: ConfigView, loa
     const first = Number(expressions.evaluate(from, view.scope));
     const last = Number(expressions.evaluate(to, view.scope));
     if (placed.length + (last - first) * (end - k) > MOST_WEIGHTS) throw new TooManyWeights();
-    const shared = specs.slice(k, end).map((one) => {
+    const together = specs.slice(k, end);
+    const isCounted = together.some(({ count }) => count !== undefined);
+    const shared = together.map((one) => {
       const differs = one.shape.some((size) => expressions.isOfLayer(size));
       return differs ? null : sizesOf(one, expressions, view.scope);
     });
-    const owners = new Map<TensorSpec, PlacedTensor[]>(specs.slice(k, end).map((one) => [one, []]));
+    const owners = new Map<TensorSpec, PlacedTensor[]>(together.map((one) => [one, []]));
     for (let index = first; index < last; index++) {
       const kind = view.layerKind(index);
       const scope = layerScope(view.scope, index, kind);
-      const ofLayer = specs.slice(k, end).map((one, n) => {
-        const turns =
-          one.turns === undefined ? null : Math.max(1, Number(expressions.evaluate(one.turns, view.scope)) || 1);
-        return place(one, expressions, scope, load, index, shared[n]!).map((tensor) =>
-          turns === null ? tensor : inTurn(tensor, turns, owners.get(one)!),
-        );
+      const ofLayer = together.map((one, n) => {
+        const own = place(one, expressions, scope, load, index, shared[n]!);
+        if (one.turns === undefined) return own;
+        const turns = Math.max(1, Number(expressions.evaluate(one.turns, view.scope)) || 1);
+        return own.map((tensor) => inTurn(tensor, turns, owners.get(one)!));
       });
-      placed.push(...sideBySide(specs.slice(k, end), ofLayer));
+      for (const tensors of isCounted ? [sideBySide(together, ofLayer)] : ofLayer) placed.push(...tensors);
     }
     k = end;
   }

@@ -326,11 +326,11 @@ export class Interpreter {
       this.cached(cache, instruction, args, context);
     const given = this.given(instruction);
     const adapted = CONVOLUTIONS.has(instruction.op) ? this.adapterOf(instruction, context) : undefined;
-    const [first, ...rest] = args;
+    const first = args[0];
     const result =
       given ??
       (adapted !== undefined && isTensor(first)
-        ? adapted(torch, first, rest)
+        ? adapted(torch, first, args.slice(1))
         : dispatch(torch, instruction.op, new Arguments(args, keywords)));
     for (let tensor = this.passing.shift(); tensor !== undefined; tensor = this.passing.shift()) tensor.release();
     if (instruction.noamp) torch.autocastEnabled = autocastEnabled;
