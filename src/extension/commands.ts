@@ -49,8 +49,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = table({
   "vramlens.pin": ({ session, current }, argument, key, value) =>
     pinFor(session, targetUri(argument, current.uri), key, value),
   "vramlens.pointToModel": ({ session, current }, argument) => pointToModel(session, targetUri(argument, current.uri)),
-  "vramlens.chooseModel": ({ session, context, current }, argument) =>
-    chooseModel(session, context, targetUri(argument, current.uri)),
+  "vramlens.chooseModel": ({ session, current }, argument) => chooseModel(session, targetUri(argument, current.uri)),
   "vramlens.applyBest": ({ session, previews, current }, argument) =>
     applyBest(session, previews, targetUri(argument, current.uri)),
   "vramlens.applyValues": ({ session, current }, argument, runId, set) =>

@@ -1,6 +1,6 @@
 /** Saying which model a config trains: a folder with its config.json, or a name of the catalogue; pinned beside the config. */
 import * as vscode from "vscode";
-import { type EditsResult, METHODS, type SettleParams } from "../server/protocol";
+import { type EditsResult, METHODS, type ModelsResult, type SettleParams } from "../server/protocol";
 import { applyEdits, dirtyDocuments, saveEdited } from "./applyEdits";
 import type { Session } from "./session";
 
@@ -36,14 +36,10 @@ interface ModelChoice extends vscode.QuickPickItem {
 }
 
 /** Asks for a name of the catalogue and pins it. */
-export async function chooseModel(
-  session: Session,
-  { extensionUri }: vscode.ExtensionContext,
-  uri: vscode.Uri | undefined,
-): Promise<void> {
+export async function chooseModel(session: Session, uri: vscode.Uri | undefined): Promise<void> {
   if (uri === undefined) return;
   const { t } = vscode.l10n;
-  const picked = await vscode.window.showQuickPick<ModelChoice>(catalogue(extensionUri), {
+  const picked = await vscode.window.showQuickPick<ModelChoice>(catalogue(session), {
     title: t("Model that the config trains"),
     placeHolder: t("Name of a published model"),
     matchOnDescription: true,
@@ -51,12 +47,9 @@ export async function chooseModel(
   if (picked !== undefined) await pinFor(session, uri, "model", picked.name);
 }
 
-/** Names of the packaged catalogue, in its order. */
-async function catalogue(extensionUri: vscode.Uri): Promise<ModelChoice[]> {
-  const bytes = await vscode.workspace.fs.readFile(vscode.Uri.joinPath(extensionUri, "models", "catalogue.json"));
-  const { models } = JSON.parse(new TextDecoder().decode(bytes)) as {
-    models: readonly { readonly name: string; readonly parameters: number }[];
-  };
+/** Names of the catalogue, in its order. */
+async function catalogue(session: Session): Promise<ModelChoice[]> {
+  const { models } = await session.request<ModelsResult>(METHODS.models, {});
   return models.map(({ name, parameters }) => {
     const billions = parameters >= 1e9 ? `${(parameters / 1e9).toFixed(1)} B` : `${(parameters / 1e6).toFixed(0)} M`;
     return { label: name, description: billions, name };

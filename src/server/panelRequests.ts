@@ -21,6 +21,7 @@ import {
   type KeepTraceParams,
   type KeptTraceResult,
   METHODS,
+  type ModelsResult,
   type PlanEditsParams,
   type ReportParams,
   type ReportResult,
@@ -129,6 +130,15 @@ export function registerPanelRequests(connection: Connection, context: RequestCo
   );
   connection.onRequest<DevicesResult, void>(METHODS.devices, (_: unknown, token: CancellationToken) =>
     safely<DevicesResult>(log, "devices", token, { common: [], groups: [] }, () => deviceGroups(context.locale())),
+  );
+  connection.onRequest<ModelsResult, void>(METHODS.models, (_: unknown, token: CancellationToken) =>
+    safely<ModelsResult>(
+      log,
+      "models",
+      token,
+      { models: [] },
+      async () => (await context.analyzer()?.models()) ?? { models: [] },
+    ),
   );
   connection.onRequest<FindDeviceResult, void>(
     METHODS.findDevice,

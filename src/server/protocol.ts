@@ -48,6 +48,8 @@ export const METHODS = {
   devices: "vramlens/devices",
   /** Client → server, request. {@link FindDeviceParams} → {@link FindDeviceResult}. What a typed name or size means. */
   findDevice: "vramlens/findDevice",
+  /** Client → server, request. `{}` → {@link ModelsResult}. The models that are known by name. */
+  models: "vramlens/models",
   /** Client → server, request. {@link TraceParams} → {@link KeptTraceResult}. How a model was traced before. */
   keptTrace: "vramlens/keptTrace",
   /** Client → server, request. {@link KeepTraceParams} → {@link EditsResult}. Edits of `.vramlens.yaml` that keep a trace. */
@@ -286,6 +288,11 @@ export interface DevicesResult {
 
 export interface FindDeviceParams {
   readonly text: string;
+}
+
+export interface ModelsResult {
+  /** In the catalogue's order. */
+  readonly models: readonly { readonly name: string; readonly parameters: number }[];
 }
 
 export interface FindDeviceResult {

@@ -32,6 +32,8 @@ export const RUNS = {
   "job/.vramlens.yaml": pinned("RTX 4090"),
   "apple/train.yaml": text(...TRAIN).replace("Qwen2.5-7B", "Qwen2.5-3B"),
   "apple/.vramlens.yaml": pinned("M3 Max 36GB"),
+  "named/train.yaml": text(...TRAIN).replace("Qwen/Qwen2.5-7B", "someone/private-model"),
+  "named/model/config.json": JSON.stringify({ model_type: "gpt2", n_layer: 2, n_embd: 64, n_head: 2, vocab_size: 512 }),
 };
 
 const status = (workbench) => workbench.page.locator(".part.statusbar");
@@ -66,6 +68,25 @@ export const ASKED = [
       assert.deepEqual(await accessibilityProblems(panel), []);
       await workbench.screenshot(join(pictures, "gpu-count-stated.png"));
       await workbench.page.keyboard.press("Control+1");
+    },
+  },
+  {
+    name: "a model that nobody knows is chosen from the catalogue by a fix",
+    run: async (workbench, pictures) => {
+      await workbench.openFile("named/train.yaml");
+      await eventually("a finding", async () => (await workbench.page.locator("[class*=squiggly-]").count()) > 0);
+      const titles = await workbench.openQuickFixes("model_name_or_path");
+      assert.ok(titles.includes("Point to a local folder…"), titles.join("\n"));
+      await workbench.screenshot(join(pictures, "unknown-model.png"));
+      await workbench.takeQuickFix("Choose from the catalogue…");
+      await rows(workbench).first().waitFor();
+      await workbench.page.keyboard.type("qwen2.5-0.5b");
+      await eventually("the model", async () =>
+        /^Qwen\/Qwen2.5-0.5B/.test((await rows(workbench).allInnerTexts())[0] ?? ""),
+      );
+      await workbench.screenshot(join(pictures, "catalogue.png"));
+      await workbench.page.keyboard.press("Enter");
+      await eventually("the total", async () => /\d+\.\d GiB/.test(await status(workbench).innerText()));
     },
   },
   {

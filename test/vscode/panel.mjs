@@ -205,6 +205,23 @@ export const PANEL = [
     },
   },
   {
+    name: "the timeline is read by module, with each size in sight",
+    run: async (workbench, pictures) => {
+      const panel = await workbench.webview("h1.verdict");
+      await panel.getByRole("button", { name: "Modules", exact: true }).click();
+      const slider = panel.getByRole("slider", { name: "Allocated memory over the step" });
+      await slider.focus();
+      await workbench.page.keyboard.press("ArrowRight");
+      const bubble = panel.locator(".bubble");
+      await eventually("what modules hold", async () => /model\.layers/.test(await bubble.innerText()));
+      const [around, within] = [await slider.boundingBox(), await bubble.boundingBox()];
+      assert.ok(within.x >= around.x && within.x + within.width <= around.x + around.width + 1, JSON.stringify(within));
+      assert.deepEqual(await accessibilityProblems(panel), []);
+      await workbench.screenshot(join(pictures, "timeline-modules.png"));
+      await panel.getByRole("button", { name: "Parts", exact: true }).click();
+    },
+  },
+  {
     name: "the breakdown opens to modules and leads to the setting",
     run: async (workbench) => {
       const panel = await workbench.webview("h1.verdict");

@@ -6,6 +6,7 @@ import { h, type PageNode } from "../dom/node";
 import { type BarLayout, layoutBar, usableBytes } from "../model/bar";
 import { gib, gibUnit, percent } from "../model/format";
 import { kindName, type View } from "./context";
+import { breakable } from "./table";
 
 /** Height of the bar in pixels; the marks reach below it. */
 const BAR = 34;
@@ -97,7 +98,7 @@ export function legendRow(fill: string, name: string, size: string): PageNode {
     "li",
     { key: fill },
     h("span.swatch", { attrs: { "aria-hidden": "true" } }, swatch(fill)),
-    h("span.legend-name", null, name),
+    h("span.legend-name", null, breakable(name)),
     h("span.number", null, size),
   );
 }

@@ -245,7 +245,7 @@ function bubbleView(
             "span.bubble-row",
             { key: String(series) },
             swatch(names[series]?.fill ?? ""),
-            h("span", null, names[series]?.name ?? ""),
+            h("span.bubble-name", null, names[series]?.name ?? ""),
             h("span.number", null, gib(bytes, t.locale)),
           ),
         )

@@ -3,15 +3,24 @@
  * which a server that only speaks to its client goes without.
  */
 import type { CreateAnalyzer, ServedAnalyzer } from "../../analysis/analyzer";
+import { readCatalogue } from "../../analysis/catalogue";
 import { changesSaid } from "../../analysis/changes";
 import type { Explanation } from "../../analysis/explain/explain";
 import { explainLog } from "../../analysis/explain/log";
+import { withArchive } from "../../analysis/model-archive";
 import type { AnalysisOptions } from "../../analysis/options";
 import type { Runtime } from "../../analysis/runtime";
 import { keeping, traceKept } from "../../analysis/traces";
 import type { ReportEdit } from "../../core/report/schema";
 import { settleEdits } from "../pins";
-import type { EditsResult, KeepTraceParams, KeptTraceResult, SettleParams, TraceParams } from "../protocol";
+import type {
+  EditsResult,
+  KeepTraceParams,
+  KeptTraceResult,
+  ModelsResult,
+  SettleParams,
+  TraceParams,
+} from "../protocol";
 import { type Locale, text } from "../text";
 
 /** A config that a log may be of, analysed as its own settings say. */
@@ -21,6 +30,8 @@ export interface ConfigOfLog {
 }
 
 export interface Errands {
+  /** The models that are known by name. */
+  models(): Promise<ModelsResult>;
   /** The edits that pin a key's value for a document, without the versions of what they edit. */
   settle(params: SettleParams, workspaceFolders: readonly string[], locale: Locale): Promise<EditsResult>;
   /** How a model was traced before. */
@@ -39,8 +50,13 @@ export type AnalysisProgram = ServedAnalyzer & Errands;
 export type CreateProgram = (runtime: Runtime) => AnalysisProgram;
 
 /** Errands beside an analyzer, on its runtime. */
-export function errandsOf(analyzer: ServedAnalyzer, { files }: Runtime): Errands {
+export function errandsOf(analyzer: ServedAnalyzer, runtime: Runtime): Errands {
+  const { files } = runtime;
   return {
+    models: async () => {
+      const { names, find } = await readCatalogue(withArchive(runtime));
+      return { models: names.map((name) => ({ name, parameters: find(name)?.parameters ?? 0 })) };
+    },
     settle: (params, workspaceFolders, locale) => settleEdits(params, { files, workspaceFolders, locale }),
     keptTrace: async (params) => {
       const { inputs, loss, arguments: given } = (await traceKept(files, params.folder, params)) ?? {};

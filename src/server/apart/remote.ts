@@ -93,6 +93,10 @@ export class RemoteAnalyzer implements AnalysisProgram {
     return this.done("settle", given) as ReturnType<Errands["settle"]>;
   }
 
+  models() {
+    return this.done("models", []) as ReturnType<Errands["models"]>;
+  }
+
   keptTrace(...given: Parameters<Errands["keptTrace"]>) {
     return this.done("keptTrace", given) as ReturnType<Errands["keptTrace"]>;
   }
