@@ -52,7 +52,7 @@ const TOLD: Readonly<Record<string, WholeRun>> = {
   },
   "LLM Foundry with variables": {
     ...WHOLE_RUNS["LLM Foundry"]!,
-    text: `variables:\n  max_seq_len: 1024\n${WHOLE_RUNS["LLM Foundry"]!.text.replace("max_seq_len: 1024", "max_seq_len: ${variables.max_seq_len}")}`,
+    text: `variables:\n  max_seq_len: 1024\n${WHOLE_RUNS["LLM Foundry"]!.text.replace("max_seq_len: 1024", `max_seq_len: $${"{variables.max_seq_len}"}`)}`,
   },
   "a command with variables": {
     ...WHOLE_RUNS["a command of the Trainer"]!,

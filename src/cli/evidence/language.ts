@@ -10,13 +10,13 @@ export function languageOf({ locale, format }: Pick<Request, "locale" | "format"
 
 /** The same of arguments that were not read yet, and may not be what they should. */
 export function languageAsked(argv: readonly string[], io: Io): string | undefined {
-  const valueOf = (option: string): string | undefined => {
+  const given = (option: string): string | undefined => {
     const at = argv.findIndex((word) => word === option || word.startsWith(`${option}=`));
     return at < 0 ? undefined : (argv[at]?.split("=")[1] ?? argv[at + 1]);
   };
-  const format = valueOf("--format");
+  const format = given("--format");
   return languageOf(
-    { locale: valueOf("--locale"), format: format === "json" || format === "sarif" ? format : "text" },
+    { locale: given("--locale"), format: format === "json" || format === "sarif" ? format : "text" },
     io,
   );
 }
