@@ -2,7 +2,7 @@
 
 import { hasInterpolation, interpolate } from "../syntax/interpolate";
 import { emptyMap } from "../syntax/text";
-import type { Entry, MapNode, PythonCall, ShellCommand, ShellScript, SyntaxId } from "../syntax/tree";
+import type { Entry, MapNode, PythonCall, PythonModule, ShellCommand, ShellScript, SyntaxId } from "../syntax/tree";
 import type { SettingName } from "../terms/settings";
 import { attributesSet } from "./attributes";
 import type { View } from "./schema";
@@ -118,11 +118,13 @@ const CONFIGURES = /(?:Config|Arguments)$/;
  * Keyword arguments of the calls a format knows, put under a prefix each (`LoraConfig` → `lora.`).
  *
  * @param isRead whether a call says something of the run, where not all do
+ * @param later what is said of an object of settings after the call that makes it
  */
 export function pythonView(
   document: ConfigDocument,
   prefixes: readonly (readonly [RegExp, string])[],
   isRead: (call: PythonCall) => boolean = () => true,
+  later: (call: PythonCall, python: PythonModule) => readonly Entry[] = attributesSet,
 ): readonly View[] {
   const { python } = document.parsed;
   if (python === undefined) return [];
@@ -137,7 +139,7 @@ export function pythonView(
     calls.push({ prefix, call });
     if (prefix === "" && (target === undefined || call.keywords.entries.length > target.entries.length))
       target = call.keywords;
-    const set = CONFIGURES.test(call.callee) ? attributesSet(call, python) : [];
+    const set = CONFIGURES.test(call.callee) ? later(call, python) : [];
     for (const entry of [...entriesOf(call), ...set]) entries.push({ ...entry, key: prefix + entry.key });
   }
   if (words.length === 0) return [];

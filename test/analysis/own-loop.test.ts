@@ -283,6 +283,20 @@ for texts in loader:
     );
   });
 
+  it("is recognised around a class of transformers that is made from a config, and cast where it is made", async () => {
+    const text = `import torch
+from transformers import GPT2Config, GPT2LMHeadModel
+model = GPT2LMHeadModel(GPT2Config(vocab_size=500, n_embd=64, n_layer=2, n_head=2)).to("cuda", dtype=torch.bfloat16)
+train = torch.utils.data.DataLoader(data, batch_size=12)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for batch in train:
+    model(**batch).loss.backward()
+    optimizer.step()
+`;
+    const { run } = resolveRun(await gatherFiles({ "train.py": text }, "train.py"), {});
+    assert.deepEqual([run?.model.config["n_layer"], run?.loadDtype, run?.microBatchSize], [2, "bfloat16", 12]);
+  });
+
   it("is recognised around a model made from a published config, whose call stands inside the load", async () => {
     const run = await runOf({
       head: "from transformers import AutoConfig",

@@ -11,6 +11,7 @@ import { builds, NOT_RECOGNISED, passes, type Recognition, runs, trains } from "
 import { count, derived, schemaFormat, type View } from "../schema";
 import { TRL_KEYS } from "../trl/keys";
 import type { CarrierId, ConfigDocument, Format, LocatedSetting, SchemaId } from "../types";
+import { argumentsReset, argumentsSet } from "./arguments";
 import { builtModel, configOverrides } from "./built";
 import { at, keyword } from "./called";
 import { roundedLengths } from "./collating";
@@ -87,7 +88,7 @@ function derive(
     const loop = hasTrainer(python) ? [] : plainLoop(python);
     result.push(...unslothSettings(python), ...preparedForKbit(python), ...builtModel(python), ...freezingOf(python));
     result.push(...resizedVocabulary(python), ...changedLayers(python));
-    if (hasTrainer(python)) result.push(...trainerOptimizer(python));
+    if (hasTrainer(python)) result.push(...trainerOptimizer(python), ...resetArguments(python));
     result.push(
       ...otherModels(python),
       ...embedding(python),
@@ -247,6 +248,12 @@ function adapterCondition(python: PythonModule): readonly LocatedSetting[] {
   return [at("adapter_condition", call, guard.holds ? guard.raw : `not (${guard.raw})`)];
 }
 
+/** What methods of the trainer's arguments set without being told. */
+function resetArguments(python: PythonModule): readonly LocatedSetting[] {
+  const { parts } = trainingOf(python);
+  return [...parts].filter(({ callee }) => TRAINING_CALL.test(callee)).flatMap((made) => argumentsReset(made, python));
+}
+
 /** Whether a trainer of transformers or TRL runs the loop, whatever else the module calls. */
 function hasTrainer({ calls }: PythonModule): boolean {
   return calls.some(({ callee }) => TRAINING_CALL.test(callee) || TRL_CALL.test(callee) || TRAINER_CALL.test(callee));
@@ -375,7 +382,7 @@ function pythonViews(document: ConfigDocument): readonly View[] {
   const ownLoop = backwardCall(python) !== undefined && !hasTrainer(python);
   const loader = ownLoop ? trainingLoader(python) : undefined;
   const isRead = (call: PythonCall) => call === training.load || call === loader || reaches(training, call);
-  return pythonView(document, CALLS, isRead).map((view) => {
+  return pythonView(document, CALLS, isRead, argumentsSet).map((view) => {
     const lora = python.calls.some(
       (call) => (/(?:^|\.)LoraConfig$/.test(call.callee) || unslothAdapts(call.callee)) && isRead(call),
     );
@@ -421,7 +428,7 @@ function classDefaults(python: PythonModule): readonly Entry[] {
     .flatMap((type) => type.fields.entries);
 }
 
-function recognisePython(id: SchemaId, view: View): Recognition {
+function recognisePython(id: SchemaId, view: View, python: PythonModule | undefined): Recognition {
   const trl = view.words.some((word) => /^trl(?:\.|$)/.test(word)) || view.words.some((word) => TRL_CALL.test(word));
   const transformers = view.words.some((word) => /^(?:transformers|peft|unsloth|accelerate)(?:\.|$)/.test(word));
   const called = view.words.some((word) => TRAINING_CALL.test(word) || TRL_CALL.test(word));
@@ -433,7 +440,8 @@ function recognisePython(id: SchemaId, view: View): Recognition {
   const loop = view.words.some((word) => LOOP.test(word));
   const models =
     view.map.entries.some((entry) => /^(?:lora|load|accelerator)\./.test(entry.key)) ||
-    view.words.some((word) => isLoad(word));
+    view.words.some((word) => isLoad(word)) ||
+    (python !== undefined && builtModel(python).length > 0);
   if (called && (trl || transformers))
     return { confidence: wanted ? 0.95 : 0.6, because: trl ? builds("TRL config") : builds("TrainingArguments") };
   if (trained && (trl || transformers))
@@ -450,7 +458,7 @@ function recognisePython(id: SchemaId, view: View): Recognition {
 function recognisedLoop(id: SchemaId, view: View, { parsed: { python } }: ConfigDocument): Recognition | undefined {
   if (id === "trl" || python === undefined || backwardCall(python) === undefined) return undefined;
   const network = builtNetwork(python) ?? ownModelCall(python);
-  if (network === undefined || recognisePython(id, view).confidence > 0) return undefined;
+  if (network === undefined || recognisePython(id, view, python).confidence > 0) return undefined;
   return { confidence: 0.52, because: say("because.own-loop", { model: network.callee }) };
 }
 
@@ -464,7 +472,8 @@ function python(id: SchemaId, carrier: CarrierId): Format {
     readsBeside: (path) => READ_BESIDE.test(path),
     views: (document) => (document.parsed.syntax === syntax ? pythonViews(document) : []),
     derive,
-    recognise: (view, document) => recognisedLoop(id, view, document) ?? recognisePython(id, view),
+    recognise: (view, document) =>
+      recognisedLoop(id, view, document) ?? recognisePython(id, view, document.parsed.python),
     place: (key, view, document, context) => callPlace(key, view, document, context, PREFIXES),
     construct: constructed,
   });

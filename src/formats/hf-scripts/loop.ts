@@ -8,7 +8,7 @@ import type { LocatedSetting } from "../types";
 import { at, keyword, plain } from "./called";
 import { rawOf, trainedNames } from "./loads";
 import { isOptimizer, optimizerSettings } from "./optimizer";
-import { trainingOf } from "./training";
+import { loadsBehind, trainingOf } from "./training";
 
 const ACCUMULATION =
   /(?:^|\.)(?:gradient_accumulation\w*|grad_accum\w*|accum(?:ulation)?_steps|accumulate_grad_batches)$/i;
@@ -38,9 +38,13 @@ const CASTS: Readonly<Record<string, string>> = table({ half: "float16", bfloat1
 
 /** The dtype that the loaded model's weights are cast to as a whole: `model.half()`, `model.to(dtype=torch.bfloat16)`. */
 function castOf(python: PythonModule, names: ReadonlySet<string>): LocatedSetting[] {
+  const { load } = trainingOf(python);
   for (const call of python.calls.toReversed()) {
-    const [, owner, method = ""] = /^([\w.]+)\.(half|bfloat16|float|to)$/.exec(call.callee) ?? [];
-    if (owner === undefined || !names.has(owner)) continue;
+    const [, owner, method = ""] = /^(?:([\w.]+)\.)?(half|bfloat16|float|to)$/.exec(call.callee) ?? [];
+    // `GPT2LMHeadModel(config).to(torch.bfloat16)`: what is cast has no name there.
+    const isOwn =
+      owner === undefined ? loadsBehind(python, call.receiver).some((one) => one === load) : names.has(owner);
+    if (!isOwn) continue;
     const said = [keyword(call, "dtype")?.value, ...call.positional].find((node) =>
       /^(?:float32|float16|bfloat16)$/.test(String(plain(node))),
     );
