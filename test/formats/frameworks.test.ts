@@ -628,7 +628,7 @@ describe("formats: edits", () => {
       "disable_gradient_checkpointing: false",
     );
     replaced("f.yaml", "sequence_length", 2048, "seq: 4096", "seq: 2048");
-    replaced("g.toml", "gradient_checkpointing", true, 'mode = "none"', 'mode = "selective"');
+    replaced("g.toml", "gradient_checkpointing", true, 'mode = "none"', 'mode = "full"');
     replaced("h.sh", "micro_batch_size", 2, "--micro-batch-size 1", "--micro-batch-size 2");
     replaced("h.sh", "sequence_length", 2048, "--seq-length 4096", "--seq-length 2048");
     replaced(

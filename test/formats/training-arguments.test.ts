@@ -37,8 +37,17 @@ describe("formats: arguments after they are made", () => {
   });
 
   it("are copied with others", async () => {
-    const run = await runWith("args = dataclasses.replace(args, per_device_train_batch_size=16)\nargs.bf16 = True");
+    const run = await runWith("args = dataclasses.replace(args, per_device_train_batch_size=16, bf16=True)");
     assert.deepEqual([run.microBatchSize, run.gradientAccumulationSteps, run.autocast], [16, 3, "bfloat16"]);
+  });
+
+  it("decide precision, sharding and compilation when they are made", async () => {
+    const { autocast, gradientAccumulationSteps } = await runWith(
+      "args.bf16 = True\nargs.gradient_accumulation_steps = 2",
+    );
+    assert.deepEqual([autocast, gradientAccumulationSteps], [null, 2]);
+    const copied = await runWith("args = dataclasses.replace(args, bf16=True)\nargs.bf16 = False");
+    assert.equal(copied.autocast, "bfloat16");
   });
 
   it("of another trainer, and under a condition that is not known, say nothing", async () => {

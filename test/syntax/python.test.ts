@@ -90,6 +90,27 @@ loader(train, SIZE, workers=4)
     assert.ok(calls("def f(n):\n  T(n=n)\n  f(n)\n")["T"]);
   });
 
+  it("looks into objects: fields as a mapping, namespaces, attributes by their names", () => {
+    const text = `
+@dataclass
+class Config:
+    batch: int = 2
+    accum: int = 4
+    dtype: str = "bfloat16"
+cfg = Config(8, accum=16)
+hp = SimpleNamespace(bs=3, nested=dict(x=1))
+f(**asdict(cfg))
+g(**vars(hp), a=cfg.__dict__["accum"])
+h(a=hp.bs, b=hp.nested["x"], c=getattr(torch, cfg.dtype), d=getattr(cfg, "absent", 5), e=getattr(cfg, "batch"))
+i(**vars(somebody))
+`;
+    const said = calls(text);
+    assert.deepEqual(said["f"], { batch: 8, accum: 16, dtype: "bfloat16" });
+    assert.deepEqual(said["g"], { bs: 3, nested: { x: 1 }, a: 16 });
+    assert.deepEqual(said["h"], { a: 3, b: 1, c: "bfloat16", d: 5, e: 8 });
+    assert.deepEqual(said["i"], {});
+  });
+
   it("keeps where a name's value is written", () => {
     const text = "micro = 4\nT(a=micro)\n";
     const value = parsePython(text).python?.calls[0]?.keywords.entries[0]?.value;

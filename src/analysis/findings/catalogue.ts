@@ -114,6 +114,13 @@ const OTHERS: readonly CatalogueEntry[] = [
     mend: "Resolve the conflict.",
   },
   {
+    code: "set-too-late",
+    severity: "warning",
+    title: "An argument that is set too late",
+    why: "Mixed precision, sharding and compilation are decided while `TrainingArguments` is made (`__post_init__`). An attribute that is set on it afterwards changes nothing: the run trains in the precision it had.",
+    mend: "Pass the argument to the call that makes the arguments.",
+  },
+  {
     code: "unresolved-template",
     severity: "information",
     title: "A value that is filled in later",

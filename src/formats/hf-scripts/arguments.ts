@@ -7,7 +7,7 @@ import type { SettingName } from "../../terms/settings";
 import { table } from "../../terms/table";
 import { attributesSaid, type Said } from "../attributes";
 import type { LocatedSetting } from "../types";
-import { at, qualified } from "./called";
+import { at, keyword, qualified } from "./called";
 import { callsBehind } from "./training";
 
 /** A parameter of a method; what it sets, and to what where it is not given. */
@@ -59,6 +59,12 @@ const METHODS: Readonly<Record<string, readonly Parameter[]>> = table({
 /** They give the arguments back. */
 const SAME: ReadonlySet<string> = new Set(Object.keys(METHODS));
 
+/**
+ * What is decided while the arguments are made: mixed precision, how the model is sharded, what compiles it
+ * (transformers/training_args.py, `__post_init__`). Set afterwards it changes nothing.
+ */
+const DECIDED: ReadonlySet<string> = new Set("bf16 fp16 deepspeed fsdp fsdp_config torch_compile".split(" "));
+
 /** Copies and changes of arguments, looked through from one to the next. */
 const MAX_CHANGES = 16;
 
@@ -103,7 +109,12 @@ function saidAfter(made: PythonCall, python: PythonModule): readonly Said[] {
   const set = [made, ...calls.filter((call) => copies(call, python))].flatMap((call) =>
     attributesSaid(call, python, SAME),
   );
-  return [...set, ...changed].toSorted((a, b) => a.order - b.order);
+  return [...set.filter(({ entry }) => !DECIDED.has(entry.key)), ...changed].toSorted((a, b) => a.order - b.order);
+}
+
+/** What is set when it is decided already. */
+export function setTooLate(made: PythonCall, python: PythonModule): readonly Entry[] {
+  return attributesSaid(made, python, SAME).flatMap(({ entry }) => (DECIDED.has(entry.key) ? [entry] : []));
 }
 
 /** What is said of arguments after the call that makes them. */
@@ -120,4 +131,26 @@ export function argumentsReset(made: PythonCall, python: PythonModule): readonly
       return standard === undefined || stated ? [] : [at(standard[0], call, standard[1])];
     }),
   );
+}
+
+/** Calls that make arguments of what the command line, a file or a dictionary says. */
+const PARSES = /(?:^|\.)parse_(?:args|dict|json_file|yaml_file|args_and_config|args_into_dataclasses)$/;
+
+/** Attributes that are set on arguments which a parser made, where a trainer is given them by the same name. */
+function setOnParsed(trainer: PythonCall, python: PythonModule): readonly Entry[] {
+  const given = keyword(trainer, "args")?.value ?? trainer.positional[1];
+  if (given?.kind !== "unknown" || !callsBehind(python, given).some(({ callee }) => PARSES.test(callee))) return [];
+  return python.effects.flatMap(({ path, attribute, value, guards, start }): Entry[] => {
+    const isOwn = path.root === given.raw && path.steps.length === 0 && guards.length === 0;
+    return isOwn ? [{ key: attribute, keySpan: { start, end: value.start }, value }] : [];
+  });
+}
+
+/** Those of them that count, and those that come too late. */
+export function parsedArguments(trainer: PythonCall | undefined, python: PythonModule) {
+  const set = trainer === undefined ? [] : setOnParsed(trainer, python);
+  return {
+    count: set.filter(({ key }) => !DECIDED.has(key)),
+    late: set.filter(({ key }) => DECIDED.has(key)),
+  };
 }

@@ -9,9 +9,10 @@ import { TRAINING_ARGUMENTS_KEYS } from "../hf-training-arguments/keys";
 import { PEFT_CALLS } from "../peft";
 import { builds, NOT_RECOGNISED, passes, type Recognition, runs, trains } from "../recognition";
 import { count, derived, schemaFormat, type View } from "../schema";
+import { problem } from "../table";
 import { TRL_KEYS } from "../trl/keys";
-import type { CarrierId, ConfigDocument, Format, LocatedSetting, SchemaId } from "../types";
-import { argumentsReset, argumentsSet } from "./arguments";
+import type { CarrierId, ConfigDocument, Format, FormatProblem, LocatedSetting, SchemaId } from "../types";
+import { argumentsReset, argumentsSet, parsedArguments, setTooLate } from "./arguments";
 import { builtModel, configOverrides } from "./built";
 import { at, keyword } from "./called";
 import { roundedLengths } from "./collating";
@@ -254,6 +255,14 @@ function resetArguments(python: PythonModule): readonly LocatedSetting[] {
   return [...parts].filter(({ callee }) => TRAINING_CALL.test(callee)).flatMap((made) => argumentsReset(made, python));
 }
 
+/** Arguments that a script sets when what they say is decided already. */
+function tooLate(python: PythonModule): readonly FormatProblem[] {
+  const { parts, trainer } = trainingOf(python);
+  const made = [...parts].filter(({ callee }) => TRAINING_CALL.test(callee) || TRL_CALL.test(callee));
+  const late = [...made.flatMap((call) => setTooLate(call, python)), ...parsedArguments(trainer, python).late];
+  return late.map(({ key, keySpan }) => problem("set-too-late", "warning", keySpan, "set-too-late", { key }));
+}
+
 /** Whether a trainer of transformers or TRL runs the loop, whatever else the module calls. */
 function hasTrainer({ calls }: PythonModule): boolean {
   return calls.some(({ callee }) => TRAINING_CALL.test(callee) || TRL_CALL.test(callee) || TRAINER_CALL.test(callee));
@@ -387,7 +396,8 @@ function pythonViews(document: ConfigDocument): readonly View[] {
       (call) => (/(?:^|\.)LoraConfig$/.test(call.callee) || unslothAdapts(call.callee)) && isRead(call),
     );
     const entries = view.map.entries.filter((entry) => keep(entry, lora));
-    const map: MapNode = { ...view.map, entries: [...classDefaults(python), ...entries] };
+    const set = parsedArguments(training.trainer, python).count;
+    const map: MapNode = { ...view.map, entries: [...classDefaults(python), ...entries, ...set] };
     return { ...view, map };
   });
 }
@@ -472,6 +482,7 @@ function python(id: SchemaId, carrier: CarrierId): Format {
     readsBeside: (path) => READ_BESIDE.test(path),
     views: (document) => (document.parsed.syntax === syntax ? pythonViews(document) : []),
     derive,
+    check: (_settings, _view, { parsed }) => (parsed.python === undefined ? [] : tooLate(parsed.python)),
     recognise: (view, document) =>
       recognisedLoop(id, view, document) ?? recognisePython(id, view, document.parsed.python),
     place: (key, view, document, context) => callPlace(key, view, document, context, PREFIXES),

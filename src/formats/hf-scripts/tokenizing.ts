@@ -66,6 +66,31 @@ function madeLength(python: PythonModule): readonly LocatedSetting[] {
   });
 }
 
+const LOADS_TOKENIZER = /Tokenizer\w{0,20}\.from_pretrained$/;
+const OWN_LENGTH = "model_max_length";
+
+/** The tokenizer's own length, where it is stated and a call cuts to it or fills up to it without saying another. */
+function tokenizerLength({ assignments, calls }: PythonModule): readonly LocatedSetting[] {
+  const cut = calls.find(
+    (call) => TOKENIZES.test(call.callee) && ["truncation", "padding"].some((name) => isOn(entryOf(call, name))),
+  );
+  const loaded = calls.flatMap((call) => (LOADS_TOKENIZER.test(call.callee) ? (entryOf(call, OWN_LENGTH) ?? []) : []));
+  const set = assignments.entries.filter(({ key }) => key.endsWith(`.${OWN_LENGTH}`));
+  const entry = [...loaded, ...set].findLast(({ value }) => value.kind === "scalar" && Number(value.value) >= 1);
+  if (cut === undefined || entry?.value.kind !== "scalar") return [];
+  const padding = entryOf(cut, "padding");
+  const fills = padding?.value.kind === "scalar" && padding.value.value === "max_length";
+  return [
+    stated("sequence_length", entry, Number(entry.value.value)),
+    ...(padding !== undefined && fills ? [stated("padding", padding, "max_length")] : []),
+  ];
+}
+
+/** Whether a strategy is asked for (`truncation=True`, `padding="max_length"`). */
+function isOn(entry: Entry | undefined): boolean {
+  return entry?.value.kind === "scalar" && entry.value.value !== false && entry.value.value !== null;
+}
+
 /** Lengths that samples are cut to where they are tokenized, the longest of each kind, and whether they are filled up to it. */
 export function tokenizedLengths(python: PythonModule): readonly LocatedSetting[] {
   const pieces = cutInPieces(python);
@@ -78,7 +103,10 @@ export function tokenizedLengths(python: PythonModule): readonly LocatedSetting[
     for (const name of lengthsSaid(call, python))
       if (length >= 1 && length > (longest.get(name)?.length ?? 0)) longest.set(name, { entry, length, call });
   }
-  if (longest.size === 0) return madeLength(python);
+  if (longest.size === 0) {
+    const made = madeLength(python);
+    return made.length > 0 ? made : tokenizerLength(python);
+  }
   return [...longest].flatMap(([name, { entry, length, call }]) => {
     const padding = entryOf(call, "padding");
     const fills = padding?.value.kind === "scalar" && padding.value.value === "max_length";

@@ -18,8 +18,14 @@ const MAX_EVALUATIONS = 200_000;
 
 /** A class by its name, wherever it comes from. */
 const CLASS_NAME = /^(?:\w{1,80}\.){0,8}[A-Z][a-z]\w{0,80}$/;
-/** Calls that make a mapping of their keyword arguments. */
-const MAPPINGS: ReadonlySet<string> = new Set(["dict", "L", "OmegaConf.create", "edict", "ConfigDict"]);
+/** Calls that make a mapping of their keyword arguments, or an object that has them as attributes. */
+const MAPPINGS: ReadonlySet<string> = new Set(
+  "dict L OmegaConf.create edict ConfigDict SimpleNamespace types.SimpleNamespace Namespace argparse.Namespace".split(
+    " ",
+  ),
+);
+/** Calls that give an object's fields as a mapping. */
+const FIELDS: ReadonlySet<string> = new Set(["asdict", "dataclasses.asdict", "vars"]);
 /** Items of a range or of a comprehension that are made; longer ones are none of a config's. */
 const MAX_ITEMS = 4096;
 
@@ -494,6 +500,10 @@ export class Evaluator {
     const nested = /^[A-Za-z_]\w*\.([\w.]+\.\w+)$/.exec(text)?.[1];
     const said = nested === undefined ? undefined : this.attributes.get(nested);
     if (said !== undefined) return this.moved(said, node);
+    if (object !== undefined && property !== null && this.slice(property) === "__dict__") {
+      const fields = this.fields(this.evaluate(object, depth + 1), depth);
+      if (fields !== undefined) return { kind: "map", entries: fields, ...span(node) };
+    }
     const own = object === undefined || property === null ? undefined : this.field(object, this.slice(property), depth);
     if (own !== undefined) return this.moved(own, node);
     if (object !== undefined && property !== null && this.isNamespace(object, depth)) {
@@ -503,23 +513,36 @@ export class Evaluator {
     return this.unknown(node, say("open.not-here", { name: text.length > 60 ? `${text.slice(0, 57)}…` : text }));
   }
 
-  /** A field of an object that a class of the module was called for: as the call gives it, else the class's default. */
+  /** A field of an object that a class of the module was called for, or of the class itself. */
   private field(object: SyntaxNode, name: string, depth: number): LocatedNode | undefined {
     const value = this.evaluate(object, depth + 1);
-    if (value.kind === "map") return value.entries.findLast(({ key }) => key === name)?.value;
-    if (value.kind !== "unknown") return undefined;
-    const call = this.found.callAt(sourceOf(value));
-    const callee = call === undefined ? object : call.firstChild;
-    const type = callee?.name === "VariableName" ? this.found.classNamed(this.slice(callee)) : undefined;
+    const own =
+      this.fields(value, depth) ?? (value.kind === "unknown" ? this.classFields(object, undefined, depth) : []);
+    return own?.findLast(({ key }) => key === name)?.value;
+  }
+
+  /** What an object has, where it is a mapping or what a class of the module was called for; undefined: it is something else. */
+  private fields(value: LocatedNode, depth: number): readonly Entry[] | undefined {
+    if (value.kind === "map") return value.entries;
+    const call = value.kind === "unknown" ? this.found.callAt(sourceOf(value)) : undefined;
+    return call?.firstChild == null ? undefined : this.classFields(call.firstChild, call, depth);
+  }
+
+  /** The defaults of a class by its name, with what a call of it gives in their place. */
+  private classFields(name: SyntaxNode, call: SyntaxNode | undefined, depth: number): readonly Entry[] | undefined {
+    const type = name.name === "VariableName" ? this.found.classNamed(this.slice(name)) : undefined;
     if (type === undefined) return undefined;
     const list = call?.getChild("ArgList");
     const given = list ? this.arguments(list, depth + 1) : { positional: [], entries: [] };
-    const place = fieldNames(type, this).indexOf(name);
-    return (
-      given.entries.findLast(({ key }) => key === name)?.value ??
-      (place < 0 ? undefined : given.positional[place]) ??
-      classOf(type, this).fields.entries.findLast(({ key }) => key === name)?.value
+    const places = fieldNames(type, this);
+    const placed = given.positional.flatMap((value, index): Entry[] => {
+      const key = places[index];
+      return key === undefined ? [] : [{ key, keySpan: placeOf(value), value }];
+    });
+    const said = new Map(
+      [...classOf(type, this).fields.entries, ...placed, ...given.entries].map((one) => [one.key, one]),
     );
+    return [...said.values()];
   }
 
   /** Whether an object holds what the command line says: by what it is bound to, by its name, or by the call that made it. */
@@ -557,6 +580,8 @@ export class Evaluator {
       const base = positional.flatMap((argument) => (argument.kind === "map" ? argument.entries : []));
       return { kind: "map", entries: [...base, ...entries], ...span(node) };
     }
+    const plain = list === null ? undefined : this.builtin(node, name, list, depth);
+    if (plain !== undefined) return plain;
     const range = list !== null && name === "range" ? this.counted(node, list, depth) : undefined;
     if (range !== undefined) return range;
     if (list !== null && CONVERSIONS.has(name)) {
@@ -591,6 +616,23 @@ export class Evaluator {
     const returned = callee?.name === "VariableName" ? this.returned(callee, depth) : undefined;
     if (returned !== undefined) return this.moved(returned, node);
     return this.unknown(node, say("open.result", { name: name.length > 40 ? `${name.slice(0, 37)}…` : name }));
+  }
+
+  /** What gives an object's fields: all of them (`asdict(config)`), or the one of a name (`getattr(torch, "bfloat16")`). */
+  private builtin(node: SyntaxNode, name: string, list: SyntaxNode, depth: number): LocatedNode | undefined {
+    const [object, ...rest] = childrenOf(list).filter((child) => !/^(?:[(),]|Comment)$/.test(child.name));
+    if (object === undefined) return undefined;
+    if (FIELDS.has(name)) {
+      const entries = rest.length === 0 ? this.fields(this.evaluate(object, depth + 1), depth) : undefined;
+      return entries === undefined ? undefined : { kind: "map", entries, ...span(node) };
+    }
+    if (name !== "getattr" || rest[0] === undefined) return undefined;
+    const key = this.evaluate(rest[0], depth + 1);
+    if (key.kind !== "scalar" || typeof key.value !== "string") return undefined;
+    const dtype = dtypeNamed(`${this.slice(object)}.${key.value}`);
+    if (dtype !== undefined) return { ...this.scalar(node, dtype), source: sourceOf(key) };
+    const own = this.field(object, key.value, depth) ?? (rest[1] && this.evaluate(rest[1], depth + 1));
+    return own === undefined ? undefined : this.moved(own, node);
   }
 
   /** What a variable of the environment stands for where nothing sets it. */

@@ -49,6 +49,7 @@ export const ANALYSIS = {
   "ignored.vllm": "`use_vllm` is not on",
   "ignored.stage": "ZeRO stage {stage} does not read it",
   "removed.use": "; use `{key}`",
+  "set-too-late": "`{key}` is set after the arguments are made: it is decided by then and changes nothing.",
   "unresolved-template": "`{key}` is filled in later ({value}): its value is unknown here.",
 
   // What the command line is asked to read

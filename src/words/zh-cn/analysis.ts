@@ -46,6 +46,7 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "ignored.vllm": "`use_vllm` 未开启",
   "ignored.stage": "ZeRO 阶段 {stage} 不读取它",
   "removed.use": "；请用 `{key}`",
+  "set-too-late": "`{key}` 在参数对象创建之后才设置：此时已成定局，不起作用。",
   "unresolved-template": "`{key}` 稍后才会填入（{value}）：此处未知其值。",
 
   "input.missing": "{path}：没有此文件或文件夹",

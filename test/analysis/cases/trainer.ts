@@ -190,6 +190,21 @@ export const TRAINER_CASES: Readonly<Record<string, Case>> = {
     story: "No truncation, as TRL's documentation suggests for pictures.",
     files: sft("max_length: null"),
   },
+  "set-too-late": {
+    story: "Mixed precision is switched on once the arguments are there: the run trains in float32.",
+    files: {
+      "train.py": [
+        "from transformers import AutoModelForCausalLM, Trainer, TrainingArguments",
+        "",
+        'model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-0.5B", dtype="float32")',
+        'args = TrainingArguments("out", per_device_train_batch_size=4)',
+        "args.bf16 = True",
+        "trainer = Trainer(model=model, args=args, train_dataset=dataset)",
+        "trainer.train()",
+        "",
+      ].join("\n"),
+    },
+  },
   "quantized-full": {
     story: "4-bit weights without an adapter.",
     files: sft("load_in_4bit: true"),
