@@ -1,5 +1,6 @@
 """The families most people train, captured first."""
 
+from ..recording.releases import VERSION
 from .family import Family, Option
 from .shared import (
     BOTH_WINDOWS,
@@ -71,12 +72,12 @@ def gpt_neox(r):
 
 
 def phi3_extra(r, d):
-    """Heads wide enough that a part of them turns in whole pairs."""
+    """Heads wide enough that a part of them turns in whole pairs; all of a head turned before 4.49 (configuration_phi3.py)."""
     return {
         "resid_pdrop": drop(r),
         "embd_pdrop": drop(r),
         "hidden_size": d["num_attention_heads"] * 8 * r.randint(1, 4),
-        "partial_rotary_factor": r.choice((0.25, 0.5, 0.75)),
+        "partial_rotary_factor": r.choice((0.25, 0.5, 0.75)) if VERSION >= (4, 49) else 1.0,
     }
 
 

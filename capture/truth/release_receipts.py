@@ -26,25 +26,89 @@ CAUSAL = (
     ("EleutherAI/pythia-160m", ("query_key_value",), (4, 0)),
     ("google/gemma-2-2b", ("q_proj", "v_proj"), (4, 42)),
     ("microsoft/Phi-3-mini-4k-instruct", ("qkv_proj", "o_proj"), (4, 41)),
+    ("google/gemma-2b", ("q_proj", "v_proj"), (4, 38)),
+    ("google/gemma-3-270m", ("q_proj", "v_proj"), (4, 50)),
+    ("microsoft/phi-1", ("q_proj", "v_proj", "dense"), (4, 37)),
+    ("EleutherAI/gpt-neo-125m", ("q_proj", "v_proj"), (4, 0)),
+    ("EleutherAI/gpt-j-6b", ("q_proj", "v_proj"), (4, 0)),
+    ("bigscience/bloom-560m", ("query_key_value",), (4, 0)),
+    ("tiiuae/falcon-rw-1b", ("query_key_value",), (4, 33)),
+    ("mosaicml/mpt-7b", ("Wqkv",), (4, 32)),
+    ("bigcode/starcoder2-3b", ("q_proj", "v_proj"), (4, 39)),
+    ("allenai/OLMo-1B-hf", ("q_proj", "v_proj"), (4, 40)),
+    ("allenai/OLMo-2-0425-1B", ("q_proj", "v_proj"), (4, 47)),
+    ("stabilityai/stablelm-2-1_6b", ("q_proj", "v_proj"), (4, 38)),
+    ("CohereLabs/aya-23-8B", ("q_proj", "v_proj"), (4, 39)),
+    ("CohereLabs/c4ai-command-r7b-12-2024", ("q_proj", "v_proj"), (4, 48)),
+    ("ibm-granite/granite-3.0-2b-base", ("q_proj", "v_proj"), (4, 45)),
+    ("mistralai/Mistral-7B-v0.1", ("q_proj", "v_proj"), (4, 34)),
+    ("Qwen/Qwen3-0.6B", ("q_proj", "v_proj"), (4, 51)),
+    ("Salesforce/codegen-350M-mono", ("qkv_proj",), (4, 0)),
+    ("facebook/xglm-564M", ("q_proj", "v_proj"), (4, 0)),
+    ("microsoft/biogpt", ("q_proj", "v_proj"), (4, 25)),
+    ("bigcode/tiny_starcoder_py", ("c_attn",), (4, 28)),
+    ("nvidia/Minitron-4B-Base", ("q_proj", "v_proj"), (4, 44)),
+    ("THUDM/glm-4-9b-chat-hf", ("q_proj", "v_proj"), (4, 46)),
 )
 CLASSIFIED = (
     ("google-bert/bert-base-uncased", ("query", "value"), (4, 0)),
     ("FacebookAI/roberta-base", ("query", "value"), (4, 0)),
+    ("FacebookAI/xlm-roberta-base", ("query", "value"), (4, 0)),
     ("distilbert/distilbert-base-uncased", ("q_lin", "v_lin"), (4, 0)),
     ("microsoft/deberta-v3-base", ("query_proj", "value_proj"), (4, 0)),
+    ("microsoft/deberta-base", ("in_proj",), (4, 0)),
     ("answerdotai/ModernBERT-base", ("Wqkv",), (4, 48)),
+    ("google/electra-small-discriminator", ("query", "value"), (4, 0)),
+    ("albert/albert-base-v2", ("query", "value"), (4, 0)),
+    ("microsoft/mpnet-base", ("q", "v"), (4, 0)),
+    ("almanach/camembert-base", ("query", "value"), (4, 0)),
+    ("allenai/longformer-base-4096", ("query", "value"), (4, 0)),
+    ("nghuyong/ernie-3.0-nano-zh", ("query", "value"), (4, 0)),
+    ("xlnet/xlnet-base-cased", (), (4, 0)),
+    ("google/rembert", ("query", "value"), (4, 0)),
+    ("junnyu/roformer_chinese_base", ("query", "value"), (4, 0)),
 )
+MASKED = tuple(row for row in CLASSIFIED if not any(word in row[0] for word in ("longformer", "xlnet", "roformer", "rembert")))
 WRITTEN = (
     ("google-t5/t5-small", ("q", "v"), (4, 0)),
     ("google/mt5-small", ("q", "v"), (4, 0)),
+    ("google/umt5-small", ("q", "v"), (4, 30)),
+    ("google/flan-t5-small", ("q", "v"), (4, 0)),
     ("facebook/bart-base", ("q_proj", "v_proj"), (4, 0)),
+    ("facebook/mbart-large-50", ("q_proj", "v_proj"), (4, 0)),
+    ("google/pegasus-xsum", ("q_proj", "v_proj"), (4, 0)),
+    ("Helsinki-NLP/opus-mt-en-de", ("q_proj", "v_proj"), (4, 0)),
+    ("facebook/m2m100_418M", ("q_proj", "v_proj"), (4, 0)),
+    ("allenai/led-base-16384", ("q_proj", "v_proj"), (4, 0)),
+    ("facebook/blenderbot-400M-distill", ("q_proj", "v_proj"), (4, 0)),
 )
 SEEN = (
     ("google/vit-base-patch16-224", ("query", "value"), (4, 0)),
+    ("facebook/deit-small-distilled-patch16-224", ("query", "value"), (4, 0)),
     ("microsoft/beit-base-patch16-224", ("query", "value"), (4, 0)),
     ("microsoft/swin-tiny-patch4-window7-224", ("query", "value"), (4, 0)),
+    ("microsoft/swinv2-tiny-patch4-window8-256", ("query", "value"), (4, 0)),
+    ("facebook/convnext-tiny-224", ("pwconv1", "pwconv2"), (4, 0)),
+    ("facebook/convnextv2-atto-1k-224", ("pwconv1", "pwconv2"), (4, 0)),
+    ("microsoft/resnet-50", (), (4, 0)),
+    ("facebook/dinov2-small", ("query", "value"), (4, 0)),
+    ("nvidia/mit-b0", ("query", "value"), (4, 0)),
+    ("google/siglip-base-patch16-224", ("q_proj", "v_proj"), (4, 40)),
+    ("facebook/data2vec-vision-base-ft1k", ("query", "value"), (4, 0)),
+    ("google/mobilenet_v2_1.0_224", (), (4, 0)),
 )
-KINDS = {"causal": CAUSAL, "classified": CLASSIFIED, "written": WRITTEN, "seen": SEEN}
+KINDS = {"causal": CAUSAL, "classified": CLASSIFIED, "tagged": CLASSIFIED, "masked": MASKED, "written": WRITTEN, "seen": SEEN}
+# What nobody trains whole on one card.
+LARGE = ("EleutherAI/gpt-j-6b", "mosaicml/mpt-7b", "CohereLabs/aya-23-8B", "CohereLabs/c4ai-command-r7b-12-2024", "mistralai/Mistral-7B-v0.1", "THUDM/glm-4-9b-chat-hf")
+CLASSES = {
+    "causal": "CausalLM",
+    "classified": "SequenceClassification",
+    "tagged": "TokenClassification",
+    "masked": "MaskedLM",
+    "written": "Seq2SeqLM",
+    "seen": "ImageClassification",
+}
+TASKS = {"causal": "CAUSAL_LM", "classified": "SEQ_CLS", "tagged": "TOKEN_CLS", "written": "SEQ_2_SEQ_LM"}
 
 
 def arguments(r, kind):
@@ -55,10 +119,14 @@ def arguments(r, kind):
         known[precision] = True
     if r.random() < 0.3:
         known["gradient_accumulation_steps"] = r.choice((2, 4))
-    if r.random() < 0.25:
+    if r.random() < 0.3:
         known["gradient_checkpointing"] = True
+        if r.random() < 0.5:
+            known["gradient_checkpointing_kwargs"] = {"use_reentrant": r.random() < 0.5}
     if r.random() < 0.15:
         known["label_smoothing_factor"] = 0.1
+    if r.random() < 0.15:
+        known |= {"eval_strategy": "steps", "eval_steps": 2, "per_device_eval_batch_size": r.choice((4, 8))}
     if r.random() < 0.3:
         known["optim"] = r.choice(("adafactor", "sgd", "adamw_torch_fused", "paged_adamw_8bit"))
     return known
@@ -66,17 +134,18 @@ def arguments(r, kind):
 
 def model_lines(r, kind, name, targets):
     """How the model is loaded, with adapters or without."""
-    classes = {"causal": "CausalLM", "classified": "SequenceClassification", "written": "Seq2SeqLM", "seen": "ImageClassification"}
-    more = ", num_labels=7" if kind in ("classified", "seen") else ""
+    more = ", num_labels=7" if kind in ("classified", "tagged", "seen") else ""
     if kind == "causal" and r.random() < 0.4:
         more += ", torch_dtype=torch.bfloat16"
-    lines = [f'model = AutoModelFor{classes[kind]}.from_pretrained("{name}"{more})']
-    if r.random() < 0.4:
-        task = {"causal": "CAUSAL_LM", "classified": "SEQ_CLS", "written": "SEQ_2_SEQ_LM", "seen": None}[kind]
-        given = f', task_type="{task}"' if task else ""
-        lines.append(
-            f"model = get_peft_model(model, LoraConfig(r={r.choice((8, 16, 32))}, lora_dropout=0.05, target_modules={list(targets)}{given}))"
-        )
+    if r.random() < 0.2:
+        more += ', attn_implementation="eager"'
+    lines = [f'model = AutoModelFor{CLASSES[kind]}.from_pretrained("{name}"{more})']
+    if targets and (r.random() < 0.4 or name in LARGE):
+        named = "" if r.random() < 0.3 and kind in ("causal", "written") else f", target_modules={list(targets)}"
+        given = f', task_type="{TASKS[kind]}"' if kind in TASKS else ""
+        lines.append(f"model = get_peft_model(model, LoraConfig(r={r.choice((8, 16, 32))}, lora_dropout=0.05{named}{given}))")
+        if r.random() < 0.5:
+            lines.append("model.enable_input_require_grads()")
     return lines
 
 
@@ -90,7 +159,7 @@ def script(r, kind, name, targets, length):
         "from peft import LoraConfig, get_peft_model",
         "from transformers import *",
     ]
-    names = "AutoImageProcessor, AutoModelForCausalLM, AutoModelForImageClassification, AutoModelForSeq2SeqLM, AutoModelForSequenceClassification, AutoTokenizer, DataCollatorForLanguageModeling, DataCollatorForSeq2Seq, DataCollatorWithPadding, Trainer, TrainingArguments"
+    names = f"AutoImageProcessor, AutoModelFor{CLASSES[kind]}, AutoTokenizer, DataCollatorForLanguageModeling, DataCollatorForSeq2Seq, DataCollatorForTokenClassification, DataCollatorWithPadding, Trainer, TrainingArguments"
     head[-1] = f"from transformers import {names}"
     if kind == "seen":
         data = [
@@ -109,7 +178,7 @@ def script(r, kind, name, targets, length):
         ]
         collator = "collate"
     else:
-        column = {"causal": "text", "classified": "sentence", "written": "document"}[kind]
+        column = {"classified": "sentence", "tagged": "sentence", "written": "document"}.get(kind, "text")
         body = [f'    inputs = tokenizer(batch["{column}"], truncation=True, max_length={length}, padding="max_length")']
         if kind == "written":
             body += [
@@ -118,6 +187,8 @@ def script(r, kind, name, targets, length):
             ]
         if kind == "classified":
             body += ['    inputs["labels"] = batch["label"]']
+        if kind == "tagged":
+            body += ['    inputs["labels"] = [[0] * len(ids) for ids in inputs["input_ids"]]']
         data = [
             f'tokenizer = AutoTokenizer.from_pretrained("{name}")',
             'dataset = load_dataset("some/data", split="train")',
@@ -131,14 +202,17 @@ def script(r, kind, name, targets, length):
         collator = {
             "causal": "DataCollatorForLanguageModeling(tokenizer, mlm=False)",
             "classified": "DataCollatorWithPadding(tokenizer)",
+            "tagged": "DataCollatorForTokenClassification(tokenizer)",
+            "masked": "DataCollatorForLanguageModeling(tokenizer, mlm_probability=0.15)",
             "written": "DataCollatorForSeq2Seq(tokenizer, model=model)",
         }[kind]
+    evaluated = ", eval_dataset=dataset" if "eval_strategy" in keys else ""
     tail = [
         *model_lines(r, kind, name, targets),
         "args = TrainingArguments(",
         f"{given},",
         ")",
-        f"trainer = Trainer(model=model, args=args, train_dataset=dataset, data_collator={collator})",
+        f"trainer = Trainer(model=model, args=args, train_dataset=dataset{evaluated}, data_collator={collator})",
         "trainer.train()",
     ]
     return "\n".join([*head, "", *data, "", *tail]) + "\n"
@@ -152,10 +226,14 @@ def drawn(seed, count):
     for k in range(count):
         kind, name, targets, _ = every[k % len(every)]
         length = r.choice((128, 256, 512))
+        if "longformer" in name or "led-" in name:
+            length = 1024
         yield f"{name.split('/')[-1]}-{k}", kind, script(r, kind, name, targets, length), length
 
 
-DATA = {"causal": "text", "classified": "labelled", "written": "pairs", "seen": "image"}
+AT_ONCE = 10
+"""Scripts that one process of the oracle runs."""
+DATA = {"causal": "text", "masked": "text", "classified": "labelled", "tagged": "labelled", "written": "pairs", "seen": "image"}
 
 
 def main():
@@ -172,23 +250,24 @@ def main():
         folder = root / id
         folder.mkdir()
         (folder / "train.py").write_text(text)
-        hint = {"data": DATA[kind], "words": length + 50, "rows": 256, "image": 224, "kind": kind}
+        hint = {"data": DATA[kind], "words": length + 50, "rows": 256, "image": 256 if "256" in id else 224, "kind": kind}
         (folder / "truth.json").write_text(json.dumps(hint))
         cases[id] = (folder, text)
-    found = root / "found.jsonl"
     catalogue = pathlib.Path(__file__).resolve().parent.parent.parent / "models" / "catalogue.json"
     env = {**os.environ, "CATALOGUE": str(catalogue)}
-    subprocess.run([sys.executable, str(args.real), str(found), *(str(folder) for folder, _ in cases.values())], env=env, check=True)
-    with args.out.open("a") as out:
-        for line in found.read_text().splitlines():
-            row = json.loads(line)
-            if "error" in row["result"]:
-                print(row["id"], row["result"]["error"], file=sys.stderr)
-                continue
-            text = cases[row["id"]][1]
-            out.write(
-                json.dumps({"id": row["id"], "transformers": release, "script": text, "allocated": row["result"]["peak_allocated"]}) + "\n"
-            )
+    ids = list(cases)
+    for at in range(0, len(ids), AT_ONCE):
+        found = root / f"found-{at}.jsonl"
+        folders = [str(cases[id][0]) for id in ids[at : at + AT_ONCE]]
+        subprocess.run([sys.executable, str(args.real), str(found), *folders], env=env, check=True)
+        with args.out.open("a") as out:
+            for line in found.read_text().splitlines():
+                row = json.loads(line)
+                if "error" in row["result"]:
+                    print(row["id"], row["result"]["error"], file=sys.stderr)
+                    continue
+                text, peak = cases[row["id"]][1], row["result"]["peak_allocated"]
+                out.write(json.dumps({"id": row["id"], "transformers": release, "script": text, "allocated": peak}) + "\n")
 
 
 if __name__ == "__main__":

@@ -237,7 +237,8 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
     const { document, from, span } = launch.accelerate;
     links.push({ kind: "accelerate", uri: document.uri, from, span });
   }
-  const versions = await libraryPins(folders, store, dependencies);
+  const scripts = line === undefined || line.script === main ? [] : [line.script];
+  const versions = await libraryPins({ own: [main, ...scripts], folders, store, dependencies });
 
   const layers: Layer[] = [
     directive,

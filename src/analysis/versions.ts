@@ -117,14 +117,24 @@ const CONDA = new RegExp(
   "gm",
 );
 
-/** Poetry: `transformers = "^4.44"` or `transformers = { version = "4.44.0", extras = ["torch"] }`. */
+/**
+ * Poetry, Pipfile and pixi: `transformers = "^4.44"`, `transformers = "==4.44.*"` or
+ * `transformers = { version = "4.44.0", extras = ["torch"] }`.
+ */
 const POETRY = new RegExp(
-  `^(${NAMES})[ \\t]*=[ \\t]*(?:\\{[^}\\n]{0,200}\\bversion[ \\t]*=[ \\t]*)?"([\\^~]?)[ \\t]*(\\d[\\d.]*)"`,
+  `^(${NAMES})[ \\t]*=[ \\t]*(?:\\{[^}\\n]{0,200}\\bversion[ \\t]*=[ \\t]*)?"(?:([\\^~]?)[ \\t]*(\\d[\\d.]*)|([=<>!~][^"\\n]{1,80}))"`,
   "gm",
 );
 
+/** A tag of a repository: `git+https://github.com/huggingface/transformers.git@v4.48.3`. */
+const TAGGED = new RegExp(`/(${NAMES})(?:\\.git)?@v?(\\d{1,4}(?:\\.\\d{1,4}){1,3})(?![\\w.])`, "g");
+
+/** The image that a Dockerfile goes on from, where its tag is the library's release. */
+const IMAGE =
+  /^FROM[ \t]+(?:--\S{1,80}[ \t]+)?(?:[\w.-]{1,80}\/)?(?:pytorch\/(pytorch)|huggingface\/(transformers)-[\w-]{1,40}):(\d[\d.]*)/gim;
+
 /**
- * Versions a requirements file, `pyproject.toml`, `setup.py`, conda environment or lock file pins, in the order of the
+ * Versions a requirements file, `pyproject.toml`, `setup.py`, conda environment, Dockerfile or lock file pins, in the order of the
  * text; ranges that leave the newest open and comments are skipped.
  */
 export function pinnedVersions(original: string): PinnedVersion[] {
@@ -139,8 +149,14 @@ export function pinnedVersions(original: string): PinnedVersion[] {
   for (const match of text.matchAll(REQUIREMENT)) add(match, match[1] ?? "", versionOf(match[1] ?? "", match[2] ?? ""));
   for (const match of text.matchAll(LOCKED)) add(match, match[1] ?? "", match[2]);
   for (const match of text.matchAll(CONDA)) add(match, match[1] ?? "", match[2]);
+  for (const match of text.matchAll(TAGGED)) add(match, match[1] ?? "", match[2]);
+  for (const match of text.matchAll(IMAGE)) add(match, (match[1] ?? match[2] ?? "").toLowerCase(), match[3]);
   for (const match of text.matchAll(POETRY)) {
-    const [, library = "", mark, version = ""] = match;
+    const [, library = "", mark, version = "", specifiers] = match;
+    if (specifiers !== undefined) {
+      add(match, library, versionOf(library, specifiers));
+      continue;
+    }
     const major = Number.parseInt(version, 10);
     // A caret goes up to the next major version, which may be beyond the newest release.
     add(match, library, mark === "^" && major > 0 ? before(library, String(major + 1)) : version);

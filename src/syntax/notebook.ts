@@ -40,8 +40,8 @@ export function parseNotebook(original: string): ParsedDocument {
 
 /** Cells that a shell runs whole. */
 const SHELL_CELL = /^\s*%%(?:bash|sh|shell|script\s+(?:bash|sh)\b)[^\n]*/;
-/** A line that a shell runs, with the lines it goes on in. */
-const SHELL_LINE = /^([ \t]*!{1,2})((?:[^\n]*\\\n)*[^\n]*)/gm;
+/** A line that a shell runs, with the lines it goes on in; `%pip` and its like run the command of their name. */
+const SHELL_LINE = /^([ \t]*(?:!{1,2}|%(?=(?:pip|conda|mamba|uv)[ \t])))((?:[^\n]*\\\n)*[^\n]*)/gm;
 const MOST_COMMANDS = 200;
 /** A line that Python does not know, with the lines it goes on in. */
 const MAGIC = /^([ \t]*)[%!?](?:[^\n]*\\\n)*[^\n]*/gm;

@@ -40,6 +40,21 @@ describe("analysis: pinned versions", () => {
       '[tool.poetry.dependencies]\ntransformers = "^4.44"\npeft = { version = "0.12.0", extras = ["x"] }\ntorch = "^2.4"\n',
       { transformers: "4.57.6", peft: "0.12.0" },
     ],
+    [
+      "Pipfile and pixi",
+      '[packages]\ntransformers = "==4.48.3"\npeft = {version = ">=0.14,<0.15", extras = ["x"]}\ntrl = "*"\n',
+      { transformers: "4.48.3", peft: "0.14" },
+    ],
+    [
+      "tags of repositories",
+      "git+https://github.com/huggingface/transformers.git@v4.51.3\npeft @ git+https://github.com/huggingface/peft@main\n",
+      { transformers: "4.51.3" },
+    ],
+    [
+      "images",
+      "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-devel\nRUN pip install -q transformers==4.48.3 \\\n    'trl>=0.12,<0.13'\n",
+      { torch: "2.5.1", transformers: "4.48.3", trl: "0.12" },
+    ],
   ];
   for (const [name, text, expected] of cases) {
     it(name, () => {
@@ -63,6 +78,65 @@ describe("analysis: pinned versions", () => {
     const markdown = (await analysis.hover(2, 1))?.markdown ?? "";
     assert.match(markdown, /transformers 4\.51\.3/);
   });
+
+  const TRAINED = [
+    "from transformers import AutoModelForCausalLM, Trainer, TrainingArguments",
+    'model = AutoModelForCausalLM.from_pretrained("openai-community/gpt2")',
+    'trainer = Trainer(model=model, args=TrainingArguments(output_dir="out", per_device_train_batch_size=4))',
+    "trainer.train()",
+    "",
+  ].join("\n");
+  const cell = (source: string) => ({ cell_type: "code", metadata: {}, outputs: [], execution_count: null, source });
+  const notebook = (install: string) =>
+    JSON.stringify({ cells: [cell(install), cell(TRAINED)], metadata: {}, nbformat: 4, nbformat_minor: 5 }, null, 1);
+  const placed: readonly [string, Readonly<Record<string, string>>, string][] = [
+    ["a notebook's cell", { "train.ipynb": notebook("!pip install -q transformers==4.48.3") }, "4.48.3"],
+    ["a notebook's magic", { "train.ipynb": notebook('%pip install -U "transformers>=4.40,<4.50"') }, "4.49"],
+    [
+      "the cell rather than the repository's requirements, the last install of several",
+      {
+        "train.ipynb": notebook("!pip install transformers==4.44.0\n!uv pip install transformers==4.51.3"),
+        "requirements.txt": "transformers==4.30.0\n",
+      },
+      "4.51.3",
+    ],
+    [
+      "a script's own metadata",
+      {
+        "train.py": `# /// script\n# requires-python = ">=3.10"\n# dependencies = [\n#   "transformers==4.48.3",\n# ]\n# ///\n${TRAINED}`,
+      },
+      "4.48.3",
+    ],
+    [
+      "the launcher",
+      { "train.py": TRAINED, "run.sh": "pip install transformers==4.48.3\npython train.py\n" },
+      "4.48.3",
+    ],
+    ["a Dockerfile", { "train.py": TRAINED, Dockerfile: "FROM x\nRUN pip install transformers==4.48.3\n" }, "4.48.3"],
+    [
+      "pyproject.toml",
+      { "train.py": TRAINED, "pyproject.toml": '[project]\ndependencies = ["transformers~=4.48.3"]\n' },
+      "4.48.3",
+    ],
+    [
+      "environment.yml",
+      { "train.py": TRAINED, "environment.yml": "dependencies:\n- pip:\n  - transformers==4.48.3\n" },
+      "4.48.3",
+    ],
+    [
+      "uv.lock",
+      { "train.py": TRAINED, "uv.lock": '[[package]]\nname = "transformers"\nversion = "4.48.3"\n' },
+      "4.48.3",
+    ],
+  ];
+  for (const [name, files, version] of placed)
+    it(`are those of ${name}`, async () => {
+      const main = "train.ipynb" in files ? "train.ipynb" : "train.py";
+      const analysis = await createAnalyzer(memoryRuntime(files)).analyse(uri(main), {});
+      const [run] = analysis.runs;
+      const found = run?.releases?.find(({ library }) => library === "transformers");
+      assert.deepEqual([found?.version, found?.stated], [version, true]);
+    });
 
   it("reads a framework's config by its release, and the libraries that release requires", async () => {
     const analyse = async (name: string, text: string, requirements: string) => {
