@@ -99,7 +99,14 @@ SEEN = (
 )
 KINDS = {"causal": CAUSAL, "classified": CLASSIFIED, "tagged": CLASSIFIED, "masked": MASKED, "written": WRITTEN, "seen": SEEN}
 # What nobody trains whole on one card.
-LARGE = ("EleutherAI/gpt-j-6b", "mosaicml/mpt-7b", "CohereLabs/aya-23-8B", "CohereLabs/c4ai-command-r7b-12-2024", "mistralai/Mistral-7B-v0.1", "THUDM/glm-4-9b-chat-hf")
+LARGE = (
+    "EleutherAI/gpt-j-6b",
+    "mosaicml/mpt-7b",
+    "CohereLabs/aya-23-8B",
+    "CohereLabs/c4ai-command-r7b-12-2024",
+    "mistralai/Mistral-7B-v0.1",
+    "THUDM/glm-4-9b-chat-hf",
+)
 CLASSES = {
     "causal": "CausalLM",
     "classified": "SequenceClassification",
