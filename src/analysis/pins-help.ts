@@ -6,7 +6,7 @@ import { keysBelow, pinChoices, readPins } from "../formats/pins";
 import type { LocatedNode } from "../syntax/tree";
 import { table } from "../terms/table";
 import type { CompletionContent, DocumentAnalysis, HoverContent } from "./analyzer";
-import { yamlContext } from "./complete/context";
+import { siblingKeys, yamlContext } from "./complete/context";
 import { deviceLabel, type Locale, messageId, t, text } from "./messages";
 import { effectText } from "./messages/effects";
 import type { LoadedDocument } from "./store";
@@ -35,7 +35,8 @@ function pinCompletions(document: LoadedDocument, offset: number, locale: Locale
   if (context === undefined) return [];
   const range = document.lines.range(context.word);
   if (context.kind === "key") {
-    const names = keysBelow(context.path);
+    const stated = siblingKeys(document.text, offset);
+    const names = keysBelow(context.path).filter((name) => !stated.has(name));
     const behind = document.text.slice(context.word.end, context.word.end + 40);
     return names.map((name, index) => ({
       kind: "key",

@@ -27,6 +27,7 @@ import type { CurrentDocument } from "./currentDocument";
 import { chooseDevice } from "./devicePick";
 import { configUri, labelOf } from "./documents";
 import type { LocalCards } from "./localCard";
+import { chooseModel, pointToModel } from "./modelPick";
 import { makeNonce, panelHtml } from "./panelHtml";
 import type { PreviewHost } from "./preview";
 import type { Session } from "./session";
@@ -293,6 +294,9 @@ class Panel {
         break;
       case "pickDevice":
         void chooseDevice(this.host.session, this.host.context.globalState, this.uri, message.device);
+        break;
+      case "pickModel":
+        void (message.from === "folder" ? pointToModel : chooseModel)(this.host.session, this.uri);
         break;
       case "trace":
         void vscode.commands.executeCommand(CLIENT_COMMANDS.traceModel, this.uri);

@@ -52,8 +52,8 @@ function planItem(run: ReportRun, plan: ReportPlan, index: number): PlanItem {
     run,
     index,
     label: plan.title,
-    description: plan.says,
-    ...(plan.why === undefined ? {} : { detail: plan.why }),
+    // A line of its own: beside a long title the figures would be cut off.
+    detail: plan.says,
     buttons: [{ iconPath: new vscode.ThemeIcon("open-preview"), tooltip: t("Preview changes") }],
   };
 }
@@ -66,7 +66,7 @@ function pick(
   const list = vscode.window.createQuickPick<PlanItem>();
   list.items = items;
   list.title = preview ? t("Plan to preview") : t("Plan to apply");
-  list.matchOnDescription = true;
+  list.matchOnDetail = true;
   return new Promise((resolve) => {
     const done = (choice: { item: PlanItem; preview: boolean } | undefined) => {
       resolve(choice);

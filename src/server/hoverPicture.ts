@@ -2,7 +2,7 @@
  * The hover's picture as a standalone SVG. An image in a hover sees none of the editor's colours, so each kind of theme has a
  * palette: the hues of VS Code's own charts and of the panel's page (webview-ui/style/theme.css), turned the same way.
  */
-import type { HoverPicture, PicturePoint } from "../analysis/hover/picture";
+import type { HoverPicture, PicturePart, PicturePoint } from "../analysis/hover/picture";
 import { base64Of } from "../terms/base64";
 import { gib } from "../terms/sizes";
 import { table } from "../terms/table";
@@ -47,13 +47,17 @@ const PALETTES: Readonly<Record<ThemeKind, Palette>> = {
   ),
 };
 
-/** Size of the picture without and with a curve; hovers are at most 500 pixels wide and scroll from 250 on. */
+/** Sizes of the picture and its parts; hovers are at most 500 pixels wide and scroll from 250 on. */
 const WIDTH = 460;
 const BAR_HEIGHT = 44;
+/** What the name of the limit takes of that. */
+const LIMIT_NAME = 12;
 const CURVE_HEIGHT = 72;
-/** A second line of long values. */
-const SECOND_LINE = 11;
 const BAR = { top: 2, height: 14 } as const;
+/** A row of values that have names, and what stands above the rows. */
+const ROW = { height: 15, above: 18, bar: 40, figure: 58, gap: 16 } as const;
+/** How much wider a bold name is. */
+const BOLD = 1.2;
 /** Parts named below the bar; the rest is in its colours alone. */
 const MOST_NAMED = 5;
 
@@ -69,8 +73,10 @@ function widthOf(text: string, size: number): number {
 /** The picture as an SVG document. */
 export function pictureSvg(picture: HoverPicture, theme: ThemeKind): string {
   const colours = PALETTES[theme];
-  const height = BAR_HEIGHT + (picture.curve === null ? 0 : CURVE_HEIGHT + (isLong(picture.curve) ? SECOND_LINE : 0));
-  const body = [...bar(picture, colours), ...(picture.curve === null ? [] : curve(picture, picture.curve, colours))];
+  const below = BAR_HEIGHT - (picture.usableBytes === null ? LIMIT_NAME : 0);
+  const tried = picture.curve === null ? NOTHING : drawn(picture.curve, picture, below, colours);
+  const height = below + tried.height;
+  const body = [...bar(picture, colours), ...tried.body];
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" font-family="system-ui,-apple-system,Segoe UI,Ubuntu,Noto Sans CJK SC,sans-serif"><title>${xml(picture.alt)}</title>${body.join("")}</svg>`;
 }
 
@@ -108,15 +114,20 @@ function bar({ parts, usedBytes, highBytes, usableBytes, usableText }: HoverPict
           `<path d="M${limit.toFixed(1)} ${top - 2}V${top + height + 3}" stroke="${over ? colours.bad : colours.text}" stroke-width="2"/>`,
           word(limit, top + height + 12, over ? colours.bad : colours.quiet, usableText, `text-anchor="${anchor}"`),
         ]),
-    ...legend(parts, colours, top + height + 26),
+    ...legend(parts, colours, top + height + 26 - (limit === null ? LIMIT_NAME : 0)),
   ];
 }
 
 /** The largest parts that one row has room for, by name, in the bar's order. */
 function legend(parts: HoverPicture["parts"], colours: Colours, y: number): string[] {
-  const largest = [...parts].sort((a, b) => b.bytes - a.bytes).slice(0, MOST_NAMED);
   const widthIn = ({ name, bytes }: HoverPicture["parts"][number]) => 22 + widthOf(`${name} ${gib(bytes)}`, 11);
-  while (largest.reduce((sum, part) => sum + widthIn(part), 0) > WIDTH + 10) largest.pop();
+  let room = WIDTH + 10;
+  const largest: PicturePart[] = [];
+  for (const part of parts.toSorted((a, b) => b.bytes - a.bytes)) {
+    if (largest.length === MOST_NAMED || widthIn(part) > room || gib(part.bytes) === "0.0") continue;
+    room -= widthIn(part);
+    largest.push(part);
+  }
   const row: string[] = [];
   let x = 0;
   for (const part of parts.filter((one) => largest.includes(one))) {
@@ -129,13 +140,53 @@ function legend(parts: HoverPicture["parts"], colours: Colours, y: number): stri
   return row;
 }
 
+type Curve = NonNullable<HoverPicture["curve"]>;
+
+interface Drawn {
+  readonly body: readonly string[];
+  readonly height: number;
+}
+
+const NOTHING: Drawn = { body: [], height: 0 };
+
+/** The values tried: a curve over short ones, rows of the others, whose names would run into one another. */
+function drawn(curve: Curve, { usableBytes }: HoverPicture, top: number, colours: Colours): Drawn {
+  const room = stepOf(curve) - 4;
+  return curve.points.every(({ value }) => widthOf(value, 11) <= room)
+    ? { body: curveOf(curve, usableBytes, top, colours), height: CURVE_HEIGHT }
+    : rowsOf(curve, top, colours);
+}
+
+/** Values by name, each with a bar and its peak: in two columns where they are narrow enough. */
+function rowsOf({ label, points }: Curve, top: number, colours: Colours): Drawn {
+  const names = Math.max(...points.map(({ value }) => widthOf(value, 11) * BOLD));
+  const columns = points.length > 3 && 2 * (names + ROW.bar + ROW.figure) + ROW.gap <= WIDTH ? 2 : 1;
+  const rows = Math.ceil(points.length / columns);
+  const most = Math.max(...points.map(({ bytes }) => bytes));
+  const column = (WIDTH - ROW.gap * (columns - 1)) / columns;
+  const end = columns === 2 ? column : Math.min(column, names + 180);
+  const body = points.flatMap((point, index) => {
+    const x = Math.floor(index / rows) * (column + ROW.gap);
+    const y = top + ROW.above + 11 + (index % rows) * ROW.height;
+    const fill = colours[FIT_COLOURS[point.fit]];
+    const weight = point.now ? 'font-weight="700"' : "";
+    const longest = end - names - ROW.figure;
+    return [
+      word(x, y, colours.text, point.value, weight),
+      `<rect x="${(x + names + 6).toFixed(1)}" y="${y - 7}" width="${((point.bytes / most) * (longest - 12)).toFixed(1)}" height="6" fill="${point.fit === "does-not-fit" || point.fit === "tight" ? fill : colours.quiet}"/>`,
+      word(x + end - 14, y, fill, gib(point.bytes), `${weight} text-anchor="end"`),
+      word(x + end - 11, y, fill, FIT_SIGNS[point.fit].trim()),
+    ];
+  });
+  return {
+    body: [word(0, top + 14, colours.quiet, label), ...body],
+    height: ROW.above + rows * ROW.height + 4,
+  };
+}
+
 /** The peak over the values tried, each point with its peak above and its value below. */
-function curve(
-  { usableBytes }: HoverPicture,
-  { label, points }: NonNullable<HoverPicture["curve"]>,
-  colours: Colours,
-): string[] {
-  const top = BAR_HEIGHT + 20;
+function curveOf({ label, points }: Curve, usableBytes: number | null, above: number, colours: Colours): string[] {
+  const top = above + 20;
   const height = 36;
   const left = leftOf(label);
   const most = Math.max(...points.map(({ bytes }) => bytes));
@@ -161,9 +212,7 @@ function curve(
     ...limit,
     `<path d="${line.join("")}" fill="none" stroke="${colours.quiet}" stroke-width="1.5"/>`,
     word(0, top + height + 13, colours.quiet, label),
-    ...points.flatMap((point, index) =>
-      pointOf(point, x(index), y(point.bytes), { foot: top + height + 13, width: step }, colours),
-    ),
+    ...points.flatMap((point, index) => pointOf(point, x(index), y(point.bytes), top + height + 13, colours)),
   ];
 }
 
@@ -193,37 +242,17 @@ function leftOf(label: string): number {
   return Math.min(120, widthOf(label, 11) + 14);
 }
 
-function stepOf({ label, points }: NonNullable<HoverPicture["curve"]>): number {
+function stepOf({ label, points }: Curve): number {
   return (WIDTH - leftOf(label)) / Math.max(1, points.length);
 }
 
-/** Whether some value takes two lines. */
-function isLong(curve: NonNullable<HoverPicture["curve"]>): boolean {
-  return curve.points.some(({ value }) => valueLines(value, stepOf(curve) - 4).length > 1);
-}
-
-/** A value in one line, or in two where it is wider than its place: parted at the sign nearest to its middle. */
-function valueLines(value: string, width: number): readonly string[] {
-  if (widthOf(value, 11) <= width) return [value];
-  const breaks = [...value.matchAll(/[_,\- ]/g)].map(({ index }) => index + 1);
-  const middle = value.length / 2;
-  const at = breaks.sort((a, b) => Math.abs(a - middle) - Math.abs(b - middle))[0] ?? Math.ceil(middle);
-  return [value.slice(0, at), value.slice(at)];
-}
-
-function pointOf(
-  point: PicturePoint,
-  x: number,
-  y: number,
-  { foot, width }: { readonly foot: number; readonly width: number },
-  colours: Colours,
-): string[] {
+function pointOf(point: PicturePoint, x: number, y: number, foot: number, colours: Colours): string[] {
   const fill = colours[FIT_COLOURS[point.fit]];
   const weight = point.now ? 'font-weight="700" ' : "";
   const centred = `${weight}text-anchor="middle"`;
   return [
     `<circle cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="${point.now ? 4 : 2.5}" fill="${fill}"/>`,
     word(x, Math.round(y) - 7, fill, sizeOf(point), centred),
-    ...valueLines(point.value, width - 4).map((line, row) => word(x, foot + 11 * row, colours.text, line, centred)),
+    word(x, foot, colours.text, point.value, centred),
   ];
 }

@@ -426,6 +426,8 @@ export type PageToHost =
     }
   /** Chooses a GPU: the one named, or one from the editor's quick pick; the editor asks where to keep it. */
   | { readonly type: "pickDevice"; readonly device?: string }
+  /** Names the model of the document: the editor asks for a folder, or for a name of the catalogue. */
+  | { readonly type: "pickModel"; readonly from: "folder" | "catalogue" }
   /** Traces the model of the document: the editor shows what would be run, and asks. */
   | { readonly type: "trace" }
   /** Shows a place in an editor. */

@@ -30,6 +30,9 @@ const FILES: Readonly<Record<string, string>> = {
     "import torch\nfrom model import GPT\nmodel = GPT().cuda()\noptimizer = torch.optim.AdamW(model.parameters())\nfor x, y in batches:\n    logits, loss = model(x, y)\n    loss.backward()\n    optimizer.step()\n",
   "pins/.vramlens.yaml":
     "runs:\n  - match: train.yaml\n    sequence_lenght: 2048\n    device: { name: RTX 4O90 }\n    dtype: bfloat61\n    \n",
+  "card/train.yaml": `# vramlens: gpu=H100\n${sample("llama-1b/train.yaml")}`,
+  "card/model/config.json": sample("llama-1b/model/config.json"),
+  "card/.vramlens.yaml": "runs:\n  - match: train.yaml\n    model: ./model\n    sequence_length: 512\n",
   "zero/train.json": sample("llama-8b-zero3/train.json"),
   "zero/ds_zero3.json": sample("llama-8b-zero3/ds_zero3.json"),
   "zero/model/config.json": sample("llama-8b-zero3/model/config.json"),
@@ -98,6 +101,21 @@ describe("places", () => {
     assert.deepEqual(titles.slice(0, 2), ["Point to a local folder…", "Choose from the catalogue…"]);
   });
 
+  it("says of an unknown model what is missing, and nothing that was assumed for no estimate", async () => {
+    const config = await opened("other/train.yaml", "yaml");
+    const said = await config.hover("per_device");
+    assert.match(said, /No estimate.*the config of `acme\/Secret-7B` was not found/);
+    assert.doesNotMatch(said, /Assumes/);
+  });
+
+  it("explains the GPU of a comment as a pin does, not as a job's key", async () => {
+    const config = await opened("card/train.yaml", "yaml");
+    const said = await config.hover("gpu=");
+    assert.match(said, /H100/);
+    assert.match(said, /GPU to check against/);
+    assert.doesNotMatch(said, /the job gets|Costs no GPU memory/);
+  });
+
   it("offers to trace the model of a script", async () => {
     const script = await opened("own.py", "python");
     const trace = (await script.actions()).find(({ command }) => command?.command === CLIENT_COMMANDS.traceModel);
@@ -112,6 +130,8 @@ describe("places", () => {
     const found = await pins.complete(5, 4);
     const items = "items" in found ? found.items : found;
     assert.ok(items.some(({ label }) => label === "sequence_length") && items.some(({ label }) => label === "lengths"));
+    for (const stated of ["match", "device", "dtype"])
+      assert.ok(!items.some(({ label }) => label === stated), `${stated} stands there already`);
     const values = await pins.complete(4, 11);
     assert.ok(("items" in values ? values.items : values).some(({ label }) => label === "bfloat16"));
   });

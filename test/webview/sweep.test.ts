@@ -75,6 +75,27 @@ describe("webview side by side", () => {
     assert.deepEqual(acted, [{ type: "alone" }]);
   });
 
+  it("names both cards, keeps the order of the peak's parts and counts no GPUs twice", () => {
+    const { perDevice } = run;
+    assert.ok(perDevice !== null);
+    const [weights, ...rest] = perDevice.components;
+    assert.ok(weights !== undefined);
+    const other = {
+      ...run,
+      devices: { ...run.devices, name: "NVIDIA H100 80GB HBM3", count: 8 },
+      perDevice: { ...perDevice, components: [weights, { ...weights, kind: "communication" as const }, ...rest] },
+      settings: [...run.settings, { ...run.settings[0]!, name: "world_size", key: "device.count", value: 8 }],
+    };
+    const { view } = viewOf(report, {
+      type: "host",
+      message: { type: "against", runId: run.id, label: "eight", run: other },
+    });
+    const shown = textOf(againstView(view, run));
+    assert.match(shown, /GPU RTX 4090 8 × H100/);
+    assert.match(shown, /Weights.*Communication.*Optimizer.*Allocator cache/);
+    assert.doesNotMatch(shown, /device\.count/);
+  });
+
   it("stays while the same answer is sent again, and goes when the file says something else", () => {
     const beside: Action = {
       type: "host",

@@ -279,6 +279,8 @@ export const en = {
   "empty.noRun": "No run in this config",
   "empty.noRun.hint": "The file was read, but it does not say what is trained.",
   "empty.unknownModel": "Name the model",
+  "empty.catalogue": "Choose from the catalogue…",
+  "empty.folder": "Point to a local folder…",
   "empty.unknownModel.hint": "A folder with its config.json, or a name of the catalogue such as Qwen/Qwen3-8B.",
   "empty.trace": "Trace this model…",
   "empty.traceAgain": "Trace this model again…",

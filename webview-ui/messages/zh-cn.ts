@@ -280,6 +280,8 @@ export const zhCn: MessageTable = {
   "empty.noRun": "此配置中没有运行",
   "empty.noRun.hint": "文件已读取，但没有说明训练什么。",
   "empty.unknownModel": "指定模型",
+  "empty.catalogue": "从清单中选择…",
+  "empty.folder": "指定本地文件夹…",
   "empty.unknownModel.hint": "指定含 config.json 的文件夹，或填写清单中的名称，例如 Qwen/Qwen3-8B。",
   "empty.trace": "追踪此模型…",
   "empty.traceAgain": "重新追踪此模型…",

@@ -5,6 +5,7 @@ import { h, type PageNode } from "../dom/node";
 import { partsOf } from "../model/bar";
 import { nameOf } from "../model/breakdown";
 import { deltaGib, gib, integer } from "../model/format";
+import { deviceLabel } from "../model/headline";
 import { hasEditor } from "../state";
 import type { View } from "./context";
 import { breakable, tableHead, wideTable } from "./table";
@@ -39,12 +40,13 @@ export function againstView(view: View, run: ReportRun): PageNode | null {
 function tableView({ t }: View, run: ReportRun, label: string, other: ReportRun): PageNode {
   const sizes = (one: ReportRun) => new Map(partsOf(one).map(({ kind, bytes }) => [kind, bytes]));
   const [here, there] = [sizes(run), sizes(other)];
-  const kinds = [...new Set([...here.keys(), ...there.keys()])];
-  const row = (name: string, mine: string, theirs: string, change: string) =>
+  const kinds = merged([...here.keys()], [...there.keys()]);
+  const cards = [deviceLabel(run) ?? "–", deviceLabel(other) ?? "–"] as const;
+  const row = (name: string, mine: string, theirs: string, change: string, kind = "") =>
     h(
       "tr",
       { key: name },
-      h("th", { attrs: { scope: "row" } }, breakable(name)),
+      h(`th${kind}`, { attrs: { scope: "row" } }, breakable(name)),
       h("td.number", null, mine),
       h("td.number", null, theirs),
       h("td.number", null, change),
@@ -66,6 +68,7 @@ function tableView({ t }: View, run: ReportRun, label: string, other: ReportRun)
         "tbody",
         null,
         row(t("devices.verdict"), run.statement.verdict, other.statement.verdict, ""),
+        cards[0] === cards[1] ? null : row(t("devices.name"), cards[0], cards[1], ""),
         row(
           t("breakdown.total"),
           gib(used[0], t.locale),
@@ -77,17 +80,29 @@ function tableView({ t }: View, run: ReportRun, label: string, other: ReportRun)
           const change = deltaGib(difference(theirs, mine), t.locale);
           return row(t.named(`kind.${kind}`, kind), gib(mine, t.locale), gib(theirs, t.locale), change);
         }),
-        differing(run, other, t).map(([key, mine, theirs]) => row(key, mine, theirs, "")),
+        differing(run, other, t).map(([key, mine, theirs]) => row(key, mine, theirs, "", ".key")),
       ),
     ),
   );
+}
+
+/** Both orders in one: what only the second has stands behind what it follows there. */
+function merged<T>(first: readonly T[], second: readonly T[]): readonly T[] {
+  const all = [...first];
+  for (const [index, one] of second.entries()) {
+    const before = second[index - 1];
+    if (!all.includes(one)) all.splice(before === undefined ? 0 : all.indexOf(before) + 1, 0, one);
+  }
+  return all;
 }
 
 /** Settings with another value: what stands in the file, here, there. */
 function differing(run: ReportRun, other: ReportRun, t: View["t"]): readonly (readonly [string, string, string])[] {
   const statedIn = (one: ReportRun, name: string) =>
     one.settings.find((setting) => setting.name === name && !OFF.has(String(setting.value)));
-  const names = [...new Set([...run.settings, ...other.settings].map(({ name }) => name))];
+  const names = [...new Set([...run.settings, ...other.settings].map(({ name }) => name))].filter(
+    (name) => !CARDS.has(name),
+  );
   const origins = [run, other].flatMap(({ perDevice }) => perDevice?.components.flatMap((part) => part.origins) ?? []);
   const written = new Map(origins.map((origin) => [origin.key, nameOf(origin)]));
   return names.flatMap((name) => {
@@ -97,6 +112,9 @@ function differing(run: ReportRun, other: ReportRun, t: View["t"]): readonly (re
     return here === there ? [] : [[written.get(key) ?? key, here, there] as const];
   });
 }
+
+/** What the row of the GPUs says. */
+const CARDS: ReadonlySet<string> = new Set(["device", "world_size"]);
 
 /** What is switched off is nothing, like what is not stated. */
 const OFF: ReadonlySet<string> = new Set(["none", "false", "null"]);

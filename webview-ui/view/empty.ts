@@ -1,7 +1,7 @@
 /** What the page says when there is no estimate to show: why, and the one thing to do about it. */
 import type { ReportRun } from "../../src/core/report/schema";
 import { h, type PageNode } from "../dom/node";
-import { refusalOf } from "../state";
+import { hasEditor, refusalOf } from "../state";
 import { settleView } from "./assumptions";
 import type { View } from "./context";
 import { icon } from "./icons";
@@ -56,8 +56,20 @@ export function noEstimateView(view: View, run: ReportRun): PageNode | null {
     h("h2", { attrs: { id: "no-estimate-title" } }, t(unknown ? "empty.unknownModel" : "empty.noEstimate")),
     unknown ? h("p", null, t("empty.unknownModel.hint")) : reason === "" ? null : h("p", null, rich(reason)),
     unknown ? settleView(view, "model", "settle-model") : null,
+    unknown && hasEditor(view.state) ? modelLinks(view) : null,
     traceView(view, run),
   );
+}
+
+/** The editor's own ways to name the model. */
+function modelLinks({ t, send }: View): PageNode {
+  const link = (from: "folder" | "catalogue") =>
+    h(
+      "button.link",
+      { key: from, attrs: { type: "button" }, on: { click: () => send({ type: "pickModel", from }) } },
+      t(`empty.${from}`),
+    );
+  return h("p.plans-foot", { key: "model-links" }, link("catalogue"), link("folder"));
 }
 
 /** An estimate without a card to hold it against. */

@@ -54,7 +54,7 @@ export function headerView(view: View, onExport: (kind: ExportKind) => void): Pa
       null,
       describeRun(run, t).map((words, index) => h("span", { key: String(index) }, words)),
     ),
-    barView(view, run, difference === null ? null : (fileUsed ?? null)),
+    barView(view, run, change === null ? null : (fileUsed ?? null)),
     localView(view, run),
   );
 }

@@ -44,6 +44,31 @@ function parents(text: string, lineStart: number, indent: number): string[] {
   return path;
 }
 
+/** Keys that stand beside a place of a YAML mapping: those of its column, up and down to where the mapping ends. */
+export function siblingKeys(text: string, offset: number): ReadonlySet<string> {
+  const lines = text.split("\n");
+  const at = text.slice(0, offset).split("\n").length - 1;
+  const own = lines[at] ?? "";
+  const column = /^\s*(?:- )?/.exec(own)?.[0].length ?? 0;
+  const found = new Set<string>();
+  const look = (index: number): boolean => {
+    const line = lines[index] ?? "";
+    if (line.trim() === "") return true;
+    const indent = /^\s*/.exec(line)?.[0].length ?? 0;
+    const match = KEY.exec(line);
+    if ((match?.[1] ?? "").length === column && match?.[3] !== undefined) found.add(match[3]);
+    return indent >= column;
+  };
+  // The first line of a list's item is the last that belongs to it on the way up.
+  if (!own.trimStart().startsWith("- ")) for (let index = at - 1; index >= 0 && look(index); index--);
+  for (let index = at + 1; index < lines.length && !startsItem(lines[index] ?? "", column) && look(index); index++);
+  return found;
+}
+
+function startsItem(line: string, column: number): boolean {
+  return line.trimStart().startsWith("- ") && /^\s*- /.exec(line)?.[0].length === column;
+}
+
 interface Level {
   /** Key whose value is open; null in a list or before a key. */
   key: string | null;

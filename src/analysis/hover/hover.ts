@@ -15,6 +15,7 @@ import { largestBatch, largestBatchAlone } from "../levers/batch";
 import { measuredText, measurementOf } from "../measured";
 import { gib, type Locale, markdown, size, sizeBetween, t } from "../messages";
 import { effectOf } from "../messages/effects";
+import { pinMeaning } from "../pin-meaning";
 import { documentOf, releasesOf, reportedSettings } from "../report";
 import type { Resolved } from "../resolve";
 import type { RunAnalysis, Variant } from "../run-analysis";
@@ -64,7 +65,7 @@ export async function hoverOf(analysis: RunAnalysis, target: HoverTarget): Promi
     return { ...NOTHING, lead: t(locale, "hover.broken", { reason: markdown(broken, locale) }) };
   if (base.estimate === undefined) return unestimated(analysis, target);
   const unused = known !== undefined && known.override === target.name && curve === undefined;
-  const effect = target.spec === undefined ? undefined : effectOf(target.spec, locale);
+  const effect = target.spec === undefined ? pinMeaning(target.name, locale) : effectOf(target.spec, locale);
   if (target.spec !== undefined && !target.spec.memory && known === undefined)
     return { ...NOTHING, next: [...new Set([effect, t(locale, "hover.no-memory")])].join(t(locale, "sentence.and")) };
   const left = uncountedKeys(analysis.inputs).length;
@@ -102,7 +103,6 @@ function unestimated(analysis: RunAnalysis, target: HoverTarget): HoverParts {
     target.spec === undefined ? undefined : effectOf(target.spec, analysis.locale),
     overriddenLine(analysis, target),
     chainLine(analysis, target),
-    assumptionsLine(analysis),
   ];
   return { ...NOTHING, lead: noEstimate(analysis), below: below.filter((line) => line !== undefined).join("\n\n") };
 }
@@ -195,7 +195,8 @@ function shownValue(value: string, locale: Locale): string {
   const names = value.split(",");
   if (names.length > 2) return t(locale, "value.modules", { count: names.length });
   const number = Number(value);
-  return number >= 100_000 ? Number(number.toPrecision(3)).toExponential().replace("e+", "e") : inMarkdown(value);
+  if (number >= 100_000) return Number(number.toPrecision(3)).toExponential().replace("e+", "e");
+  return Number.isInteger(number) && value !== "" ? grouped(number) : inMarkdown(value);
 }
 
 /** What one unit of a number, or the present choice, costs; or that it costs nothing here. */

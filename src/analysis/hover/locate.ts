@@ -122,5 +122,6 @@ function specOf(analysis: RunAnalysis, key: string, name: SettingName | null): K
     const found = keys.find((spec) => means(spec, { key, name }));
     if (found !== undefined) return found;
   }
-  return name === null ? undefined : tables.flat().find((spec) => spec.name === name);
+  // A job's keys are what a scheduler calls them: a pin or a directive of the same meaning is none of those.
+  return name === null ? undefined : tables.flat().find((spec) => spec.name === name && !JOB_KEYS.includes(spec));
 }

@@ -302,7 +302,7 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "assume.evaluation-batches": "保留 {batches} 批评估预测：评估集大小未知",
   "assume.generation-length": "评估时每个提示生成 {tokens|,} 个新 token",
   "assume.padding-pinned": "批长度按指定值；填充会使显存池碎片化",
-  "assume.padding": "所有批都取最大长度；长度不一会产生碎片，`expandable_segments:True` 可避免",
+  "assume.padding": "各批长度相同；长度不一会产生碎片，`expandable_segments:True` 可避免",
   "assume.padding-expandable": "所有批都取最大长度；`expandable_segments:True` 会复用较短批留下的空间",
   "assume.replayed-expandable": "{said}；重放后显存池为 {pool}",
   "assume.replayed": "{said}；重放后显存池为 {pool}，使用后为 {expandable}",
