@@ -257,7 +257,7 @@ function bert(row: PeakRow): Written | Unwritten {
       },
       {
         ...{
-          model: row.model,
+          model: row.model.split(",")[0] ?? "",
           task: "seq-cls",
           sequence_length: Number(row.seq_len),
           attention: "eager",

@@ -345,14 +345,7 @@ const ROWS: Readonly<Record<SchemaId, Framework>> = {
     codeOf: (config, settings) => (settings.string("model_code") === "litgpt" ? litgptCode(config) : undefined),
     // finetune/lora.py, get_batch (lit-gpt 0.1: "force the longest sample at the beginning")
     longestFirst: "litgpt<0.2",
-    fsdpOf: (settings, libraries) =>
-      settings.string("model_code") === "litgpt" &&
-      settings.string("adapter") === "lora" &&
-      holds("litgpt>=0.5.11", libraries)
-        ? // litgpt/finetune/lora.py (parallelize_fn), lightning/fabric/plugins/precision/amp.py
-          { version: 2, groups: "layers", rootStays: true, autocastsAround: true }
-        : // lightning/fabric/strategies/fsdp.py leaves `backward_prefetch` to torch (torch/distributed/fsdp/fully_sharded_data_parallel.py)
-          { version: 1, backwardPrefetch: "before" },
+    fsdpOf: (settings, libraries) => litgptFsdp(settings, libraries),
     hydra: true,
     trainsTransformers: (settings) => settings.boolean("own_loop") === true,
     float8: { backend: "transformer-engine", keeps: "none", cachesWeights: false },
@@ -392,6 +385,20 @@ const ROWS: Readonly<Record<SchemaId, Framework>> = {
   mmengine: { name: "MMEngine", readOnly: UNFOLLOWED },
   detectron2: { name: "Detectron2", readOnly: UNFOLLOWED },
 };
+
+/**
+ * litgpt's LoRA has `fully_shard` (litgpt/finetune/lora.py, parallelize_fn; lightning/fabric/plugins/precision/amp.py), flat parameters
+ * before 0.5.11, and before 0.5.8 adapters in those of their layers (`auto_wrap_policy={Block}`; then `{torch.nn.Linear}`). Everything
+ * else is wrapped by layers; lightning/fabric/strategies/fsdp.py leaves `backward_prefetch` to torch
+ * (torch/distributed/fsdp/fully_sharded_data_parallel.py).
+ */
+function litgptFsdp(settings: Settings, libraries: Versions): OwnFsdp {
+  const adapts = settings.string("model_code") === "litgpt" && settings.string("adapter") === "lora";
+  if (adapts && holds("litgpt>=0.5.11", libraries))
+    return { version: 2, groups: "layers", rootStays: true, autocastsAround: true };
+  const mixes = adapts && holds("litgpt<0.5.8", libraries);
+  return { version: 1, backwardPrefetch: "before", ...(mixes && { mixesAdapters: true }) };
+}
 
 export function frameworkOf({ id }: Pick<Format, "id">): Framework {
   return ROWS[id];

@@ -12,8 +12,11 @@ export function stepEmptying({ emptyCacheSteps, trainer }: TrainingRun): StepEmp
 
 /** A ledger's stream, with where the run empties the allocator's cache. */
 export function streamOf(ledger: Ledger, run: TrainingRun): EventStream {
-  const { events, bytes, apart } = ledger;
-  return { events, bytes, apart, emptied: emptiedAt(ledger, stepEmptying(run)) };
+  const { events, bytes, apart, streams } = ledger;
+  return {
+    ...{ events, bytes, apart, emptied: emptiedAt(ledger, stepEmptying(run)) },
+    ...(streams !== null && { sides: streams }),
+  };
 }
 
 /**
@@ -22,7 +25,7 @@ export function streamOf(ledger: Ledger, run: TrainingRun): EventStream {
  * @param sizeAfter bytes of it, by the block before; 0: none
  */
 export function withMoments(
-  { events, bytes, emptied = [], apart }: EventStream,
+  { events, bytes, emptied = [], apart, sides }: EventStream,
   sizeAfter: (id: number) => number,
 ): EventStream {
   const all: number[] = [];
@@ -37,7 +40,7 @@ export function withMoments(
     const id = sizes.push(size) - 1;
     all.push(id, ~id);
   }
-  return { events: all, bytes: sizes, emptied: shifted, ...(apart && { apart }) };
+  return { events: all, bytes: sizes, emptied: shifted, ...(apart && { apart }), ...(sides && { sides }) };
 }
 
 /**

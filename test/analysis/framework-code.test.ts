@@ -14,12 +14,15 @@ interface Row {
   readonly allocated: number;
 }
 
-/** A config's run; torchtitan's are TOML, and a comment has the number of ranks. */
+/** A config's run; torchtitan's are TOML, and comments have the number of ranks and the framework's release. */
 async function runOf(config: string) {
   const ranks = /^# world (\d+)$/m.exec(config)?.[1];
   const [name, text] =
     ranks === undefined ? ["config.yaml", config] : ["config.toml", `# vramlens: gpu=H200 gpus=${ranks}\n${config}`];
-  const [run] = (await createAnalyzer(memoryRuntime({ [name]: text })).analyse(uri(name), {})).runs;
+  const release = /^# (litgpt) ([\d.]+)$/m.exec(config);
+  const pins = release === null ? "" : `runs:\n  - libraries: { ${release[1]}: "${release[2]}" }\n`;
+  const files = { [name]: text, ...(pins === "" ? {} : { ".vramlens.yaml": pins }) };
+  const [run] = (await createAnalyzer(memoryRuntime(files)).analyse(uri(name), {})).runs;
   assert.ok(run);
   return run;
 }

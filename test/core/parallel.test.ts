@@ -1,7 +1,10 @@
 /** What spreading a run over ranks changes on one of them (docs/parallel.md). */
 import { strict as assert } from "node:assert";
+import { reservedPeak } from "../../src/core/allocator/replay";
 import { type EstimateResult, estimate } from "../../src/core/estimate";
+import { streamOf } from "../../src/core/pool";
 import type { ComponentKind, Estimate } from "../../src/core/report/estimate";
+import { simulateFullest } from "../../src/core/stages";
 import type { DeepSpeedSpec, FsdpSpec, TrainingRun } from "../../src/core/training/run";
 import { english } from "../english";
 import { graphsOf } from "./receipts/case";
@@ -126,6 +129,26 @@ describe("parallel strategies", () => {
     over(bytes(sharded, "optimizer"), (8 * P) / 8, 3 * TENSORS);
     const kept = of(spread(8, { fsdp: { sharding: "shard_grad_op", reshardAfterForward: false } }));
     assert.ok(kept.allocatedPeakBytes > sharded.allocatedPeakBytes);
+  });
+
+  it("FSDP's streams have pools of their own: what is gathered and reduced lies in no hole of the model's", () => {
+    for (const version of [1, 2] as const) {
+      const run = spread(8, { fsdp: { version } });
+      const one = simulateFullest(run, llama);
+      assert.ok(one.ok);
+      const { ledger } = one.simulation;
+      const { streams } = ledger;
+      assert.ok(streams);
+      const of = (operator: string) =>
+        new Set([...streams].filter((_, id) => ledger.labelOf(id).operator === operator));
+      assert.deepEqual([...of("all_gather")], [1]);
+      assert.deepEqual([...of("reduce_scatter")], [2]);
+      assert.deepEqual(
+        [...of("addmm"), ...of("mm")].filter((stream) => stream !== 0),
+        [],
+      );
+      assert.ok(reservedPeak(streamOf(ledger, run)) > reservedPeak(ledger));
+    }
   });
 
   it("a 4-bit base is sharded as it is packed; its constants are whole on every rank", () => {

@@ -93,6 +93,16 @@ def blocks(case, model, mesh):
     return Sharded(model)
 
 
+def started(wrapped):
+    """Initializes FSDP1's root, which alone asks whether there is a device."""
+    from torch.distributed.fsdp import _runtime_utils
+
+    there = torch.cuda.is_available
+    torch.cuda.is_available = lambda: True
+    _runtime_utils._lazy_init(wrapped, wrapped)
+    torch.cuda.is_available = there
+
+
 def fsdp1(case, model, _):
     """`Accelerator.prepare_model` (accelerate/accelerator.py): autocast inside, flat parameters around."""
     from accelerate.utils.operations import convert_outputs_to_fp32
@@ -103,7 +113,6 @@ def fsdp1(case, model, _):
         MixedPrecision,
         ShardingStrategy,
         _init_utils,
-        _runtime_utils,
     )
     from torch.distributed.fsdp.wrap import transformer_auto_wrap_policy
 
@@ -154,11 +163,7 @@ def fsdp1(case, model, _):
             if flat.dtype != torch.float32 and flat.requires_grad:
                 flat.data = flat.data.to(torch.float32)
                 module._handle._orig_param_dtype = torch.float32
-    # Initialization alone asks whether there is a device.
-    there = torch.cuda.is_available
-    torch.cuda.is_available = lambda: True
-    _runtime_utils._lazy_init(wrapped, wrapped)
-    torch.cuda.is_available = there
+    started(wrapped)
 
     def accumulating(last):
         return contextlib.nullcontext() if last else wrapped.no_sync()

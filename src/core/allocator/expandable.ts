@@ -7,7 +7,7 @@
 import { Blocks, FREE, GRANULE, granulesOf, MIN_BLOCK, NONE, UNMAPPED, USED } from "./blocks";
 import { Pool } from "./pool";
 import { Repeated } from "./repeated";
-import type { EventStream } from "./replay";
+import { type EventStream, sidesIn } from "./replay";
 
 const MIB = (1 << 20) / GRANULE;
 /** Pages mapped at a time: 2 MiB for small blocks, 20 MiB for large ones. */
@@ -148,11 +148,13 @@ class Segment {
 
 /** Peak of reserved bytes with expandable segments; `loaded` as in `reservedPeak`. */
 export function expandablePeak(stream: EventStream, loaded = 0): number {
-  const { events, bytes, emptied = [] } = stream;
+  const { events, bytes, sides, emptied = [] } = stream;
   const apart = stream.apart?.size === 0 ? undefined : stream.apart;
   const repeated = new Repeated(stream.steps);
-  const small = new Segment(SMALL_PAGE, repeated);
-  const large = new Segment(LARGE_PAGE, repeated);
+  const count = sidesIn(sides);
+  const small = Array.from({ length: count }, () => new Segment(SMALL_PAGE, repeated));
+  const large = Array.from({ length: count }, () => new Segment(LARGE_PAGE, repeated));
+  const mapped = (): number => [...small, ...large].reduce((sum, segment) => sum + segment.mapped, 0);
   const placed = new Int32Array(bytes.length).fill(NONE);
   const temporary = new Uint8Array(bytes.length);
   for (let k = 0; k < loaded; k++) if (events[k]! < 0) temporary[~events[k]!] = 1;
@@ -161,9 +163,8 @@ export function expandablePeak(stream: EventStream, loaded = 0): number {
   let peak = 0;
   // Nothing is unmapped otherwise unless an allocation fails, so the peak is where the cache is emptied, or the end.
   const empty = (): void => {
-    peak = Math.max(peak, small.mapped + large.mapped + beside);
-    small.empty();
-    large.empty();
+    peak = Math.max(peak, mapped() + beside);
+    for (const segment of [...small, ...large]) segment.empty();
   };
   for (let k = 0; k < events.length; k++) {
     for (; emptyings < emptied.length && emptied[emptyings]! <= k; emptyings++) empty();
@@ -180,7 +181,7 @@ export function expandablePeak(stream: EventStream, loaded = 0): number {
       beside += (event >= 0 ? bytes[id]! : -bytes[id]!) / GRANULE;
       continue;
     }
-    const segment = bytes[id]! <= MIB * GRANULE ? small : large;
+    const segment = (bytes[id]! <= MIB * GRANULE ? small : large)[sides?.[id] ?? 0]!;
     if (event >= 0) placed[id] = segment.allocate(granulesOf(bytes[id]!));
     else {
       const block = placed[id]!;
@@ -188,5 +189,5 @@ export function expandablePeak(stream: EventStream, loaded = 0): number {
       if (block !== NONE) segment.release(block);
     }
   }
-  return Math.max(peak, small.mapped + large.mapped + beside) * GRANULE;
+  return Math.max(peak, mapped() + beside) * GRANULE;
 }

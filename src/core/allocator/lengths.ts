@@ -132,7 +132,7 @@ export function variedReserve(
   settings: VariedSettings = {},
 ): VariedReserve | null {
   const start = whole.ledger.phaseList.find(({ step }) => step === 2)?.firstEvent;
-  const { events, bytes } = whole.ledger;
+  const { events, bytes, streams } = whole.ledger;
   const short = shorter.ledger.bytes;
   if (start === undefined || !sameEvents(whole.ledger, shorter.ledger)) return null;
   const first = events.slice(start).find((event) => event >= 0);
@@ -146,14 +146,17 @@ export function variedReserve(
   const emptied = [...emptiedAt(whole.ledger, settings)];
   const isRepeated = (event: number): boolean => event >= 0 || ~event >= first;
   const again = events.subarray(start).filter(isRepeated);
+  const blocks = bytes.length + others.length * (bytes.length - first);
   const stream = {
     events: new Int32Array(events.length + others.length * again.length),
-    bytes: new Float64Array(bytes.length + others.length * (bytes.length - first)),
+    bytes: new Float64Array(blocks),
+    ...(streams !== null && { sides: new Uint8Array(blocks) }),
     emptied,
   };
   const closed = again.reduce((sum, event) => sum + (event < 0 ? -1 : 1), 0) === 0;
   const steps: ClosedStep[] = [];
   stream.events.set(events);
+  if (streams !== null) stream.sides?.set(streams);
   for (let id = 0; id < bytes.length; id++) stream.bytes[id] = sizeAt(id, opening);
   let at = events.length;
   let base = bytes.length - first;
@@ -162,6 +165,7 @@ export function variedReserve(
     for (const before of emptiedHere) emptied.push(at + events.subarray(start, before).filter(isRepeated).length);
     if (closed && emptiedHere.length === 0) steps.push({ from: at, to: at + again.length, length });
     for (let id = first; id < bytes.length; id++) stream.bytes[id + base] = sizeAt(id, length);
+    if (streams !== null) stream.sides?.set(streams.subarray(first), first + base);
     for (const event of again) stream.events[at++] = event >= 0 ? event + base : event - base;
     base += bytes.length - first;
   }

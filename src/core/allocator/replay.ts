@@ -33,6 +33,8 @@ export interface EventStream {
    * (vllm/device_allocator/cumem.py; trl/generation/vllm_generation.py, verl/workers/engine_workers.py).
    */
   readonly apart?: ReadonlySet<number>;
+  /** The CUDA stream of each id, whose pools serve no other (absent, or 0: the model's own). */
+  readonly sides?: ArrayLike<number>;
   /** Steps that free all that they allocate and do not empty the cache, in order. */
   readonly steps?: readonly ClosedStep[];
 }
@@ -79,13 +81,21 @@ interface Replayed extends PressedPool {
   readonly peak: number;
 }
 
+/** Streams that have pools: one, or up to the last that a block is of. */
+export function sidesIn(sides: EventStream["sides"]): number {
+  let last = 0;
+  for (let id = 0; id < (sides?.length ?? 0); id++) last = Math.max(last, sides![id]!);
+  return last + 1;
+}
+
 function replay(stream: EventStream, loaded: number, settings: PoolSettings, limit: number): Replayed {
-  const { events, bytes, emptied = [] } = stream;
+  const { events, bytes, sides, emptied = [] } = stream;
   const apart = stream.apart?.size === 0 ? undefined : stream.apart;
   const maxSplit = (settings.maxSplitBytes ?? Number.POSITIVE_INFINITY) / GRANULE;
   const blocks = new Blocks();
-  const smallPool = new Pool(blocks);
-  const largePool = new Pool(blocks);
+  const count = sidesIn(sides);
+  const smallPools = Array.from({ length: count }, () => new Pool(blocks));
+  const largePools = Array.from({ length: count }, () => new Pool(blocks));
   const placed = new Int32Array(bytes.length).fill(NONE);
   const skipped = new Uint8Array(bytes.length);
   for (let k = 0; k < loaded; k++) if (events[k]! < 0) skipped[~events[k]!] = 1;
@@ -98,7 +108,7 @@ function replay(stream: EventStream, loaded: number, settings: PoolSettings, lim
   const repeated = new Repeated(stream.steps);
   const release = (): number => {
     repeated.changed();
-    return smallPool.release() + largePool.release();
+    return [...smallPools, ...largePools].reduce((granules, pool) => granules + pool.release(), 0);
   };
   for (let k = 0; k < events.length; k++) {
     for (; emptyings < emptied.length && emptied[emptyings]! <= k; emptyings++) reserved -= release();
@@ -119,7 +129,7 @@ function replay(stream: EventStream, loaded: number, settings: PoolSettings, lim
       if (reserved > peak) peak = reserved;
       continue;
     }
-    const pool = isSmall ? smallPool : largePool;
+    const pool = (isSmall ? smallPools : largePools)[sides?.[id] ?? 0]!;
     if (event >= 0) {
       const size = granulesOf(bytes[id]!);
       // A block of `max_split_size` or more is for requests of that size only, and not for far smaller ones.

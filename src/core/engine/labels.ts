@@ -30,6 +30,10 @@ export interface Label {
   readonly kernel: Kernel | null;
 }
 
+/** CUDA streams beside the one that the model runs on. */
+export const SIDE_STREAMS = { gathering: 1, reducing: 2 } as const;
+export type SideStream = (typeof SIDE_STREAMS)[keyof typeof SIDE_STREAMS];
+
 /** In place of the bytes that a kernel reads: there is no kernel. */
 export const NO_KERNEL = -1;
 
@@ -60,6 +64,9 @@ export class Labels {
   private operators = new Uint16Array(FIRST_ROOM);
   private scopes = new Int32Array(FIRST_ROOM);
   private reads = new Float64Array(FIRST_ROOM);
+  private streams = new Uint8Array(FIRST_ROOM);
+  /** Some label is of a side stream. */
+  hasStreams = false;
   /** Places in `works`, counted from 1; 0: nothing is multiplied. */
   private workPlaces = new Int32Array(FIRST_ROOM);
   private readonly works: Work[] = [];
@@ -89,6 +96,17 @@ export class Labels {
 
   kindOf(index: number): ComponentKind {
     return this.kindWords.all[this.kinds[index]!]!;
+  }
+
+  /** The block is of a side stream's pool. */
+  setStream(index: number, stream: SideStream): void {
+    this.streams[index] = stream;
+    this.hasStreams = true;
+  }
+
+  /** The stream whose pool a block of a label is of; 0: the one that the model runs on. */
+  streamOf(index: number): number {
+    return this.streams[index]!;
   }
 
   scopeOf(index: number): string {
@@ -138,6 +156,7 @@ export class Labels {
     this.operators = widened(this.operators, new Uint16Array(room));
     this.scopes = widened(this.scopes, new Int32Array(room));
     this.reads = widened(this.reads, new Float64Array(room));
+    this.streams = widened(this.streams, new Uint8Array(room));
     this.workPlaces = widened(this.workPlaces, new Int32Array(room));
   }
 }

@@ -8,7 +8,7 @@ import { say } from "../../words/message";
 import { widened } from "../columns";
 import type { ComponentKind, Phase } from "../report/estimate";
 import { MOST_EVENTS, MOST_SIMULATED, OverBudget } from "./budget";
-import { type Label, Labels, NO_KERNEL, type Work } from "./labels";
+import { type Label, Labels, NO_KERNEL, type SideStream, type Work } from "./labels";
 import { ImpossibleSizes } from "./not-modelled";
 import type { Note, PlacedNote } from "./notes";
 
@@ -94,6 +94,9 @@ export class Ledger {
   /** Events before which the run's own code empties the allocator's cache. */
   readonly emptied: number[] = [];
 
+  /** The side stream that what is allocated now is of; null: the model's own. */
+  stream: SideStream | null = null;
+
   live = 0;
   peak = 0;
   /** Index into `events` of the event that reached the peak. */
@@ -167,6 +170,12 @@ export class Ledger {
     return this.labelColumn[id]!;
   }
 
+  /** The stream that each block is of, by id (0: the model's own); null: there is no other. */
+  get streams(): Uint8Array | null {
+    if (!this.labels.hasStreams) return null;
+    return Uint8Array.from(this.labelIndices, (label) => this.labels.streamOf(label));
+  }
+
   /** Place of every block's label, by id. */
   get labelIndices(): Int32Array {
     return this.labelColumn.subarray(0, this.count);
@@ -223,7 +232,9 @@ export class Ledger {
     this.reserve(1, 1);
     const id = this.count++;
     this.byteColumn[id] = rounded;
-    this.labelColumn[id] = this.labels.add(kind, operator, scope, reads, work);
+    const label = this.labels.add(kind, operator, scope, reads, work);
+    if (this.stream !== null) this.labels.setStream(label, this.stream);
+    this.labelColumn[id] = label;
     this.eventColumn[this.eventCount++] = id;
     this.live += rounded;
     const phase = this.phaseList[this.phaseList.length - 1]!;

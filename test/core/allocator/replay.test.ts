@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { expandablePeak } from "../../../src/core/allocator/expandable";
 import { type EventStream, type PoolSettings, pressedPool, reservedPeak } from "../../../src/core/allocator/replay";
 import { roundSize } from "../../../src/core/engine/ledger";
 
@@ -41,6 +42,16 @@ describe("the caching allocator", () => {
   it("keeps small and large blocks in pools of their own", () => {
     // 18 MiB of the large segment are free, and of no use to a small block
     assert.equal(replay([2 * MIB, 512]), 22 * MIB);
+  });
+
+  it("keeps the blocks of every stream in pools of their own", () => {
+    const script = [40 * MIB, "-0", 40 * MIB];
+    assert.equal(replay(script), 40 * MIB);
+    const stream = { ...streamOf(script), sides: [1, 0] };
+    assert.equal(reservedPeak(stream), 80 * MIB);
+    assert.equal(expandablePeak(stream), 80 * MIB);
+    // Where the device has no more, what lies free in other streams' pools goes back, too.
+    assert.deepEqual(pressedPool(stream, 0, {}, 50 * MIB), { peak: 40 * 2048, releases: 1, served: true });
   });
 
   it("takes the smallest free block that is large enough, then the lowest", () => {

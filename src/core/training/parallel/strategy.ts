@@ -4,6 +4,7 @@
  */
 
 import type { DType } from "../../engine/dtype";
+import type { SideStream } from "../../engine/labels";
 import type { ModuleHooks } from "../../engine/module-hooks";
 import type { LeafHook } from "../../engine/node";
 import type { Watcher } from "../../engine/notes";
@@ -177,6 +178,15 @@ export function reserve(
   torch.logits = before.logits;
   torch.scope = before.scope;
   return tensor;
+}
+
+/** What runs under `torch.cuda.stream(...)`: its blocks come from that stream's pool (c10/cuda/CUDACachingAllocator.cpp, BlockPool). */
+export function onStream<T>({ ledger }: Torch, stream: SideStream, run: () => T): T {
+  const before = ledger.stream;
+  ledger.stream = stream;
+  const result = run();
+  ledger.stream = before;
+  return result;
 }
 
 /** As `reserve`, for blocks whose size tensor parallelism does not divide. */

@@ -74,6 +74,8 @@ export interface FsdpSpec {
   readonly reduceDtype?: DType;
   /** FSDP1: the optimizer steps on flat parameters (`use_orig_params: false`); absent: on the parameters' pieces. */
   readonly flatOptimizer?: true;
+  /** FSDP1: layers are units with the adapters in them; absent: adapters' factors are units of their own (peft's policy). */
+  readonly mixesAdapters?: true;
   /** FSDP1: when the unit before is gathered in backward (`backward_prefetch`); absent: when its turn comes. */
   readonly backwardPrefetch?: "before" | "after";
   /** Every micro-batch reduces its gradients; absent: the last one of a step does. */

@@ -1,13 +1,21 @@
 /** What gathering a group's shards and reducing its gradients allocate. Source: torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py. */
 import type { DType } from "../../../engine/dtype";
+import { SIDE_STREAMS } from "../../../engine/labels";
 import { alias, type Tensor } from "../../../engine/tensor";
 import type { Torch } from "../../../engine/torch";
-import { reserve } from "../strategy";
+import { onStream, reserve } from "../strategy";
 import type { ShardedParameter } from "./parameter";
 import type { ShardingPolicy } from "./policy";
 
-/** `foreach_all_gather`: shards are cast into one block, which is copied into the rank's place of what is gathered. */
-export function allGather(
+/**
+ * `foreach_all_gather`: shards are cast into one block, which is copied into the rank's place of what is gathered, on a stream of its
+ * own (`FSDPCommContext.get_all_gather_streams`).
+ */
+export function allGather(...given: Parameters<typeof gatherTogether>): Tensor {
+  return onStream(given[0], SIDE_STREAMS.gathering, () => gatherTogether(...given));
+}
+
+function gatherTogether(
   torch: Torch,
   parameters: readonly ShardedParameter[],
   ranks: number,
@@ -71,14 +79,15 @@ export function reduceScatter(
   const input = reserve(torch, "chunk_cat", total * ranks, dtype, "communication");
   // `unsharded_grads.clear()`; a loop's variable still names the last.
   for (const gradient of gradients.slice(0, -1)) gradient.release();
-  let output = reserve(torch, "reduce_scatter", total, dtype, "gradients");
-  const allReduced = replicas > 1 ? output.retain() : null;
   const { own } = parameters[0]!;
-  if (dtype !== own) {
-    const cast = reserve(torch, "_to_copy", total, own, "gradients");
-    output.release();
-    output = cast;
-  }
+  const { output, allReduced } = onStream(torch, SIDE_STREAMS.reducing, () => {
+    const sum = reserve(torch, "reduce_scatter", total, dtype, "gradients");
+    const allReduced = replicas > 1 ? sum.retain() : null;
+    if (dtype === own) return { output: sum, allReduced };
+    const output = reserve(torch, "_to_copy", total, own, "gradients");
+    sum.release();
+    return { output, allReduced };
+  });
   for (const { shard } of parameters) {
     if (cpuOffload) continue;
     // The gradient of an earlier micro-batch is added to in place.

@@ -1,10 +1,11 @@
 /** A model wrapped by FSDP1: the hooks around its units. Source: torch/distributed/fsdp/_runtime_utils.py, whose names the methods have. */
 import { type DType, isFloating } from "../../../engine/dtype";
+import { SIDE_STREAMS } from "../../../engine/labels";
 import { type ModuleHooks, onGradient, passThrough } from "../../../engine/module-hooks";
 import type { Tensor } from "../../../engine/tensor";
 import type { Torch } from "../../../engine/torch";
 import type { FsdpSpec } from "../../run";
-import { reserve } from "../strategy";
+import { onStream, reserve } from "../strategy";
 import type { FlatParameter } from "./flat-parameter";
 
 export interface FlatOptions {
@@ -150,8 +151,13 @@ export class FlatModel implements ModuleHooks {
     this.reduce(torch, flat, gradient);
   }
 
-  /** `_reduce_grad`: what is reduced, the sum that stays here, and that in the shard's dtype. */
+  /** `_post_backward_hook`: on a stream of its own (`_post_backward_stream`). */
   private reduce(torch: Torch, flat: FlatParameter, gradient: Tensor): void {
+    onStream(torch, SIDE_STREAMS.reducing, () => this.reduceThere(torch, flat, gradient));
+  }
+
+  /** `_reduce_grad`: what is reduced, the sum that stays here, and that in the shard's dtype. */
+  private reduceThere(torch: Torch, flat: FlatParameter, gradient: Tensor): void {
     const { ranks } = this.options;
     const { shardElements, own } = flat;
     const dtype = this.spec.reduceDtype ?? gradient.dtype;

@@ -1,9 +1,10 @@
 /** A unit's parameters as one: its shard on this rank, and its whole while the unit is gathered (torch/distributed/fsdp/_flat_param.py, FlatParamHandle). */
 import { type DType, ELEMENT_BYTES } from "../../../engine/dtype";
+import { SIDE_STREAMS } from "../../../engine/labels";
 import { type Node, releaseNode } from "../../../engine/node";
 import { alias, type Tensor } from "../../../engine/tensor";
 import type { Torch } from "../../../engine/torch";
-import { ghost, reserve } from "../strategy";
+import { ghost, onStream, reserve } from "../strategy";
 
 export interface FlatParameterOptions {
   /** Every parameter begins at 16 bytes, and the end is padded to equal shards (`use_orig_params`). */
@@ -102,8 +103,15 @@ export class FlatParameter {
     return this.whole.storage.id >= 0;
   }
 
-  /** Casts the shard, gathers the whole, and lets go of the cast (`pre_unshard`, `unshard`, `post_unshard`). */
+  /**
+   * Casts the shard, gathers the whole, and lets go of the cast (`pre_unshard`, `unshard`, `post_unshard`), on a stream of its own
+   * (torch/distributed/fsdp/_runtime_utils.py, `_unshard`).
+   */
   unshard(torch: Torch): void {
+    onStream(torch, SIDE_STREAMS.gathering, () => this.unshardThere(torch));
+  }
+
+  private unshardThere(torch: Torch): void {
     const { options } = this;
     // A shard on the host is sent again even where its whole is here.
     if (this.isUnsharded) {

@@ -137,9 +137,9 @@ function trainedModules(parameters: readonly Tensor[]): ReadonlyMap<string, read
  * As accelerate wraps them (accelerate/utils/dataclasses.py, set_auto_wrap_policy): every layer, and the model with what is left.
  * Around adapters every module with a trained weight is a unit inside its layer's (peft/utils/other.py, fsdp_auto_wrap_policy).
  */
-export function byFlatUnits(parameters: readonly Tensor[], adapted: boolean): readonly FlatUnitParameters[] {
+export function byFlatUnits(parameters: readonly Tensor[], apartAdapters: boolean): readonly FlatUnitParameters[] {
   const layers = layersOf(parameters, true);
-  const apart: ReadonlyMap<string, readonly Tensor[]> = adapted ? trainedModules(parameters) : new Map();
+  const apart: ReadonlyMap<string, readonly Tensor[]> = apartAdapters ? trainedModules(parameters) : new Map();
   const taken = new Set([...apart.values()].flat());
   const around = [rest(parameters, layers, true), ...layers].map(({ modules, parameters: own }) => ({
     path: modules[0]!,
