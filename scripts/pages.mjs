@@ -112,8 +112,8 @@ function pageOf(site, path) {
 <link rel="stylesheet" href="${up}site.css">
 </head>
 <body>
-<nav aria-label="Pages">${menuOf(path, up)}</nav>
 <main>${marked.parse(markdown)}</main>
+<nav aria-label="Pages">${menuOf(path, up)}</nav>
 </body>
 </html>
 `;

@@ -61,7 +61,7 @@ const MANY = 8;
 /** One line on the terminal, rewritten before each document and gone after the last; nothing where output is a file. */
 function progress(done: number, of: number): void {
   if (of < MANY || process.stderr.isTTY !== true) return;
-  process.stderr.write(`\r\u001b[K${done + 1}/${of}`);
+  process.stderr.write(`\r\u001b[Kvram-lens: ${done + 1}/${of}`);
   if (done + 1 === of) process.stderr.write("\r\u001b[K");
 }
 

@@ -91,11 +91,16 @@ function shape(run: ReportRun, say: Say): string | undefined {
   return say(length === null ? "batch" : "tokens", values);
 }
 
+/** Memory of a card in GiB: `24`, `79.6`, as the editor's list of GPUs has it. */
+function capacity(bytes: number): number {
+  return Number((bytes / GIB).toFixed(1));
+}
+
 /** The GPUs; empty without one, which the verdict says. */
 function deviceText(run: ReportRun, say: Say): string {
   const { name, memoryBytes, count } = run.devices;
   if (name === null && memoryBytes === null) return "";
-  const size = memoryBytes === null ? "" : `${Math.round(memoryBytes / GIB)} GiB`;
+  const size = memoryBytes === null ? "" : `${capacity(memoryBytes)} GiB`;
   // A GPU given by its size alone is named after it.
   const isSize = name === null || /^\d+(?:\.\d+)?\s?GI?B$/i.test(name);
   const label = isSize ? size || (name ?? "") : `${name} ${size}`.trimEnd();
@@ -257,15 +262,20 @@ function skippedLines(report: Report, pen: Pen): string[] {
   return (report.skipped ?? []).map(({ uri, range, message }) => `${placeText(uri, range, pen)} ${label} ${message}`);
 }
 
-/** Order in which a summary counts verdicts. */
-const SUMMARY = ["does-not-fit", "tight", "fits", "unknown"] as const;
+/** Order in which a summary counts what became of runs. */
+const SUMMARY = ["does-not-fit", "tight", "fits", "no-device", "unknown"] as const;
+
+/** The verdict, or that a GPU is all that is missing for one. */
+function outcomeOf({ verdict, perDevice, devices }: ReportRun): (typeof SUMMARY)[number] {
+  return verdict === "unknown" && perDevice !== null && devices.memoryBytes === null ? "no-device" : verdict;
+}
 
 /** How many runs have which verdict, where there is more than one to count. */
 function summaryLine(report: Report, { say, paint }: Pen): string[] {
   const left = report.skipped?.length ?? 0;
   if (report.runs.length + left < 2) return [];
   const verdicts = SUMMARY.flatMap((verdict) => {
-    const count = report.runs.filter((run) => run.verdict === verdict).length;
+    const count = report.runs.filter((run) => outcomeOf(run) === verdict).length;
     return count === 0 ? [] : [say(`summary.${verdict}`, { count })];
   });
   const parts = left === 0 ? verdicts : [...verdicts, say("summary.skipped", { count: left })];
@@ -366,7 +376,7 @@ function limitLines(run: ReportRun, { say }: Pen): string[] {
       ? undefined
       : say("limit-device", {
           device: smallestDevice.name.replace(/^NVIDIA (?:GeForce )?/, ""),
-          memory: Math.round(smallestDevice.memoryBytes / GIB),
+          memory: capacity(smallestDevice.memoryBytes),
         }),
     devices === null ? undefined : say("limit-count", values(devices)),
   ].filter((part) => part !== undefined);

@@ -195,7 +195,7 @@ describe("a folder with a file that does not parse", () => {
     const { status, out } = await check();
     assert.equal(status, 0);
     assert.match(out, /^bad\.yaml:\d+:\d+ skipped /m);
-    assert.match(out, /^1 run: 1 without a verdict, files skipped: 1$/m);
+    assert.match(out, /^1 run: 1 without a GPU, files skipped: 1$/m);
     assert.equal((await check("--strict")).status, 2);
     const report = reportSchema.parse(JSON.parse((await check("--format", "json")).out));
     assert.equal(report.skipped?.length, 1);

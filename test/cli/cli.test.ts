@@ -31,6 +31,21 @@ describe("cli check", () => {
     );
   });
 
+  it("gives a card the memory that every other surface gives it, and counts what lacks a GPU alone", async () => {
+    const cwd = workspace({ "a/train.yaml": TRAIN, "a/other.yaml": TRAIN });
+    const [one, other] = ["a/train.yaml", "a/other.yaml"].map((path) => uriOf(join(cwd, path)));
+    const plain = fakeRun(one ?? "");
+    const card = { ...plain.devices, name: "NVIDIA H100 80GB HBM3", memoryBytes: Math.round(79.6 * GIB) };
+    const none = { ...plain.devices, name: null, memoryBytes: null, usableBytes: null };
+    const runs = {
+      "a/train.yaml": [fakeRun(one ?? "", { devices: card })],
+      "a/other.yaml": [fakeRun(other ?? "", { devices: none, verdict: "unknown" })],
+    };
+    const { out } = await cli(cwd, ["check", "a"], runs);
+    assert.match(out, /NVIDIA H100 80GB HBM3 79\.6 GiB$/m);
+    assert.match(out, /^2 runs: 1 does not fit, 1 without a GPU$/m);
+  });
+
   it("speaks the language of the terminal, or the one asked for", async () => {
     const { cwd, runs } = single();
     const { out } = await cli(cwd, ["check", "a", "--locale", "zh-cn"], runs);

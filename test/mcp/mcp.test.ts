@@ -70,6 +70,16 @@ describe("model context server", () => {
     assert.equal(estimate.id, 7);
     assert.equal(estimate.result.structuredContent.runs[0].verdict, "does-not-fit");
     assert.deepEqual(JSON.parse(estimate.result.content[0].text), estimate.result.structuredContent);
+    const [{ componentsGiB, usedGiB }] = estimate.result.structuredContent.runs;
+    const sizes = Object.values<number>(componentsGiB);
+    assert.ok(
+      sizes.every((size) => size > 0),
+      "what is next to none is left out",
+    );
+    assert.equal(
+      sizes.reduce((sum, size) => sum + size, 0),
+      usedGiB,
+    );
     assert.deepEqual(asked[0], { device: "24GB", deviceCount: 2, set: { micro_batch_size: "4" }, plans: false });
     await send(request("tools/call", { name: "find_fitting_config", arguments: { path: "train.yaml" } }));
     assert.equal(asked[1]?.plans, true);

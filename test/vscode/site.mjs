@@ -82,4 +82,16 @@ export const SITE = [
       }
     },
   },
+  {
+    name: "on a phone and in the dark, too, where the text comes before the list of pages",
+    view: { viewport: { width: 390, height: 800 }, colorScheme: "dark" },
+    run: async (page, url, pictures) => {
+      await page.goto(`${url}first-minute.html`);
+      assert.deepEqual(await accessibilityProblems(page), []);
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+      assert.ok(wide <= 0, `${wide} pixels too wide`);
+      assert.ok((await page.locator("h1").boundingBox()).y < 200);
+      await page.screenshot({ path: join(pictures, "phone.png") });
+    },
+  },
 ];

@@ -62,6 +62,18 @@ function gib(bytes: number): number {
   return Number((bytes / GIB).toFixed(1));
 }
 
+/** What the peak is made of, as on every other surface: what the pool caches and the context take, too; nothing for what is next to none. */
+function partsOf({ perDevice }: ReportRun): Readonly<Record<string, number>> {
+  if (perDevice === null) return {};
+  const { components, allocatedPeakBytes, reservedPeakBytes, usedPeakBytes } = perDevice;
+  const parts = [
+    ...components.map(({ kind, bytes }) => [kind, bytes] as const),
+    ["cache", reservedPeakBytes - allocatedPeakBytes] as const,
+    ["context", usedPeakBytes - reservedPeakBytes] as const,
+  ];
+  return Object.fromEntries(parts.map(([kind, bytes]) => [kind, gib(bytes)] as const).filter(([, size]) => size > 0));
+}
+
 /** One line for a run that there is no room for. */
 function shortRun({ id, statement, verdict }: ReportRun): object {
   return { run: id, verdict, peak: statement.short };
@@ -103,7 +115,7 @@ function answerRun(name: ToolName, run: ReportRun, most: number): object {
   }
   return {
     ...head,
-    componentsGiB: Object.fromEntries((perDevice?.components ?? []).map(({ kind, bytes }) => [kind, gib(bytes)])),
+    componentsGiB: partsOf(run),
     ...first(
       "settings",
       run.settings.filter(({ from }) => from !== "default").map(({ key, value }) => `${key}=${String(value)}`),
