@@ -9,6 +9,7 @@ import {
   type ReportResult,
   type WhatIfParams,
 } from "../server/protocol";
+import { gib } from "../terms/sizes";
 import { applyEdits, type Outcome } from "./applyEdits";
 import type { PreviewHost } from "./preview";
 import type { Session } from "./session";
@@ -46,14 +47,17 @@ export async function applyPlan(
   if (!outcome.ok) void vscode.window.showWarningMessage(outcome.message);
 }
 
+/** The peak at the end of a plan's title. */
+const SIZE = /(?:: |：)[\d.,]+ GiB$/;
+
 function planItem(run: ReportRun, plan: ReportPlan, index: number): PlanItem {
   const { t } = vscode.l10n;
   return {
     run,
     index,
-    label: plan.title,
-    // A line of its own: beside a long title the figures would be cut off.
-    detail: plan.says,
+    label: plan.title.replace(SIZE, ""),
+    // A line of its own: behind a long title the figures would be cut off.
+    detail: `${gib(plan.usedPeakBytes)} GiB · ${plan.says}`,
     buttons: [{ iconPath: new vscode.ThemeIcon("open-preview"), tooltip: t("Preview changes") }],
   };
 }

@@ -105,6 +105,18 @@ describe("samples", () => {
     assert.ok((smaller.perDevice?.usedPeakBytes ?? 0) < (only(big.runs).perDevice?.usedPeakBytes ?? 0));
   });
 
+  for (const [file, locale] of [
+    ["README.md", "en"],
+    ["README.zh-CN.md", "zh-cn"],
+  ] as const)
+    it(`prints what ${file} shows`, async () => {
+      const { out } = await run(root, ["check", "samples/llama-1b", "--locale", locale]);
+      const readme = readFileSync(join(root, file), "utf8");
+      const shown = /^\$ vram-lens check samples\/llama-1b.*\n([\s\S]*?)```$/m.exec(readme)?.[1] ?? "";
+      assert.equal(shown.split("\n").length, 5);
+      assert.ok(out.startsWith(shown), `${shown}is not what is printed:\n${out}`);
+    });
+
   it("says the change in words", async () => {
     const { out } = await run(samples(), ["check", "llama-1b/train.yaml"]);
     assert.match(

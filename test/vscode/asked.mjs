@@ -96,6 +96,7 @@ export const ASKED = [
       const plans = await plansOf(workbench);
       await workbench.screenshot(join(pictures, "plans-job.png"));
       assert.doesNotMatch(plans, /^\d+ GPUs/m, plans);
+      assert.match(plans, /^\d+\.\d GiB · \u2212\d+\.\d GiB · /m, "the figures have a line of their own");
       await workbench.page.keyboard.press("Escape");
     },
   },
