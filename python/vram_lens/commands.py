@@ -32,6 +32,8 @@ def trace(arguments, speech):
     if not found and not folder:
         raise Stopped(f"{arguments.entry}: FILE.py, FILE.py:MODEL, or a model's folder.", BAD_USAGE)
     os.chdir(arguments.root)
+    if found and not os.path.isfile(found[1]):
+        raise Stopped(f"There is no file {found[1]}.", BAD_USAGE)
     ready(autograd=arguments.script)
     from .tracing import entry, inputs, own
 
@@ -46,8 +48,6 @@ def trace(arguments, speech):
             from .running import first_backward
 
             path = arguments.entry
-            if not os.path.isfile(path):
-                raise Stopped(f"There is no file {path}.", BAD_USAGE)
             name, build, given, module = first_backward.found(path, shlex.split(arguments.arguments), speech)
             text, said = f"{name} of {os.path.basename(path)}", " ".join(map(str, given))
         else:

@@ -134,6 +134,70 @@ def unfetched():
         torch.nn.Module.load_state_dict, torch.hub.load_state_dict_from_url = load, hub
 
 
+def columned():
+    """Columns of stand-in rows are those that a script reads of its rows, not what it reads of its settings or makes itself."""
+    from .running import rows
+
+    source = b"""
+config = {"lr": 2e-5}
+text_column = "Tweet text"
+data = load_dataset("x")
+data = data.map(lambda x: {"text_label": x["Label"]})
+data = data.map(lambda x: tokenizer(x[text_column], x["text_label"]))
+rate = config["lr"], os.environ["RANK"]
+"""
+    assert rows.columns(source) == ("Label", "Tweet text"), rows.columns(source)
+
+
+def unkept():
+    """A tracker that is not installed answers who uses it, and is not there for libraries that look for one."""
+    import importlib.util
+    import sys
+
+    from .running import quiet
+
+    notes = set()
+    quiet.trackers(lambda file: file == "train.py", notes)
+    try:
+        code = "import visdom.server\nwith visdom.init(project='x') as run: run.log({'loss': 1}); run.config['a'].update(b=2)"
+        assert importlib.util.find_spec("visdom") is None
+        exec(compile(code, "train.py", "exec"), {})
+        assert len(notes) == 1, notes
+    finally:
+        sys.meta_path.pop()
+        for name in ("visdom", "visdom.server"):
+            sys.modules.pop(name, None)
+
+
+def shown():
+    """A script that asks for the terminal's width is told one, and one that asks a person is told that nobody is there."""
+    import os
+
+    from .running import quiet
+
+    with quiet.terminal():
+        if hasattr(os, "openpty"):
+            assert os.popen("stty size").read().split() == ["24", "80"] or os.isatty(0)
+        try:
+            input()
+        except EOFError:
+            return
+        raise AssertionError("somebody answered")
+
+
+def read_once():
+    """Equal texts of a batch are read once."""
+    import types
+
+    from .running import absent
+
+    read = []
+    encoder = types.SimpleNamespace(encode_batch=lambda texts: read.extend(texts) or [len(t) for t in texts])
+    absent._once(encoder)
+    assert encoder.encode_batch(["a b"] * 9) == [3] * 9 and read == ["a b"], read
+    assert encoder.encode_batch(["a", "bb"]) == [1, 2]
+
+
 def bounded():
     """What a script prints reaches the terminal as it is."""
     import io
@@ -158,7 +222,7 @@ def explained():
     assert found["tried"] == 2 * 2**30 and found["phase"] == "backward" and found["line"] == "train.py:7", found
 
 
-TESTS = (traced, given, followed, moved, numbered, recomputed, older, unfetched, bounded, explained)
+TESTS = (traced, given, followed, moved, numbered, recomputed, older, unfetched, columned, unkept, shown, read_once, bounded, explained)
 
 
 def run():

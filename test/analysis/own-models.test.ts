@@ -1,5 +1,5 @@
 /**
- * Models of somebody's own: `test/analysis/own/model.py` was traced (`python -m vram_lens trace`), and trained in the plain loop below
+ * Models of somebody's own: those of `test/analysis/own` were traced (`python -m vram_lens trace`), and trained in the plain loop below
  * on fake CUDA tensors whose storages were followed. Peaks are equal to the byte.
  */
 import { strict as assert } from "node:assert";
@@ -16,8 +16,10 @@ const GRAPHS = {
   Reader: read(".vramlens/graphs/Reader.json"),
   Seer: read(".vramlens/graphs/Seer.json"),
   Grower: read(".vramlens/graphs/Grower.json"),
+  Again: read(".vramlens/graphs/Again.json"),
 };
 const MODEL = read("model.py");
+const AGAIN = read("again.py");
 
 interface Row {
   readonly model: keyof typeof GRAPHS;
@@ -36,7 +38,7 @@ const CONSTANTS: Readonly<Record<string, string>> = { B: "batch_size", S: "block
 function script(model: string, sizes: Row["sizes"], amp: boolean, made = `${model}()`): string {
   const forward = model === "Reader" ? "logits, loss = model(x, y)" : "out = model(x)\n        loss = out.mean()";
   return `import torch
-from model import ${model}
+from ${model === "Again" ? "again" : "model"} import ${model}
 ${Object.entries(sizes)
   .map(([letter, size]) => `${CONSTANTS[letter]} = ${size}`)
   .join("\n")}
@@ -63,6 +65,7 @@ async function runOf(text: string, files: Readonly<Record<string, string>>) {
 const traced = (name: keyof typeof GRAPHS, code = MODEL) => ({
   [`.vramlens/graphs/${name}.json`]: GRAPHS[name],
   "model.py": code,
+  "again.py": AGAIN,
 });
 
 describe("analysis: models of somebody's own", () => {

@@ -3,6 +3,7 @@
 import functools
 import json
 import os
+import re
 
 import torch
 
@@ -67,9 +68,11 @@ class Catalogue:
             from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES as writers
 
             config.architectures = [writers[kind]] if kind in writers else None
+        # which token begins an answer, and which fills it up, changes no size
+        if getattr(config, "pad_token_id", 0) is None:
+            config.pad_token_id = 0
         if config.is_encoder_decoder and config.decoder_start_token_id is None:
-            # which token begins an answer, and which fills it up, changes no size
-            config.decoder_start_token_id = config.pad_token_id = config.pad_token_id or 0
+            config.decoder_start_token_id = config.pad_token_id
         self.notes.add(f"{name}: its config is the published one, its tokenizer a stand-in")
         return config
 
@@ -152,6 +155,9 @@ def tokenizer(transformers, config):
         def __len__(self):
             return getattr(text, "vocab_size", len(words)) + self.added
 
+        def get_vocab(self):
+            return _Vocabulary(super().get_vocab())
+
         def add_tokens(self, new, *args, **given):
             self.added += 1 if isinstance(new, str) else len(new)
             return super().add_tokens(new, *args, **given)
@@ -165,7 +171,27 @@ def tokenizer(transformers, config):
     longest = getattr(text, "max_position_embeddings", None) or int(1e30)
     found = Words(tokenizer_object=made, model_max_length=longest, **SPECIAL)
     found.chat_template = TEMPLATE
+    _once(found.backend_tokenizer)
     return found
+
+
+class _Vocabulary(dict):
+    """Words by number, among them every mark (`<|im_end|>`, `[INST]`): which of them the published one has, nobody knows here."""
+
+    def __contains__(self, word):
+        return super().__contains__(word) or (isinstance(word, str) and re.fullmatch(r"<.+>|\[.+\]", word) is not None)
+
+
+def _once(encoder):
+    """Equal texts of a batch, as rows that stand in are, are read once: thousands of long ones would take minutes."""
+    plainly = encoder.encode_batch
+
+    def encode_batch(texts, *given, **more):
+        if len(texts) > 1 and all(text == texts[0] for text in texts):
+            return plainly(texts[:1], *given, **more) * len(texts)
+        return plainly(texts, *given, **more)
+
+    encoder.encode_batch = encode_batch
 
 
 def _processors(transformers, catalogue):

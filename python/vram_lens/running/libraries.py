@@ -11,7 +11,7 @@ import sys
 import torch
 
 from ..words import Stopped
-from . import absent, packed, pictures, ranks, rows
+from . import absent, packed, pictures, quiet, ranks, rows
 
 NAMES = ("transformers", "trl", "peft", "accelerate", "deepspeed", "lightning", "pytorch-lightning", "bitsandbytes", "datasets")
 
@@ -27,7 +27,7 @@ def versions():
 def install(asked, source):
     """Patches what is imported later, as it is imported; gives the set that notes are added to.
 
-    `asked`: `catalogue`, `rows` and `words` of the command; `source`: the script's bytes, whose columns stand-in rows have.
+    `asked`: `script`, `catalogue`, `rows` and `words` of the command; `source`: the script's bytes, whose columns stand-in rows have.
     """
     catalogue = absent.Catalogue(asked.catalogue)
     todo = {
@@ -40,21 +40,23 @@ def install(asked, source):
         "torchvision.datasets": lambda m: pictures.torchvision_data(m, asked.rows, catalogue.notes),
         "torchvision.models._api": lambda m: pictures.torchvision_weights(m, catalogue.notes),
         "timm.models._builder": lambda m: pictures.timm_weights(m, catalogue.notes),
-        "torch.utils.tensorboard": _tensorboard,
+        "torch.utils.tensorboard": quiet.tensorboard,
         "evaluate": lambda m: pictures.metrics(m, catalogue.notes),
     }
     pictures.weights(catalogue.notes)
     for name in todo.keys() & sys.modules.keys():
         todo[name](sys.modules[name])
-    sys.meta_path.insert(0, _After(todo))
+    root = os.path.dirname(os.path.abspath(asked.script)) + os.sep
+    sys.meta_path.insert(0, _After(todo, root))
+    quiet.trackers(lambda file: of_person(file, root), catalogue.notes)
     return catalogue.notes
 
 
 class _After:
-    """Calls a function with a package once it is imported."""
+    """Calls a function with a package once it is imported; a file of the person's own, below `root`, may have the same name."""
 
-    def __init__(self, todo):
-        self.todo, self.busy = todo, set()
+    def __init__(self, todo, root):
+        self.todo, self.root, self.busy = todo, root, set()
 
     def find_spec(self, name, path=None, target=None):
         if name not in self.todo or name in self.busy:
@@ -64,7 +66,7 @@ class _After:
             spec = importlib.util.find_spec(name)
         finally:
             self.busy.remove(name)  # who only asks whether it is there (datasets, trl) does not import it
-        if spec is None or spec.loader is None:
+        if spec is None or spec.loader is None or of_person(spec.origin or "", self.root):
             return spec
         then, run = self.todo[name], spec.loader.exec_module
 
@@ -74,6 +76,11 @@ class _After:
 
         spec.loader.exec_module = exec_module
         return spec
+
+
+def of_person(file, root):
+    """Whether a file is one of the person's own, below the folder `root`, which may hold an environment's packages as well."""
+    return file.startswith(root) and "site-packages" not in file
 
 
 def _triton(triton):
@@ -126,11 +133,6 @@ class _Kernels(_Silent):
     unflatten = staticmethod(torch._utils._unflatten_dense_tensors)
 
 
-def _tensorboard(tensorboard):
-    """Nothing is written, and no graph is traced."""
-    tensorboard.SummaryWriter = _Silent
-
-
 def _lightning(lightning):
     """A fit stops after as many steps as are asked for without writing anything."""
     trainer = lightning.Trainer
@@ -164,12 +166,13 @@ def _transformers(transformers, catalogue):
         kind = dtype_of(asked, config)
         key = "dtype" if since5 else "torch_dtype"
         make = cls._from_config if issubclass(cls, PreTrainedModel) else cls.from_config
-        with torch.device("cuda") if device_map is not None and bits is None else contextlib.nullcontext():
-            model = make(config, **{key: kind}, **own)
+        model = make(config, **{key: kind}, **own)
         notes.add("weights of published models have no values: they are made by their config")
         if bits is not None:
             packed.pack(model, bits)
         if device_map is not None:
+            if bits is None:
+                model.to("cuda")  # a weight that is tied is put there once, as a load does it, which makes modules without memory
             model.hf_device_map = {"": "cuda:0"}  # a bare number asks PyTorch which accelerator there is
         return model.eval()
 

@@ -38,7 +38,7 @@ KINDS = (
     (r"^audio$", lambda words: {"array": [0.0] * 16_000 * 30, "sampling_rate": 16_000, "path": None}),
     (r"^(tokens|words)$", lambda words: ["a"] * words),
     (r"_tags$", lambda words: [0] * words),
-    (r"label|^target$|^class$|^score$|_id$|^id$|^idx$", lambda words: 0),
+    (r"[lL]abel|^target$|^class$|^score$|_id$|^id$|^idx$", lambda words: 0),
 )
 """What a column holds by its name; a text where none of these says it."""
 
@@ -61,18 +61,62 @@ def columns(source):
     """The columns that a script reads, in its order; those of its trainer where it names none. `source`: its bytes, as Python reads them."""
     text = source.decode("utf-8", "replace")
     found = dict.fromkeys(name for pattern, names in FORMS if re.search(pattern, text) for name in names)
-    for node in ast.walk(ast.parse(source)):
+    nodes = [*ast.walk(ast.parse(source))]
+    settings, named = _settings(nodes), _named(nodes)
+    for node in nodes:
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
-            _add(found, node.slice)
+            if getattr(node.value, "id", getattr(node.value, "attr", None)) not in settings:
+                _add(found, node.slice, named)
         elif isinstance(node, ast.keyword) and node.arg and re.search(r"text_field|column", node.arg):
-            _add(found, node.value)
+            _add(found, node.value, named)
+    for name in _written(nodes):
+        found.pop(name, None)
     return tuple(found) or ("text",)
 
 
-def _add(found, node):
+def _settings(nodes):
+    """Names of dictionaries that the script writes down itself, and of the environment: their keys are no columns."""
+    found = {"environ"}
+    for node in nodes:
+        if isinstance(node, ast.Assign) and (isinstance(node.value, ast.Dict) or _calls(node.value, "dict", "vars")):
+            found |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+    return found
+
+
+def _calls(node, *names):
+    return isinstance(node, ast.Call) and getattr(node.func, "id", None) in names
+
+
+def _named(nodes):
+    """Texts by the name that they are given in an assignment: `text_column = "Tweet text"`."""
+    return {
+        node.targets[0].id: node.value.value
+        for node in nodes
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and re.search(r"column|field", node.targets[0].id)
+        and isinstance(getattr(node.value, "value", None), str)
+    }
+
+
+def _written(nodes):
+    """Columns that a function which `map` is given returns, written down: they are the script's own."""
+    return {
+        key.value
+        for node in nodes
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", None) == "map"
+        for given in node.args
+        if isinstance(given, ast.Lambda) and isinstance(given.body, ast.Dict)
+        for key in given.body.keys
+        if isinstance(key, ast.Constant)
+    }
+
+
+def _add(found, node, named):
     for one in node.elts if isinstance(node, (ast.List, ast.Tuple)) else (node,):
-        name = getattr(one, "value", None)
-        if isinstance(name, str) and name.isidentifier() and name not in MADE_BY_SCRIPT | SPLITS:
+        name = named.get(one.id) if isinstance(one, ast.Name) else getattr(one, "value", None)
+        of_script = isinstance(one, ast.Name)  # a column that is named so is one, however it is written
+        if isinstance(name, str) and (name.isidentifier() or of_script) and name not in MADE_BY_SCRIPT | SPLITS:
             found[name] = None
 
 
@@ -84,6 +128,8 @@ def table(datasets, names, rows, words):
     for name in names:
         if isinstance(values[name], dict) and "bytes" in values[name]:
             made = made.cast_column(name, datasets.Image())
+        elif re.fullmatch("labels?|target|class", name, re.IGNORECASE) and values[name] == 0:
+            made = made.cast_column(name, datasets.ClassLabel(names=["a", "b"]))  # scripts ask for the classes' names
     return made
 
 

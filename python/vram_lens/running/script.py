@@ -16,7 +16,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import _disable_current_modes
 
 from ..words import Stopped, one_line
-from . import device, kernels, libraries, ranks
+from . import device, kernels, libraries, quiet, ranks
 from .ledger import move_parameters
 
 
@@ -211,7 +211,7 @@ def executed(arguments, source, ledger, until):
     try:
         code = compile(source, path, "exec")
         torch.manual_seed(0)
-        with ledger:
+        with quiet.terminal(), ledger:
             exec(code, main.__dict__)
     except until:
         return True

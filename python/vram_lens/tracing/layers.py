@@ -76,6 +76,7 @@ class Call:
     shared: bool = False
     inward: list = field(default_factory=list)  # views the code takes for this layer before it calls it
     listed: bool = False  # a round that picks its modules from several lists
+    segment: dict | None = None  # how it is computed again in backward, whatever a run says
 
 
 @dataclass
@@ -109,6 +110,7 @@ class Repeat:
     collect: list = field(default_factory=list)
     gone: frozenset = frozenset()  # what the rounds let go of themselves
     passing: list = field(default_factory=list)  # inputs that live through a round without being given to it
+    segment: dict | None = None
 
 
 _DROPPED_KW = ("device", "pin_memory", "layout", "non_blocking", "copy", "foreign", "generator")
@@ -270,7 +272,15 @@ def nest(events, spelled=None):
         if e.kind == "rounds":
             items, loop = outside, None
             continue
-        if e.kind == "enter":
+        if e.kind == "segment":
+            name = f"segment.{sum(isinstance(it, Call) for it in main)}"
+            call = Call(name, 0, [(k, p) for k, p, _ in e.ins], [r for _, _, r in e.ins], [], [], name, False, True, segment=e.kw)
+            items = call.items
+        elif e.kind == "whole":
+            call.outs = list(e.outs)
+            main.append(call)
+            call, items = None, main
+        elif e.kind == "enter":
             at = None if call or (loop and loop.listed) else _stack_of(e.path, spelled)
             if at:
                 again = before.get(e.path) if last.get(at[0]) == e.path else None  # one layer, not a stack that runs again
@@ -452,6 +462,7 @@ def _named(it, ref):
         it.positional,
         [m and ref(m) for m in it.collect],
         passing=it.passing,
+        segment=it.segment,
     )
 
 
@@ -614,6 +625,7 @@ def _fold(calls, glue, read, left, metas):
             [m if b == n else None for m in collect] if any(collect) else [],
             frozenset().union(*inside),
             [k for j, k in place.items() if columns[j][0][0].startswith(PASSING)],
+            calls[0].segment,
         )
 
     if n == 1 or not first and None not in ins:

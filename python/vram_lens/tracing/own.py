@@ -14,6 +14,7 @@ from torch.utils._pytree import tree_leaves
 
 from ..running.ledger import move_parameters
 from . import inputs as examples
+from . import segments
 from .fit import NotExplained
 from .layers import functions
 from .record import PLAIN, trace
@@ -119,29 +120,6 @@ def _plain(out):
 
 
 @contextlib.contextmanager
-def unseen(found):
-    """What a recorder does not see, by name: checkpoints that a model's code makes, and backwards of its own."""
-    import torch.utils.checkpoint as checkpoints
-
-    apply, checkpoint = torch.autograd.Function.__dict__["apply"], checkpoints.checkpoint
-
-    def applied(cls, *args, **kwargs):
-        if not cls.__module__.startswith("torch."):
-            found.add(f"{cls.__name__} without a backward of its own")
-        return apply.__func__(cls, *args, **kwargs)
-
-    def checkpointed(function, *args, **kwargs):
-        found.add("checkpoints of its own switched off")
-        return checkpoint(function, *args, **kwargs)
-
-    torch.autograd.Function.apply, checkpoints.checkpoint = classmethod(applied), checkpointed
-    try:
-        yield
-    finally:
-        torch.autograd.Function.apply, checkpoints.checkpoint = apply, checkpoint
-
-
-@contextlib.contextmanager
 def attention_by_shape():
     """Attention that makes its result alone: which kernel runs is asked of a card (before 2.9)."""
     functional = torch.nn.functional
@@ -185,8 +163,8 @@ class Own:
                     return {"loss": loss, "out": [t for t in tree_leaves(_plain(out)) if t is not loss]}
 
                 with torch.autocast("cuda", dtype=regime.amp) if regime.amp else contextlib.nullcontext():
-                    with unseen(self.unseen):
-                        recorded = trace(model, batch, run, library=library())
+                    around = lambda recorder: segments.told(recorder, self.unseen)
+                    recorded = trace(model, batch, run, library=library(), around=around)
             parameters, buffers, tied = before  # what a forward registers is made by it
             c = Capture(recorded, {}, sizes, parameters, buffers, tied, frozen, main_input=next(iter(batch), "x"), spelled=".*")
             c.function = functions(c.trace, c.spelled)

@@ -55,7 +55,10 @@ class Dtype:
 
 @dataclass
 class Event:
-    """`kind` is op, call, drop, enter, exit, round or rounds; `checkpoint` of a round: it is a layer's."""
+    """`kind` is op, call, drop, enter, exit, round, rounds, segment or whole; `checkpoint` of a round: it is a layer's.
+
+    Between a segment and a whole (its end) stands what is computed again in backward.
+    """
 
     kind: str
     name: str = ""
@@ -99,7 +102,7 @@ class Recorder(SchemaCheckMode):
         self.library = library
         TorchDispatchMode.__init__(self, _dispatch_key=torch._C.DispatchKey.PreDispatch)
         self.events, self.values, self.live, self.refs, self.reads = [], [], {}, {}, {}
-        self.silent, self.done, self.amp = 0, False, torch.is_autocast_enabled("cuda")
+        self.silent, self.done, self.amp, self.within = 0, False, torch.is_autocast_enabled("cuda"), False
         self.paths = {}
         for path, module in model.named_modules():
             self.paths.setdefault(id(module), path)
@@ -261,6 +264,33 @@ class Recorder(SchemaCheckMode):
             out = made()
         self.emit(Event("op", name, self.scopes[-1], [self.operand(x) for x in ins]), out)
         return out
+
+    # ---- what is computed again in backward -----------------------------------------------------------------------
+    def segment(self, function, how):
+        """A function whose calls are segments; `how` is kept of each. One inside another is part of it."""
+        differentiable = torch.is_grad_enabled()
+
+        def run(*args, **kwargs):
+            if self.silent or self.done or self.within:
+                return function(*args, **kwargs)
+            given = [(f"{k}", True, t) for k, t in enumerate(args) if isinstance(t, torch.Tensor)]
+            loose = [a for a in [*args, *kwargs.values()] if not isinstance(a, torch.Tensor)] + [
+                a for a in kwargs.values() if isinstance(a, torch.Tensor)
+            ]
+            given += [(f"inner.{k}", False, t) for k, t in enumerate(tree_leaves(loose)) if isinstance(t, torch.Tensor)]
+            ins = [(key, positional, self.operand(t)) for key, positional, t in given]
+            del given, loose  # a frame that names a tensor would keep it alive
+            self.events.append(Event("segment", path=self.scopes[-1], ins=ins, kw=how))
+            self.within = True
+            try:
+                with torch.set_grad_enabled(differentiable):  # an autograd function's forward runs without
+                    out = function(*args, **kwargs)
+            finally:
+                self.within = False
+            self.events.append(Event("whole", outs=[self.operand(t) for t in tree_leaves(out) if isinstance(t, torch.Tensor)]))
+            return out
+
+        return run
 
     # ---- modules ------------------------------------------------------------------------------------------------
     def leaf(self, module):
@@ -451,8 +481,9 @@ PLAIN = Library()
 """What is known of models that are made of torch alone."""
 
 
-def trace(model, batch, run, holder=None, library=PLAIN):
-    """The trace of `run()`, whose result holds the outputs; `holder` is given the recorder for its own operators."""
+def trace(model, batch, run, holder=None, library=PLAIN, around=lambda recorder: contextlib.nullcontext()):
+    """The trace of `run()`, whose result holds the outputs; `holder` is given the recorder for its own operators, and so is `around`,
+    whose context `run` is in."""
     recorder = Recorder(model, batch, library)
     code = vars(sys.modules[type(model).__module__])
     if holder is not None:
@@ -480,7 +511,7 @@ def trace(model, batch, run, holder=None, library=PLAIN):
     if grouped is not None:
         functional.grouped_mm = _grouped(recorder)
     try:
-        with library.recording(recorder), enable_python_dispatcher(), recorder, _Functions(recorder):
+        with library.recording(recorder), around(recorder), enable_python_dispatcher(), recorder, _Functions(recorder):
             out = run()
             recorder.done = True
         outputs = [recorder.see(t) for t in tree_leaves(out) if isinstance(t, torch.Tensor)]

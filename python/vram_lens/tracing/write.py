@@ -60,6 +60,7 @@ def walk(function, leaf, flags=None):
                         "positional": it.positional,
                         **({"collect": [m and m.name for m in it.collect]} if any(it.collect) else {}),
                         **({"passing": it.passing} if it.passing else {}),
+                        **({"segment": it.segment} if it.segment else {}),
                     }
                 }
             )
@@ -286,6 +287,7 @@ def stacks(form, samples, atoms, keys, blocks, known, depths=()):
                     "out": repeat["out"],
                     "checkpoint": repeat["checkpoint"],
                     "positional": repeat["positional"],
+                    **({"segment": repeat["segment"]} if "segment" in repeat else {}),
                 }
             )
 

@@ -178,8 +178,9 @@ function reentrant(
   segment: Segment,
   inputs: readonly (Tensor | null)[],
   positional: readonly number[],
+  keepsAutocast: boolean,
 ): Tensor[] {
-  const autocast = { enabled: torch.autocastEnabled, dtype: torch.autocastDtype };
+  const autocast = { enabled: torch.autocastEnabled && keepsAutocast, dtype: torch.autocastDtype };
   const passed = positional.filter((k) => inputs[k] !== null);
   const differentiable = passed.map((k) => inputs[k]!.requiresGrad);
   const closed = inputs.map((input, k) => (passed.includes(k) ? null : (input?.retain() ?? null)));
@@ -251,6 +252,8 @@ export interface CheckpointOptions {
   readonly offloads?: boolean | undefined;
   /** Outputs of attention and of every other matrix product are kept (never reentrant). */
   readonly selective?: boolean | undefined;
+  /** Whether the recomputation of the reentrant kind runs under the forward's autocast, as PyTorch's own does (default true). */
+  readonly autocast?: boolean | undefined;
 }
 
 /**
@@ -266,10 +269,10 @@ export function checkpoint(
   options: CheckpointOptions,
 ): Tensor[] {
   if (!torch.gradEnabled) return segment(inputs);
-  const { useReentrant, offloads = false, selective = false } = options;
+  const { useReentrant, offloads = false, selective = false, autocast = true } = options;
   const run = (): Tensor[] =>
     useReentrant && !selective
-      ? reentrant(torch, segment, inputs, positional)
+      ? reentrant(torch, segment, inputs, positional, autocast)
       : nonReentrant(torch, segment, inputs, positional, selective);
   if (!offloads) return run();
   torch.hooks.push(new OffloadHooks(torch, null));

@@ -67,6 +67,7 @@ const instruction = z.union([
     out,
     checkpoint: z.boolean(),
     positional: z.array(z.int().check(z.minimum(0))).check(z.maxLength(64)),
+    segment: z.optional(z.object({ reentrant: z.boolean(), autocast: z.optional(z.boolean()) })),
   }),
 ]);
 const body = z.object({

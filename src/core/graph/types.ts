@@ -94,6 +94,11 @@ export interface BlockInstruction {
   readonly checkpoint: boolean;
   /** Which inputs the reentrant kind saves: positions of positional tensor arguments in `in`. */
   readonly positional: readonly number[];
+  /**
+   * The model's own code computes it again in backward, whatever a run says: it is no layer. `autocast`: false where the recomputation
+   * runs as backward does, without autocast.
+   */
+  readonly segment?: { readonly reentrant: boolean; readonly autocast?: boolean | undefined } | undefined;
 }
 
 /** Runs blocks for `i` from `from` to `to` (exclusive), feeding outputs to the next round. */

@@ -108,6 +108,60 @@ describe("matching: where two streams part", () => {
     assert.deepEqual([other?.kind, other?.bytes], ["before", 4 * 512 * 8]);
   });
 
+  describe("names the first event that a setting makes different", () => {
+    const table = 1000 * 64;
+    const hidden = 4 * 64 * 64 * 4;
+    const plants: readonly (readonly [
+      what: string,
+      change: Parameters<typeof causalRun>[0],
+      first: readonly [kind: string, phase: string, measured: string | null, estimated: string | null],
+    ])[] = [
+      [
+        "weights of 16 bits",
+        { loadDtype: "bfloat16" },
+        ["before", "load", ` empty ${table * 2}`, ` empty ${table * 4}`],
+      ],
+      [
+        "checkpoints",
+        { checkpointing: { useReentrant: false } },
+        [
+          "kept",
+          "forward",
+          `model.layers.0.input_layernorm mul ${hidden}`,
+          `model.layers.0.input_layernorm mul ${hidden}`,
+        ],
+      ],
+      [
+        "autocast",
+        { autocast: "bfloat16" },
+        [
+          "made",
+          "forward",
+          `model.layers.0.self_attn.q_proj _to_copy ${64 * 64 * 2}`,
+          `model.layers.0.self_attn.q_proj mm ${hidden}`,
+        ],
+      ],
+      [
+        "eager attention, whose mask is made of numbers",
+        { attention: "eager" },
+        ["made", "forward", "model where 65536", null],
+      ],
+      [
+        "an optimizer without states",
+        { optimizer: { name: "sgd", args: {} } },
+        ["made", "optimizer", null, ` zeros_like ${table * 4}`],
+      ],
+    ];
+    const told = (block: Block | null): string | null => block && `${block.scope} ${block.operator} ${block.bytes}`;
+    for (const [what, change, first] of plants)
+      it(what, async () => {
+        const found = partingOf(await streamOfRun(change), stream);
+        assert.ok(found);
+        const { phase } = found.measured ?? found.estimated ?? { phase: "" };
+        assert.deepEqual([found.kind, phase, told(found.measured), told(found.estimated)], first);
+      });
+  });
+
   it("never throws on events of blocks that are not there", () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: -20, max: 20 })), (events) => {

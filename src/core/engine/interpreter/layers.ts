@@ -224,6 +224,10 @@ export class Layers {
     const inputs = this.operands.tensors(instruction.in, context).map((tensor) => tensor?.retain() ?? null);
     const fn = this.graph.blocks[instruction.block]!;
     this.giveUp(instruction.in, this.operands.namedDrops(fn), fn, context);
+    if (instruction.segment !== undefined) {
+      this.operands.bind(instruction.out, this.again(instruction.segment, instruction, inputs, context), context);
+      return;
+    }
     // A layer inside a layer is no layer of the model's list.
     const inside = context.index !== null;
     const wrapped = instruction.checkpoint && (inside || this.isSelected(this.wrappedBefore));
@@ -233,6 +237,20 @@ export class Layers {
       : this.one(...called, context.scope, instruction.in);
     if (instruction.checkpoint && !inside) this.wrappedBefore++;
     this.operands.bind(instruction.out, outputs, context);
+  }
+
+  /** Runs what the model's own code computes again in backward; `inputs` are owned and given up. */
+  private again(
+    { reentrant, autocast }: NonNullable<BlockInstruction["segment"]>,
+    { block, positional }: BlockInstruction,
+    inputs: readonly Input[],
+    { scope }: Context,
+  ): Tensor[] {
+    const fn = this.graph.blocks[block]!;
+    const segment: Segment = (values) => this.run(fn, values, null, scope);
+    const outputs = checkpoint(this.torch, segment, inputs, positional, { useReentrant: reentrant, autocast });
+    for (const input of inputs) input?.release();
+    return outputs;
   }
 
   /** Removes from the frame the values whose last reference the callee holds. */
