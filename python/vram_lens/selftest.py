@@ -142,11 +142,11 @@ def columned():
 config = {"lr": 2e-5}
 text_column = "Tweet text"
 data = load_dataset("x")
-data = data.map(lambda x: {"text_label": x["Label"]})
+data = data.map(lambda x: {"text_label": x["Label"], "plain": x["plain"].strip()})
 data = data.map(lambda x: tokenizer(x[text_column], x["text_label"]))
 rate = config["lr"], os.environ["RANK"]
 """
-    assert rows.columns(source) == ("Label", "Tweet text"), rows.columns(source)
+    assert set(rows.columns(source)) == {"Label", "plain", "Tweet text"}, rows.columns(source)
 
 
 def unkept():

@@ -100,7 +100,7 @@ def _named(nodes):
 
 
 def _written(nodes):
-    """Columns that a function which `map` is given returns, written down: they are the script's own."""
+    """Columns that a function which `map` is given returns, written down, without reading them: they are the script's own."""
     return {
         key.value
         for node in nodes
@@ -109,6 +109,7 @@ def _written(nodes):
         if isinstance(given, ast.Lambda) and isinstance(given.body, ast.Dict)
         for key in given.body.keys
         if isinstance(key, ast.Constant)
+        and not any(getattr(getattr(one, "slice", None), "value", None) == key.value for one in ast.walk(given.body))
     }
 
 

@@ -77,6 +77,7 @@ def _patched(where, ledger, steps):
     functional = torch.nn.functional
     functional.scaled_dot_product_attention, functional.one_hot = kernels.attention, kernels.one_hot
     torch.nn.Module._apply = move_parameters
+    torch.backends.mha.set_fastpath_enabled(False)  # what evaluates a whole layer of nn.TransformerEncoder at once needs values
     if FakeTensor not in optimizers._foreach_supported_types:
         optimizers._foreach_supported_types.append(FakeTensor)
     modules = torch.nn.modules.module
