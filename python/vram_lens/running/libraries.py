@@ -173,7 +173,7 @@ def _transformers(transformers, catalogue):
         if device_map is not None:
             if bits is None:
                 model.to("cuda")  # a weight that is tied is put there once, as a load does it, which makes modules without memory
-            model.hf_device_map = {"": "cuda:0"}  # a bare number asks PyTorch which accelerator there is
+            model.hf_device_map = {"": torch.device("cuda", 0)}  # accelerate compares its number (accelerator.py, prepare_model)
         return model.eval()
 
     PreTrainedModel.from_pretrained = classmethod(from_pretrained)
