@@ -148,7 +148,7 @@ class Own:
         try:
             mode = FakeTensorMode(allow_non_fake_inputs=True)
             model = made(self.build, regime.load, mode)
-            with mode:
+            with mode, moving():
                 frozen = frozenset(name for name, p in model.named_parameters() if not p.requires_grad)
                 model.requires_grad_(False)
                 model.train()
@@ -211,7 +211,7 @@ class Own:
         """What stops a forward at some sizes in float32; None where nothing does."""
         try:
             model, mode = self.made()
-            with mode, torch.no_grad(), attention_by_shape():
+            with mode, moving(), torch.no_grad(), attention_by_shape():
                 given = {one.name: one.at(sizes, FP32) for one in self.inputs}
                 loss_of(self.called(model, given), self.loss, given)
             return None

@@ -493,11 +493,13 @@ def trace(model, batch, run, holder=None, library=PLAIN, around=lambda recorder:
     grouped = getattr(functional, "grouped_mm", None)  # since torch 2.10
     ctc, functional.ctc_loss = functional.ctc_loss, _ctc(recorder)
     whole, torch.einsum = torch.einsum, products.einsum_with(recorder.lowered)
+    own = _attention(recorder)
     files = {type(m).__module__ for m in model.modules()} & sys.modules.keys()
     spaces = [vars(sys.modules[name]) for name in files]
-    taken = [(space, name) for space in spaces for name, value in space.items() if value is whole]  # `from torch import einsum`
-    for space, name in taken:
-        space[name] = torch.einsum
+    ours = {id(whole): torch.einsum, id(attention): own}
+    taken = [(space, name, value) for space in spaces for name, value in space.items() if id(value) in ours]  # `from torch import einsum`
+    for space, name, value in taken:
+        space[name] = ours[id(value)]
     torch.nn.Module.__call__ = lambda module, *a, **k: recorder.module_call(call, module, a, k)
     plainly, torch.nn.Module.__setattr__ = torch.nn.Module.__setattr__, _keeping(recorder, torch.nn.Module.__setattr__)
     register = torch.nn.Module.register_buffer
@@ -507,7 +509,7 @@ def trace(model, batch, run, holder=None, library=PLAIN, around=lambda recorder:
     replaced |= {name: recorder.function(code[name], op) for name, op in library.functions.items() if name in code}
     before = {name: code[name] for name in replaced if name in code}
     code.update(replaced)
-    functional.scaled_dot_product_attention = _attention(recorder)
+    functional.scaled_dot_product_attention = own
     if grouped is not None:
         functional.grouped_mm = _grouped(recorder)
     try:
@@ -526,8 +528,8 @@ def trace(model, batch, run, holder=None, library=PLAIN, around=lambda recorder:
             del code[name]
         code.update(before)
         functional.ctc_loss, torch.einsum = ctc, whole
-        for space, name in taken:
-            space[name] = whole
+        for space, name, value in taken:
+            space[name] = value
         torch.nn.Module.__call__, torch.nn.Module.__setattr__, torch.nn.Module.register_buffer = call, plainly, register
         functional.scaled_dot_product_attention = attention
         if grouped is not None:
