@@ -191,6 +191,9 @@ def one_model(row, sources, folder):
     (folder / "own_entry.py").write_text("\n".join(lines) + made)
     with contextlib.suppress(Exception):  # what it imports, once for all forks; the trace says what is wrong
         exec("\n".join(lines), {})
+    for name, module in list(sys.modules.items()):
+        if own and (getattr(module, "__file__", None) or "").startswith(own[0]):
+            del sys.modules[name]  # its own files are imported by each run, which has patched torch by then
     good, text = in_fork(lambda: traced(row, folder))
     found = json.loads(text) if good else None
     result = {**{k: row[k] for k in ("repository", "call")}, "traced": found or text, "runs": []}
