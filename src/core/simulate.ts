@@ -198,7 +198,8 @@ class TrainingSimulation {
     torch.leafHook = strategy.leafHook;
     torch.ring = run.parallel.ring ?? null;
     this.trainable = models.parameters.filter((parameter) => parameter.requiresGradFlag);
-    this.groups = groupsOf(run.optimizer, this.trainable);
+    const { stepped: given } = models.model;
+    this.groups = groupsOf(run.optimizer, given ? this.trainable.filter((leaf) => given.has(leaf)) : this.trainable);
     const make = (groups: readonly (readonly Tensor[])[]): Optimizer =>
       setup.optimizer(torch, groups, run.optimizer.args);
     // What puts flat copies in the place of parameters does so as part of loading.
@@ -265,7 +266,8 @@ class TrainingSimulation {
         fold: folds.layers,
         foldsInPlace: folds.inPlace,
         foldsRounds: folds.rounds,
-        groups,
+        // The Trainer lets go of every gradient of the model (`model.zero_grad()`), a loop's optimizer of its own.
+        groups: this.models.model.stepped === undefined || run.loop != null ? groups : [trainable],
         trainable,
         rollout,
       },

@@ -70,7 +70,9 @@ export type LocatedNode = ScalarNode | UnknownNode | MapNode | ListNode;
 export type PythonStep =
   | { readonly kind: "attribute"; readonly name: string }
   /** Elements of a sequence, from the one up to before the other; negative ones count from the end, null: to the end. */
-  | { readonly kind: "items"; readonly from: number; readonly to: number | null }
+  | { readonly kind: "items"; readonly from: number; readonly to: number | null; readonly step?: number }
+  /** Elements of a sequence by their indices, none twice. */
+  | { readonly kind: "picked"; readonly at: readonly number[] }
   | { readonly kind: "call"; readonly name: string }
   /** What a loop gives one after another, and which of its names that is. */
   | { readonly kind: "each"; readonly element: number; readonly names: number }

@@ -259,6 +259,8 @@ export const SETTINGS = {
   trained_layers: { type: "integer" },
   trained_parameters: { type: "any" },
   unfrozen_parameters: { type: "list" },
+  /** What a script hands its optimizer, as rules of weights. */
+  optimizer_weights: { type: "list" },
   weight_rules: { type: "list" },
   weights_unfollowed: { type: "list" },
   use_badam: { type: "boolean" },

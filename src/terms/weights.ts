@@ -1,12 +1,13 @@
 /** Which weights of a model something means, by their names and by parts of the model. */
 
 /**
- * A step into a model: the name of a module, some of a list of modules (negative ones count from its end, null: up to it), or what
+ * A step into a model: the name of a module, some of a list of modules by their bounds (negative ones count from its end, null: up to it) or indices, or what
  * a method of transformers' models gives, by its name (`base_model`, `get_input_embeddings`; transformers/modeling_utils.py).
  */
 export type PartStep =
   | string
-  | { readonly from: number; readonly to: number | null }
+  | { readonly from: number; readonly to: number | null; readonly step?: number }
+  | { readonly at: readonly number[] }
   | { readonly method: "base" | "input-embeddings" | "output-embeddings" | "encoder" | "decoder" };
 
 /** Weights whose names a pattern is found in, and whether they are trained. */

@@ -15,5 +15,11 @@ describe("layers that are cut out", () => {
     assert.deepEqual(leftLayers(2, [{ from: 5, to: 9, keeps: true }]), []);
   });
 
+  it("are every so many of them, or some by their indices", () => {
+    assert.deepEqual(leftLayers(6, [{ from: 1, to: null, step: 2, keeps: true }]), [1, 3, 5]);
+    assert.deepEqual(leftLayers(6, [{ from: 0, to: 5, step: 2, keeps: false }]), [1, 3, 5]);
+    assert.deepEqual(leftLayers(6, [{ at: [0, 2, -1, 9], keeps: true }]), [0, 2, 5]);
+  });
+
   it("are none where the text is not one", () => assert.equal(layerCut("{"), undefined));
 });

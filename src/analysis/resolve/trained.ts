@@ -9,17 +9,19 @@ import type { ResolveContext } from "./context";
 /** @param adapted whether an adapter is trained instead */
 export function trainedOf(c: ResolveContext, adapted: boolean): TrainedSpec | undefined {
   const written = ofScript(c);
+  const given = (c.settings.list("optimizer_weights") ?? []).flatMap((text) => ruleOf(text) ?? []);
+  const stepped = given.length > 0 ? { stepped: given } : {};
   if (adapted) {
     // What is set before is lost: an adapter that is put on leaves the model as it is (BaseTuner._mark_only_adapters_as_trainable).
     const besideAdapter = written.filter((rule) => rule.adapted === true);
-    return besideAdapter.length === 0 ? undefined : { besideAdapter };
+    return besideAdapter.length === 0 && given.length === 0 ? undefined : { besideAdapter, ...stepped };
   }
   const rules = [...only(stated(c)), ...written, ...only(ofAxolotl(c)), ...ofSwift(c)];
   const frozenShare = c.settings.number("freeze_parameters_ratio") ?? 0;
   const layers = layersOf(c);
-  return rules.length === 0 && frozenShare === 0 && layers === undefined
+  return rules.length === 0 && frozenShare === 0 && layers === undefined && given.length === 0
     ? undefined
-    : { rules, frozenShare, ...(layers && { layers }), ...dtypeOf(c) };
+    : { rules, frozenShare, ...(layers && { layers }), ...dtypeOf(c), ...stepped };
 }
 
 /** What a script sets `requires_grad` to; what of it cannot be followed is said. */

@@ -31,7 +31,7 @@ import { isSkipped, staysWhole } from "./quantization/skipped";
 import { engineLinear, engineWorkspace } from "./quantization/transformer-engine";
 import type { AdapterSpec, Float8Spec, QuantizationSpec } from "./run";
 import type { TrainedSpec } from "./specs/trained";
-import { regrade, withTrained } from "./trained";
+import { regrade, steppedOf, withTrained } from "./trained";
 
 export interface LoadedModel {
   /** In the order of `model.parameters()`, tied ones once. */
@@ -54,6 +54,8 @@ export interface LoadedModel {
     readonly byName: ReadonlyMap<string, Tensor>;
     readonly modules: ReadonlyMap<string, ModuleForward>;
   };
+  /** What the optimizer is given; absent: all that is trained. */
+  readonly stepped?: ReadonlySet<Tensor>;
   /** Elements of all parameters, and of those that are trained. */
   readonly elements: number;
   readonly trainableElements: number;
@@ -166,7 +168,10 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
           isFrozen: (path) => isFrozen(options, path),
         });
   const beside = options.trained?.besideAdapter ?? [];
-  if (adapted !== null && beside.length > 0) regrade(beside, wrappedNames(adapted.parameters, placed));
+  const wrapped = adapted === null ? null : wrappedNames(adapted.parameters, placed);
+  if (wrapped !== null && beside.length > 0) regrade(beside, wrapped);
+  const named = wrapped ?? placed.map((item) => ({ tensor: byName.get(item.name)!, item }));
+  const stepped = steppedOf(options.trained ?? {}, named, wrapped === null ? tied : new Map());
   const parameters = adapted?.parameters ?? placed.map(({ name }) => byName.get(name)!);
   const packedElements = [...loading.packed.values()].reduce(
     (sum, weight) => sum + weight.outputs * weight.inputs - weight.packed.elements,
@@ -182,6 +187,7 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
     regularised: adapted?.regularised ?? [],
     ...(settling.size > 0 ? { settling: new Settling(byName, settling) } : {}),
     ...(base && { base }),
+    ...(stepped && { stepped }),
     elements: total(parameters) + packedElements,
     trainableElements: total(parameters.filter((tensor) => tensor.requiresGradFlag)),
   };

@@ -38,11 +38,13 @@ export function partOf(
   return (name) => {
     const match = pattern.exec(name);
     if (match === null) return null;
-    const chosen = ranges.every(({ from, to }, k) => {
+    const chosen = ranges.every((range, k) => {
       const count = counts[k] ?? 0;
       const at = (index: number): number => (index < 0 ? count + index : index);
       const index = Number(match[k + 1]);
-      return index >= at(from) && (to === null || index < at(to));
+      if ("at" in range) return range.at.some((one) => at(one) === index);
+      const { from, to, step = 1 } = range;
+      return index >= at(from) && (to === null || index < at(to)) && (index - at(from)) % step === 0;
     });
     return chosen ? name.slice(match[0].length) : null;
   };

@@ -53,6 +53,19 @@ export function regrade(
   }
 }
 
+/** The weights that the optimizer is given; undefined: all that are trained. */
+export function steppedOf(
+  { stepped }: TrainedSpec,
+  named: readonly { readonly tensor: Tensor; readonly item: Named }[],
+  tied: TiedNames,
+): ReadonlySet<Tensor> | undefined {
+  if (stepped === undefined) return undefined;
+  const items = named.map(({ item }) => item);
+  const rules = stepped.map((rule) => ({ fits: fitting(rule, items, tied), trained: rule.trained }));
+  const given = named.filter(({ item }) => rules.findLast(({ fits }) => fits(item.name))?.trained !== false);
+  return new Set(given.map(({ tensor }) => tensor));
+}
+
 /** Whether a rule means a weight. A part of the model has its tied weights, too, under names of its own. */
 function fitting({ pattern, part }: WeightRule, placed: readonly Named[], tied: TiedNames): (name: string) => boolean {
   const found = (name: string): boolean => matchesPattern(pattern, name, "anywhere");

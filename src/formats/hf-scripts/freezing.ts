@@ -19,7 +19,7 @@ import type { SettingName } from "../../terms/settings";
 import { table } from "../../terms/table";
 import type { PartStep, WeightRule } from "../../terms/weights";
 import type { LocatedSetting } from "../types";
-import { isBefore, isLoad, type Training, trainingOf } from "./training";
+import { isBefore, isLoad, otherCopies, type Training, trainingOf } from "./training";
 
 /** A rule, or why what is done cannot be followed. */
 type Freezing = { readonly rule: WeightRule } | { readonly unknown: string };
@@ -73,10 +73,12 @@ function placeAt({ steps }: PythonPath): Place | null {
         return { part, loop: null, weight: step.name };
       if (step.name === "base_model") part.push({ method: "base" });
       else if (step.name !== "module") part.push(step.name);
-    } else if (step.kind === "items") part.push({ from: step.from, to: step.to });
-    else if (step.kind === "each") {
+    } else if (step.kind === "items" || step.kind === "picked") {
+      const { kind: _, ...chosen } = step;
+      part.push(chosen);
+    } else if (step.kind === "each") {
       // A loop over a list of modules.
-      if (steps[index - 1]?.kind !== "items") part.push({ from: 0, to: null });
+      if (!/^(?:items|picked)$/.test(steps[index - 1]?.kind ?? "")) part.push({ from: 0, to: null });
     } else if (PARAMETERS.has(step.name) && rest.length === 1)
       return { part, loop: steps.slice(0, index + 1), weight: null };
     else if (Object.hasOwn(PARTS, step.name)) part.push(PARTS[step.name] as PartStep);
@@ -189,15 +191,29 @@ function wrappedPart(part: readonly PartStep[]): readonly PartStep[] {
   return ["base_model", "model", ...part.slice(passed)];
 }
 
+/** A rule that means every weight of a part of the model; undefined: the way leads to none. */
+export function ruleOfPart(path: PythonPath, adapted: boolean): WeightRule | undefined {
+  const place = placeAt(path);
+  if (place === null || place.loop !== null || place.weight !== null) return undefined;
+  const { part } = place;
+  return {
+    pattern: "",
+    trained: true,
+    ...(part.length > 0 ? { part: adapted ? wrappedPart(part) : part } : {}),
+    ...(adapted ? { adapted: true } : {}),
+  };
+}
+
 /** When the trained model gets its adapter from the script itself; what is set before is lost then. */
-function adaptedAt(python: PythonModule, training: Training): number {
+export function adaptedAt(python: PythonModule, training: Training): number {
   const calls = python.calls.filter(({ callee }) => ADAPTS.test(callee));
   return Math.min(...calls.filter((call) => isBefore(training, call)).map(({ order = 0 }) => order));
 }
 
 /** Whether a path starts at the trained model. */
-function isModel({ object }: PythonPath, training: Training, python: PythonModule): boolean {
+export function isModel({ object }: PythonPath, training: Training, python: PythonModule): boolean {
   if (training.load === undefined) return object.kind === "unknown";
+  const copies = otherCopies(python);
   const seen = new Set<string>();
   const leads = (node: PythonPath["object"] | undefined): boolean => {
     if (node?.kind !== "unknown") return false;
@@ -209,7 +225,7 @@ function isModel({ object }: PythonPath, training: Training, python: PythonModul
     const call = python.calls.find(({ start, end }) => start === at.start && end === at.end);
     if (call === undefined) return false;
     if (call === training.load) return true;
-    if (isLoad(call.callee)) return false;
+    if (isLoad(call.callee) || copies.includes(call)) return false;
     return [call.positional[0], call.receiver, ...call.keywords.entries.map(({ value }) => value)].some(leads);
   };
   return leads(object) || /^self$/.test(object.kind === "unknown" ? object.raw : "");

@@ -13,8 +13,10 @@ import { problem } from "../table";
 import { TRL_KEYS } from "../trl/keys";
 import type { CarrierId, ConfigDocument, Format, FormatProblem, LocatedSetting, SchemaId } from "../types";
 import { argumentsReset, argumentsSet, parsedArguments, setTooLate } from "./arguments";
+import { besideStep } from "./beside";
 import { builtModel, configOverrides } from "./built";
 import { at, keyword } from "./called";
+import { castBeforeTrainer } from "./casts";
 import { roundedLengths } from "./collating";
 import { constructed } from "./construct";
 import { embedderSettings } from "./embedders";
@@ -31,7 +33,17 @@ import { pictureSide } from "./pictures";
 import { bareSwitches, callPlace, commandPlace } from "./places";
 import { resizedVocabulary } from "./resizing";
 import { tokenizedLengths } from "./tokenizing";
-import { isBefore, isLoad, LOADS, loadsBehind, NAMED, type Training, trainingOf } from "./training";
+import {
+  callsBehind,
+  isBefore,
+  isLoad,
+  LOADS,
+  loadsBehind,
+  NAMED,
+  otherCopies,
+  type Training,
+  trainingOf,
+} from "./training";
 import { unslothAdapts, unslothSettings } from "./unsloth";
 
 const TRAINING = TRAINING_ARGUMENTS_KEYS.flatMap((key) => [key.key, ...(key.aliases ?? [])]).concat(
@@ -89,9 +101,13 @@ function derive(
     const loop = hasTrainer(python) ? [] : plainLoop(python);
     result.push(...unslothSettings(python), ...preparedForKbit(python), ...builtModel(python), ...freezingOf(python));
     result.push(...resizedVocabulary(python), ...changedLayers(python));
-    if (hasTrainer(python)) result.push(...trainerOptimizer(python), ...resetArguments(python));
+    const others = otherModels(python);
+    if (hasTrainer(python))
+      result.push(...trainerOptimizer(python), ...resetArguments(python), ...castBeforeTrainer(python));
     result.push(
-      ...otherModels(python),
+      ...others,
+      ...(hasTrainer(python) ? besideStep(python, others.length > 0) : []),
+      ...unstated(givenModels(python), settings),
       ...embedding(python),
       ...adapterDefaults(python, settings),
       ...rankPattern(view),
@@ -186,7 +202,11 @@ function otherModels(python: PythonModule): readonly LocatedSetting[] {
   );
   const named = python.assignments.entries.filter(({ key }) => called.has(key));
   const calledLoads = named.flatMap(({ value }) => loadsBehind(python, value));
-  const other = [...parts, ...calledLoads].find((call) => call !== load && isLoad(call.callee));
+  const copied = otherCopies(python).some((copy) =>
+    named.some(({ value }) => callsBehind(python, value).includes(copy)),
+  );
+  const other =
+    [...parts, ...calledLoads].find((call) => call !== load && isLoad(call.callee)) ?? (copied ? load : undefined);
   const name = other?.positional[0];
   if (other === undefined) return [];
   const dtype = keyword(other, "dtype")?.value ?? keyword(other, "torch_dtype")?.value;
@@ -196,6 +216,23 @@ function otherModels(python: PythonModule): readonly LocatedSetting[] {
       ? [at("other_model_dtype", other, dtype.value, dtype)]
       : []),
   ];
+}
+
+/** Models that trainers of TRL are given beside the trained one, as what loads them or by name. */
+const BESIDE = ["teacher_model", "ref_model"] as const;
+
+function givenModels(python: PythonModule): readonly LocatedSetting[] {
+  const { trainer, load } = trainingOf(python);
+  if (trainer === undefined || python.classes.some(({ name }) => name === trainer.callee)) return [];
+  const own = load?.positional[0];
+  return BESIDE.flatMap((setting) => {
+    const given = keyword(trainer, setting)?.value;
+    const name = given?.kind === "scalar" ? given : loadsBehind(python, given).at(-1)?.positional[0];
+    if (name?.kind !== "scalar" || typeof name.value !== "string") return [];
+    // A reference like the trained model is what the trainer makes itself.
+    const same = setting === "ref_model" && own?.kind === "scalar" && own.value === name.value;
+    return same ? [] : [at(setting, trainer, name.value, name)];
+  });
 }
 
 /** Trainers of texts' embeddings: a pair goes through the model text by text, as a reward model's does. */

@@ -176,7 +176,7 @@ export const CALL_KEYS: readonly KeySpec[] = [
 
 /** Arguments of calls that have no row of their own and are read where what they belong to is followed. */
 export const READ_BESIDE =
-  /^(?:kbit\.use_gradient_checkpointing|lora\.rank_pattern\..+|trainer\.optimizers|loop\.(?:foreach|fused|centered|amsgrad|capturable))$/;
+  /^(?:kbit\.use_gradient_checkpointing|lora\.rank_pattern\..+|trainer\.(?:optimizers|optimizer_cls_and_kwargs(?:\..+)?)|loop\.(?:foreach|fused|centered|amsgrad|capturable))$/;
 
 /** Keywords of a Python file that trains with TRL or with the plain Trainer. */
 export function pythonKeys(id: SchemaId): readonly KeySpec[] {

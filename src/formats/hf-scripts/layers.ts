@@ -8,6 +8,8 @@ import { loadsBehind, trainingOf } from "./training";
 const LAYERS = /^(?:layers?|h|blocks?)$/;
 /** More are no way that anybody cuts a model. */
 const MOST_CUTS = 64;
+/** The list of an encoder that stands alone (transformers/models/bert/modeling_bert.py, `encoder.layer`); halves of two have `layers` and `block`. */
+const ALONE = /^[a-z0-9_]{1,40}\.encoder\.layer$/;
 /** A list that is one of two, or that the config counts nowhere. */
 const APART = /^(?:encoder|decoder|vision_\w{1,30}|\w{1,30}_tower|visual)$/;
 
@@ -20,10 +22,11 @@ function namesOf({ path, attribute }: PythonEffect): readonly string[] {
 /** Which of a list's own layers an effect leaves in it; undefined: others, or some that cannot be told. */
 function cutOf({ source, path, attribute, deletes, guards }: PythonEffect): LayerCut | undefined {
   const items = source?.steps.at(-1);
-  if (source === null || items?.kind !== "items" || guards.length > 0) return undefined;
+  if (source === null || (items?.kind !== "items" && items?.kind !== "picked") || guards.length > 0) return undefined;
   const list = [...path.steps, { kind: "attribute", name: attribute }];
   const same = source.root === path.root && JSON.stringify(source.steps.slice(0, -1)) === JSON.stringify(list);
-  return same ? { from: items.from, to: items.to, keeps: deletes !== true } : undefined;
+  const { kind: _, ...chosen } = items;
+  return same ? { ...chosen, keeps: deletes !== true } : undefined;
 }
 
 /**
@@ -41,7 +44,9 @@ export function changedLayers(python: PythonModule): readonly LocatedSetting[] {
   const [first] = changes;
   if (first === undefined) return [];
   const isOne =
-    changes.length <= MOST_CUTS && new Set(names).size === 1 && !namesOf(first).some((name) => APART.test(name));
+    changes.length <= MOST_CUTS &&
+    new Set(names).size === 1 &&
+    (ALONE.test(namesOf(first).join(".")) || !namesOf(first).some((name) => APART.test(name)));
   if (!isOne || cuts.includes(undefined))
     return changes.map(({ value: node, start, end }, k) => {
       const valueSpan = { start: node.start, end: node.end };

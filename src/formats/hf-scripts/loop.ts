@@ -6,9 +6,10 @@ import type { PythonCall, PythonModule } from "../../syntax/tree";
 import { table } from "../../terms/table";
 import type { LocatedSetting } from "../types";
 import { at, keyword, plain } from "./called";
+import { castInLoop } from "./casts";
 import { rawOf, trainedNames } from "./loads";
 import { isOptimizer, optimizerSettings } from "./optimizer";
-import { loadsBehind, trainingOf } from "./training";
+import { trainingOf } from "./training";
 
 const ACCUMULATION =
   /(?:^|\.)(?:gradient_accumulation\w*|grad_accum\w*|accum(?:ulation)?_steps|accumulate_grad_batches)$/i;
@@ -17,9 +18,9 @@ export const LOADER = /(?:^|\.)DataLoader$/;
 /** Names of what is not trained on. */
 const HELD_OUT = /val|test|eval|dev/i;
 
-function optimizerOf({ calls, imports }: PythonModule): LocatedSetting[] {
-  const call = calls.find(isOptimizer);
-  return call === undefined ? [] : optimizerSettings(call, imports);
+function optimizerOf(python: PythonModule): LocatedSetting[] {
+  const call = python.calls.find(isOptimizer);
+  return call === undefined ? [] : optimizerSettings(call, python);
 }
 
 const COMPUTE: Readonly<Record<string, string>> = table({ bfloat16: "bf16", float16: "fp16", half: "fp16" });
@@ -32,26 +33,6 @@ function autocastOf({ calls }: PythonModule): LocatedSetting[] {
     (node) => COMPUTE[String(plain(node))] !== undefined,
   );
   return [at("compute_dtype", call, COMPUTE[String(plain(named))] ?? "fp16", named)];
-}
-
-const CASTS: Readonly<Record<string, string>> = table({ half: "float16", bfloat16: "bfloat16", float: "float32" });
-
-/** The dtype that the loaded model's weights are cast to as a whole: `model.half()`, `model.to(dtype=torch.bfloat16)`. */
-function castOf(python: PythonModule, names: ReadonlySet<string>): LocatedSetting[] {
-  const { load } = trainingOf(python);
-  for (const call of python.calls.toReversed()) {
-    const [, owner, method = ""] = /^(?:([\w.]+)\.)?(half|bfloat16|float|to)$/.exec(call.callee) ?? [];
-    // `GPT2LMHeadModel(config).to(torch.bfloat16)`: what is cast has no name there.
-    const isOwn =
-      owner === undefined ? loadsBehind(python, call.receiver).some((one) => one === load) : names.has(owner);
-    if (!isOwn) continue;
-    const said = [keyword(call, "dtype")?.value, ...call.positional].find((node) =>
-      /^(?:float32|float16|bfloat16)$/.test(String(plain(node))),
-    );
-    const dtype = CASTS[method] ?? plain(said);
-    if (typeof dtype === "string") return [at("load_dtype", call, dtype, said)];
-  }
-  return [];
 }
 
 function clippingOf({ calls }: PythonModule): LocatedSetting[] {
@@ -127,7 +108,7 @@ function loopSettings(python: PythonModule): readonly LocatedSetting[] {
   const compiles = python.calls.find(({ callee }) => callee === "torch.compile");
   return [
     ...optimizerOf(python),
-    ...castOf(python, names),
+    ...castInLoop(python, names),
     ...batchOf(python),
     ...(cacheless === undefined
       ? []

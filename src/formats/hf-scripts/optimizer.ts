@@ -2,15 +2,17 @@
  * Optimizers that a script makes itself: for a loop of its own, or for the Trainer in the place of `optim`. Source:
  * transformers/trainer.py (`optimizers`, `optimizer_cls_and_kwargs`, `create_optimizer`, which subclasses override).
  */
-import type { LocatedNode, PythonCall, PythonModule } from "../../syntax/tree";
+import type { LocatedNode, MapNode, PythonCall, PythonModule } from "../../syntax/tree";
 import { OPTIMIZER_CLASSES } from "../../terms/optimizers";
 import type { LocatedSetting } from "../types";
 import { at, keyword, plain } from "./called";
 import { rawOf } from "./loads";
+import { steppedWeights } from "./stepped";
 import { callsBehind, trainingOf } from "./training";
 
 /** `transformers.Adafactor` and the class of torch.optim keep other states. */
 const ADAFACTOR = /(?:^|\.)Adafactor$/;
+const NO_OPTIONS: MapNode = { kind: "map", entries: [], start: 0, end: 0 };
 /** Arguments of optimizers that decide what a step allocates. */
 const OPTIONS = ["foreach", "fused", "momentum", "nesterov", "centered", "amsgrad", "capturable", "beta1"];
 
@@ -24,7 +26,8 @@ export function isOptimizer(call: PythonCall): boolean {
 }
 
 /** What the call that makes the optimizer says; one that nobody knows by its class alone. */
-export function optimizerSettings(call: PythonCall, imports: readonly string[]): LocatedSetting[] {
+export function optimizerSettings(call: PythonCall, python: PythonModule): LocatedSetting[] {
+  const { imports } = python;
   const ofTorch = /optim\./.test(call.callee) || imports.includes("torch.optim.Adafactor");
   const name =
     OPTIMIZER_CLASSES[classOf(call)] ??
@@ -42,6 +45,7 @@ export function optimizerSettings(call: PythonCall, imports: readonly string[]):
     at("own_optimizer", call, true),
     ...(options.length > 0 ? [at("optim_args", call, options.join(","))] : []),
     ...(whole ? [at("one_group", call, true)] : []),
+    ...steppedWeights(call, python),
     ...(decay !== undefined && typeof plain(decay.value) === "number"
       ? [at("weight_decay", call, plain(decay.value) as number, decay.value)]
       : []),
@@ -55,12 +59,14 @@ export function trainerOptimizer(python: PythonModule): readonly LocatedSetting[
   const stated = keyword(trainer, "optimizers");
   const given = firstOf(stated?.value);
   const [call] = [...callsBehind(python, given), ...python.calls.filter((one) => isMadeBy(one, trainer, python))];
-  if (call !== undefined) return optimizerSettings(call, python.imports);
-  const type = firstOf(keyword(trainer, "optimizer_cls_and_kwargs")?.value);
+  if (call !== undefined) return optimizerSettings(call, python);
+  const pair = keyword(trainer, "optimizer_cls_and_kwargs")?.value;
+  const type = firstOf(pair);
   const name = rawOf(type);
+  const options = pair?.kind === "list" && pair.items[1]?.kind === "map" ? pair.items[1] : NO_OPTIONS;
   // The Trainer makes it over its own two groups.
   if (type !== undefined && name !== undefined)
-    return optimizerSettings({ ...trainer, callee: name, positional: [] }, python.imports);
+    return optimizerSettings({ ...trainer, callee: name, positional: [], keywords: options }, python);
   // One that cannot be followed to where it is made is not counted; without one the Trainer makes its own.
   return stated === undefined || plain(given) === null
     ? []

@@ -59,6 +59,24 @@ export function loadsBehind(python: PythonModule, node: LocatedNode | undefined)
   return new Calls(python).loads(node);
 }
 
+/** Calls that give another model like the one they are given (`copy.deepcopy`). */
+const COPIES = /(?:^|\.)deepcopy$/;
+
+/** Copies of models that are not what the trainer gets: an average of the weights, a teacher. */
+export function otherCopies(python: PythonModule): readonly PythonCall[] {
+  const copies = python.calls.filter(({ callee }) => COPIES.test(callee));
+  const { trainer, load } = trainingOf(python);
+  const own = new Set<PythonCall>();
+  let node = trainer === undefined ? undefined : modelOf(trainer);
+  for (let step = 0; step < MAX_STEPS && node !== undefined; step++) {
+    const [call]: readonly PythonCall[] = callsBehind(python, node);
+    if (call === undefined || call === load) break;
+    own.add(call);
+    node = call.positional[0] ?? keyword(call, "model") ?? call.receiver;
+  }
+  return copies.filter((call) => !own.has(call) && loadsBehind(python, call.positional[0]).length > 0);
+}
+
 /** Whether a call happens while training is made ready or runs. */
 export function isBefore({ ends }: Training, { order = 0, deferred }: PythonCall): boolean {
   return deferred === true || order <= ends;

@@ -18,6 +18,11 @@ export function knownResult(body: string): string | undefined {
   return inOrder(body, GATHERS_LINEAR) && /\bLinear/.test(body) ? "all-linear" : undefined;
 }
 
+/** What a tokenizer would take at most, to which scripts bound the length that they state (transformers/examples/pytorch, run_clm.py). */
+export function onlyCuts(raw: string): boolean {
+  return /\.model_max_length$/.test(raw);
+}
+
 /** What a library answers on the cards that training is written for: CUDA, Ampere or newer. */
 const ANSWERS: readonly (readonly [RegExp, boolean | readonly number[]])[] = [
   [/(?:^|\.)cuda\.is_available$/, true],

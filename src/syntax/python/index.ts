@@ -70,7 +70,7 @@ export function readModule(text: string, given: GivenOptions = NOTHING_GIVEN): P
     return { ...bare, assignments: nothing, bound: new Map(), options: nothing, spellings: new Map() };
   }
   const { found, flow, evaluator } = interpreted(text, tree, given);
-  const paths = new Paths(flow, evaluator);
+  const paths = new Paths(flow, evaluator, found.callNodes);
   const guardsOf = (guards: readonly Guard[]) =>
     guards.map(
       ({ test, holds }): PythonGuard => ({ test: paths.test(test), raw: evaluator.slice(test), holds, ...span(test) }),
@@ -117,7 +117,7 @@ export function readModule(text: string, given: GivenOptions = NOTHING_GIVEN): P
       const value = evaluator.evaluate(node);
       return paths.each(node).flatMap((source): PythonEffect[] => {
         const list = source.steps.at(-2);
-        if (source.steps.at(-1)?.kind !== "items" || list?.kind !== "attribute") return [];
+        if (!/^(?:items|picked)$/.test(source.steps.at(-1)?.kind ?? "") || list?.kind !== "attribute") return [];
         const path = { ...source, steps: source.steps.slice(0, -2) };
         const deed = { path, attribute: list.name, value, test: null, source, deletes: true as const };
         return [{ ...deed, order, guards, ...span(statement) }];

@@ -27,6 +27,13 @@ type Rounds = ReadonlyMap<string, LocatedNode>;
 
 const NO_ROUNDS: Rounds = new Map();
 
+/** Layers of the deepest models are fewer. */
+const MAX_PICKED = 256;
+
+function numberAt(value: number, { from: start, to: end }: SyntaxNode): LocatedNode {
+  return { kind: "scalar", value, raw: String(value), start, end };
+}
+
 function bare(node: SyntaxNode): SyntaxNode[] {
   return childrenOf(node).filter(({ name }) => !/^(?:[()[\],:]|Comment|⚠)$/.test(name));
 }
@@ -48,6 +55,7 @@ export class Paths {
   constructor(
     private readonly flow: Flow,
     private readonly evaluator: Evaluator,
+    private readonly callNodes: readonly SyntaxNode[],
   ) {}
 
   /** The ways to what an expression is: in a function, one for each call of it. */
@@ -76,6 +84,9 @@ export class Paths {
         const [inner] = bare(node);
         return inner === undefined ? undefined : this.of(inner, depth + 1);
       }
+      case "ArrayComprehensionExpression":
+      case "ComprehensionExpression":
+        return this.comprehended(node, depth);
       default:
         return undefined;
     }
@@ -94,9 +105,33 @@ export class Paths {
     const expression = binding.parameter === undefined ? binding.expression : this.given(binding.parameter);
     if (expression === null || element !== undefined || !/^(?:Variable|Member|Call)/.test(expression.name))
       return undefined;
+    const filled = this.filled(expression, depth);
+    if (filled !== undefined) return filled;
     const path = this.of(expression, depth + 1);
     // What a class or a module makes is an object of its own.
     return path !== undefined && this.isBound(expression) ? path : undefined;
+  }
+
+  /** What a list of modules that is made empty is filled with, one after another (`for i in KEEP: new.append(old[i])`). */
+  private filled(expression: SyntaxNode, depth: number): PythonPath | undefined {
+    const list = expression.name === "CallExpression" ? expression.getChild("ArgList") : null;
+    const callee = list !== null && bare(list).length === 0 ? expression.firstChild : null;
+    if (callee === null || !MODULES.test(this.evaluator.slice(callee))) return undefined;
+    const adds = this.callNodes.filter((call) => {
+      const callee = call.firstChild;
+      if (callee?.name !== "MemberExpression" || callee.firstChild?.name !== "VariableName") return false;
+      const [binding, ...others] = this.flow.bindingsAt(callee.firstChild) ?? [];
+      return others.length === 0 && binding?.expression?.from === expression.from;
+    });
+    const [add, ...more] = adds;
+    if (add?.firstChild == null || more.length > 0 || this.flow.reachedAt(add)?.guards.length !== 0) return undefined;
+    const given = add.getChild("ArgList");
+    const [element] = given === null ? [] : bare(given);
+    if (element === undefined || this.evaluator.slice(add.firstChild.lastChild ?? add) !== "append") return undefined;
+    const path = this.of(element, depth + 1);
+    if (path === undefined) return undefined;
+    // The last step is the round's.
+    return path.steps.at(-1)?.kind === "each" ? { ...path, steps: path.steps.slice(0, -1) } : path;
   }
 
   /** What the call gives a parameter. */
@@ -156,20 +191,73 @@ export class Paths {
   }
 
   private items(inside: readonly SyntaxNode[], depth: number): PythonStep {
-    const colon = inside.findIndex(({ name }) => name === ":");
-    if (colon >= 0) {
-      const bounds = [inside.slice(0, colon), inside.slice(colon + 1)].map(([one]) =>
-        one === undefined ? null : this.number(one),
-      );
-      const [from, to] = bounds;
-      if (inside.length > colon + 2 || from === undefined || to === undefined) return { kind: "unknown" };
-      return { kind: "items", from: from ?? 0, to };
-    }
+    if (inside.some(({ name }) => name === ":")) return this.sliced(inside);
     const [index] = inside;
     if (index === undefined) return { kind: "unknown" };
     const at = this.number(index);
     if (at !== undefined) return { kind: "items", from: at, to: at === -1 ? null : at + 1 };
     return this.counted(index, depth);
+  }
+
+  /** `layers[from:to:step]`; steps back are none that anybody takes. */
+  private sliced(inside: readonly SyntaxNode[]): PythonStep {
+    const bounds: (number | null | undefined)[] = [null];
+    for (const node of inside)
+      if (node.name === ":") bounds.push(null);
+      else bounds.push(bounds.pop() === null ? this.number(node) : undefined);
+    const [from, to, step] = bounds;
+    if (bounds.length > 3 || bounds.includes(undefined) || (step ?? 1) < 1) return { kind: "unknown" };
+    return { kind: "items", from: from ?? 0, to: to ?? null, ...(step ? { step } : {}) };
+  }
+
+  /** Elements by indices that are known, each once. */
+  private picked(indices: LocatedNode): PythonStep {
+    const items = indices.kind === "list" ? indices.items : [];
+    const at = items.flatMap((item) =>
+      item.kind === "scalar" && Number.isInteger(item.value) ? [Number(item.value)] : [],
+    );
+    const isEach = at.length > 0 && at.length === items.length && new Set(at).size === at.length;
+    return isEach ? { kind: "picked", at } : { kind: "unknown" };
+  }
+
+  /** `[layers[i] for i in [0, 2, 4]]`, `[layer for i, layer in enumerate(layers) if i % 2 == 0]`. */
+  private comprehended(node: SyntaxNode, depth: number): PythonPath | undefined {
+    const parts = childrenOf(node).filter(({ name }) => !/^(?:[()[\],]|Comment)$/.test(name));
+    const at = parts.findIndex(({ name }) => name === "in");
+    const [item, over] = [parts[0], parts[at + 1]];
+    if (item === undefined || over === undefined || at < 2 || parts[1]?.name !== "for") return undefined;
+    const targets = parts.slice(2, at).map((target) => this.evaluator.slice(target));
+    const conditions = parts.slice(at + 2).filter(({ name }) => name !== "if");
+    if (conditions.length * 2 !== parts.length - at - 2) return undefined;
+    const taken = this.evaluator.slice(item);
+    const list = over.name === "CallExpression" ? over.getChild("ArgList") : null;
+    const counts = list !== null && over.firstChild !== null && this.evaluator.slice(over.firstChild) === "enumerate";
+    const source = counts ? bare(list)[0] : over;
+    const [index = ""] = targets;
+    if (source !== undefined && targets.length === (counts ? 2 : 1) && taken === targets.at(-1)) {
+      const path = this.of(source, depth + 1);
+      if (path === undefined || conditions.length === 0) return path;
+      const chosen = counts ? this.holding(index, conditions) : undefined;
+      return chosen && { ...path, steps: [...path.steps, chosen] };
+    }
+    // `layers[i]`
+    const [object, bracket, inside, ...rest] = item.name === "MemberExpression" ? childrenOf(item) : [];
+    if (object === undefined || bracket?.name !== "[" || inside === undefined || rest.length !== 1) return undefined;
+    if (targets.length !== 1 || conditions.length > 0 || this.evaluator.slice(inside) !== index) return undefined;
+    const path = this.of(object, depth + 1);
+    return path && { ...path, steps: [...path.steps, this.picked(this.evaluator.evaluate(over))] };
+  }
+
+  /** The indices of which conditions hold; those of lists longer than anybody's are not asked for. */
+  private holding(index: string, conditions: readonly SyntaxNode[]): PythonStep {
+    const at: number[] = [];
+    for (let k = 0; k < MAX_PICKED; k++) {
+      const round = new Map([[index, numberAt(k, conditions[0] as SyntaxNode)]]);
+      const holds = conditions.map((one) => this.evaluator.inRound(one, round));
+      if (holds.some((one) => one.kind !== "scalar" || typeof one.value !== "boolean")) return { kind: "unknown" };
+      if (holds.every((one) => one.kind === "scalar" && one.value === true)) at.push(k);
+    }
+    return { kind: "picked", at };
   }
 
   private number(node: SyntaxNode): number | undefined {
@@ -181,13 +269,16 @@ export class Paths {
   private counted(node: SyntaxNode, depth: number): PythonStep {
     const [binding, ...others] = this.flow.bindingsAt(node) ?? [];
     const over = others.length === 0 ? binding?.loop?.over : undefined;
-    if (over?.name !== "CallExpression" || over.firstChild === null || depth > MAX_DEPTH) return { kind: "unknown" };
+    if (over === undefined || depth > MAX_DEPTH) return { kind: "unknown" };
+    if (over.name !== "CallExpression" || over.firstChild === null)
+      return binding?.loop?.targets === 1 ? this.picked(this.evaluator.evaluate(over)) : { kind: "unknown" };
     const callee = this.evaluator.slice(over.firstChild);
     const list = over.getChild("ArgList");
     const bounds = list === null ? [] : bare(list).map((one) => this.number(one));
     if (callee === "enumerate" && binding?.element === 0) return { kind: "items", from: 0, to: null };
     const [first, second] = bounds;
-    if (callee !== "range" || bounds.length > 2 || first === undefined) return { kind: "unknown" };
+    if (callee !== "range" || bounds.length > 2 || first === undefined)
+      return this.picked(this.evaluator.evaluate(over));
     if (bounds.length === 1) return { kind: "items", from: 0, to: first };
     return second === undefined ? { kind: "unknown" } : { kind: "items", from: first, to: second };
   }

@@ -1,6 +1,7 @@
 /** What expressions come to, as far as the module says it: names are followed, simple arithmetic is folded. */
 
 import type { SyntaxNode } from "@lezer/common";
+import { table } from "../../terms/table";
 import { type Message, say } from "../../words/message";
 import { MAX_DEPTH } from "../text";
 import type { Entry, ListNode, LocatedNode, MapNode, PythonCall, ScalarNode, Span, UnknownNode } from "../tree";
@@ -8,7 +9,7 @@ import { classOf, fieldNames } from "./classes";
 import { type Collector, PARSES } from "./collect";
 import { dataFileKey, fileNamedBy } from "./data-files";
 import type { Binding, Flow } from "./flow";
-import { knownAnswer, knownResult } from "./idioms";
+import { knownAnswer, knownResult, onlyCuts } from "./idioms";
 import { dtypeNamed, fold, truth, unquote } from "./literals";
 import { childrenOf, junction, type Operand, span } from "./nodes";
 import { defaultHeld, type Parameter } from "./parameters";
@@ -30,6 +31,7 @@ const FIELDS: ReadonlySet<string> = new Set(["asdict", "dataclasses.asdict", "va
 const MAX_ITEMS = 4096;
 
 /** Calls that convert one value. */
+const PICKS: Readonly<Record<string, (...values: number[]) => number>> = table({ min: Math.min, max: Math.max });
 const CONVERSIONS: ReadonlySet<string> = new Set(["int", "float", "str", "list", "tuple"]);
 
 /** Calls that read a variable of the environment (Lib/os.py). */
@@ -582,6 +584,8 @@ export class Evaluator {
     }
     const plain = list === null ? undefined : this.builtin(node, name, list, depth);
     if (plain !== undefined) return plain;
+    const measured = list === null ? undefined : this.measured(node, name, list, depth);
+    if (measured !== undefined) return measured;
     const range = list !== null && name === "range" ? this.counted(node, list, depth) : undefined;
     if (range !== undefined) return range;
     if (list !== null && CONVERSIONS.has(name)) {
@@ -633,6 +637,25 @@ export class Evaluator {
     if (dtype !== undefined) return { ...this.scalar(node, dtype), source: sourceOf(key) };
     const own = this.field(object, key.value, depth) ?? (rest[1] && this.evaluate(rest[1], depth + 1));
     return own === undefined ? undefined : this.moved(own, node);
+  }
+
+  /** `min(a, b)`, `max(a, b)` of numbers, where what is not known only cuts what is longer; `len` of what is written out. */
+  private measured(node: SyntaxNode, name: string, list: SyntaxNode, depth: number): LocatedNode | undefined {
+    const pick = Object.hasOwn(PICKS, name) ? PICKS[name] : undefined;
+    if (pick === undefined && name !== "len") return undefined;
+    const { positional, entries } = this.arguments(list, depth + 1);
+    const [only] = positional;
+    if (entries.length > 0 || only === undefined) return undefined;
+    if (pick === undefined) {
+      const size = only.kind === "list" ? only.items.length : only.kind === "map" ? only.entries.length : undefined;
+      return size === undefined || positional.length > 1 ? undefined : this.scalar(node, size);
+    }
+    const told = positional.filter((one) => !(name === "min" && one.kind === "unknown" && onlyCuts(one.raw)));
+    const numbers = told.flatMap((one) => (one.kind === "scalar" && typeof one.value === "number" ? [one.value] : []));
+    if (numbers.length < told.length || numbers.length === 0 || positional.length < 2) return undefined;
+    const value = pick(...numbers);
+    const source = told.find((one) => one.kind === "scalar" && one.value === value);
+    return { ...this.scalar(node, value), ...(source && { source: sourceOf(source) }) };
   }
 
   /** What a variable of the environment stands for where nothing sets it. */

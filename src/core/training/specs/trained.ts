@@ -10,6 +10,8 @@ export interface TrainedSpec {
   readonly rules?: readonly WeightRule[];
   /** What is switched on and off when the adapter is there, by the names that peft gives; the last one that fits decides. */
   readonly besideAdapter?: readonly WeightRule[];
+  /** What the optimizer is given; the others have gradients that nothing steps. Absent: all that is trained. */
+  readonly stepped?: readonly WeightRule[];
   /** Share of all elements that stays as it is, from the first weight on, in whole weights. */
   readonly frozenShare?: number;
   /** Only these layers. */

@@ -1,0 +1,66 @@
+/**
+ * What a script's own code keeps or runs beside the Trainer's step and that is counted by nothing: copies of the weights (an average of
+ * them), further forwards in a loss of its own, further backwards in a step of its own.
+ */
+import type { LocatedNode, PythonModule, Span } from "../../syntax/tree";
+import type { LocatedSetting } from "../types";
+import { rawOf } from "./loads";
+import { isBefore, otherCopies, trainingOf } from "./training";
+
+/** Classes that keep an average of a model's weights (torch.optim.swa_utils, timm, torch_ema, scripts' own). */
+const AVERAGES = /(?:^|\.)(?:AveragedModel|ExponentialMovingAverage|ModelEma\w{0,20}|EMA\w{0,20})$/;
+const CLONES = /\.clone$/;
+/** A dictionary or list of copies (`{n: p.detach().clone() for n, p in model.named_parameters()}`). */
+const COPIED = /\.clone\(/;
+const OF_MODEL = /\.(?:named_parameters|parameters|state_dict)\(\)/;
+const FORWARDS = /^(?:self\.)?model$/;
+const BACKWARDS = /(?:^|\.)backward$/;
+
+function uncounted(key: string, at: Span, node: LocatedNode | Span): LocatedSetting {
+  const { start, end } = node;
+  const told =
+    "kind" in node
+      ? node
+      : { kind: "unknown" as const, raw: key, reason: { id: "open.expression" as const, args: {} }, start, end };
+  return { name: null, key, value: null, uncounted: true, node: told, keySpan: at, valueSpan: { start, end } };
+}
+
+/** Copies of the trained weights that are not a model which the script's own trainer calls: that one is counted. */
+function copiesKept(python: PythonModule, counted: boolean): readonly LocatedSetting[] {
+  const training = trainingOf(python);
+  const copies = counted ? [] : otherCopies(python);
+  const calls = python.calls.filter(
+    (call) =>
+      isBefore(training, call) &&
+      (AVERAGES.test(call.callee) ||
+        copies.includes(call) ||
+        (CLONES.test(call.callee) &&
+          call.path?.steps.some((step) => step.kind === "call" && step.name === "named_parameters") === true)),
+  );
+  const written = python.assignments.entries.filter(({ value }) => {
+    const raw = rawOf(value) ?? "";
+    return COPIED.test(raw) && OF_MODEL.test(raw);
+  });
+  return [
+    ...calls.map((call) => uncounted(call.callee, call.calleeSpan, call.calleeSpan)),
+    ...written.map(({ key, keySpan, value }) => uncounted(key, keySpan, value)),
+  ].slice(0, 1);
+}
+
+/** Further calls of one kind in the body of the trainer's own class, whatever conditions hold. */
+function again(python: PythonModule, pattern: RegExp): readonly LocatedSetting[] {
+  const { trainer } = trainingOf(python);
+  const own = python.classes.find(({ name }) => name === trainer?.callee);
+  if (own === undefined) return [];
+  const calls = python.calls.filter(
+    ({ callee, start, end, guards = [] }) =>
+      pattern.test(callee) && start >= own.start && end <= own.end && guards.length === 0,
+  );
+  const [, second] = calls;
+  return second === undefined ? [] : [uncounted(second.callee, second.calleeSpan, second.calleeSpan)];
+}
+
+/** @param counted whether a copy of the trained model is counted as a model beside it */
+export function besideStep(python: PythonModule, counted: boolean): readonly LocatedSetting[] {
+  return [...copiesKept(python, counted), ...again(python, FORWARDS), ...again(python, BACKWARDS)];
+}

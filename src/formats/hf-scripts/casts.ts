@@ -1,0 +1,63 @@
+/** The dtype that a script casts the loaded model's weights to as a whole: `model.half()`, `model.to(dtype=torch.bfloat16)`. */
+import type { PythonCall, PythonModule } from "../../syntax/tree";
+import { table } from "../../terms/table";
+import type { LocatedSetting } from "../types";
+import { at, keyword, plain } from "./called";
+import { adaptedAt } from "./freezing";
+import { loadsBehind, trainingOf } from "./training";
+
+const CASTS: Readonly<Record<string, string>> = table({ half: "float16", bfloat16: "bfloat16", float: "float32" });
+const METHOD = /^(?:([\w.]+)\.)?(half|bfloat16|float|to)$/;
+/** Steps on the way to the object that leave it the whole model. */
+const WHOLE: ReadonlySet<string> = new Set(
+  "from_pretrained from_config train eval cuda to half bfloat16 float".split(" "),
+);
+
+/** The object whose weights a call casts, the dtype, and where it is said; undefined: the call casts none. */
+function castBy(call: PythonCall) {
+  const [, owner, method = ""] = METHOD.exec(call.callee) ?? [];
+  const said = [keyword(call, "dtype")?.value, ...call.positional].find((node) =>
+    /^(?:float32|float16|bfloat16)$/.test(String(plain(node))),
+  );
+  const dtype = CASTS[method] ?? plain(said);
+  return typeof dtype === "string" ? { owner, dtype, said } : undefined;
+}
+
+/** What a loop's model is cast to: by a name of it, or where it is made (`GPT2LMHeadModel(config).to(torch.bfloat16)`). */
+export function castInLoop(python: PythonModule, names: ReadonlySet<string>): readonly LocatedSetting[] {
+  const { load } = trainingOf(python);
+  for (const call of python.calls.toReversed()) {
+    const cast = castBy(call);
+    if (cast === undefined) continue;
+    const { owner, dtype, said } = cast;
+    const isOwn =
+      owner === undefined ? loadsBehind(python, call.receiver).some((one) => one === load) : names.has(owner);
+    if (isOwn) return [at("load_dtype", call, dtype, said)];
+  }
+  return [];
+}
+
+/**
+ * What the model that a trainer gets is cast to, whatever it was loaded as (torch/nn/modules/module.py, `to`); with the adapter's
+ * weights where they are on it by then.
+ */
+export function castBeforeTrainer(python: PythonModule): readonly LocatedSetting[] {
+  const { load, trainer, ends } = trainingOf(python);
+  if (load === undefined || trainer === undefined) return [];
+  const last = Math.min(ends, trainer.order ?? ends);
+  const adapter = adaptedAt(python, trainingOf(python));
+  for (const call of python.calls.toReversed()) {
+    const { order = 0, path, receiver, guards = [] } = call;
+    const cast = order <= last && guards.length === 0 && METHOD.test(call.callee) ? castBy(call) : undefined;
+    if (cast === undefined || path === undefined) continue;
+    const steps = path.steps.filter(({ kind }) => kind !== "attribute");
+    const isWhole =
+      steps.every((step) => step.kind === "call" && WHOLE.has(step.name)) &&
+      // Attributes stand before the load alone (`transformers.AutoModel.from_pretrained(…)`).
+      (steps.length === path.steps.length || (path.steps.at(-1) as { kind: string }).kind === "call");
+    if (!isWhole || !loadsBehind(python, receiver).includes(load)) continue;
+    const { dtype, said } = cast;
+    return [at("load_dtype", call, dtype, said), ...(order > adapter ? [at("adapter_dtype", call, dtype, said)] : [])];
+  }
+  return [];
+}

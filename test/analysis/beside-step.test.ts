@@ -1,0 +1,60 @@
+/** What a script's own code keeps or runs beside the Trainer's step, and which of it is not counted. */
+import { strict as assert } from "node:assert";
+import { createAnalyzer } from "../../src/analysis";
+import { memoryRuntime, uri } from "./memory-runtime";
+
+const LOAD = `import copy, torch
+from transformers import AutoModelForSequenceClassification, Trainer, TrainingArguments
+model = AutoModelForSequenceClassification.from_pretrained("prajjwal1/bert-small")
+`;
+const TRAINS = `args = TrainingArguments("out", per_device_train_batch_size=8)
+T(model=model, args=args, train_dataset=data).train()
+`;
+const own = (body: string): string => `class T(Trainer):\n${body}`;
+const LOSS = own(
+  "    def compute_loss(self, model, inputs, return_outputs=False, **k):\n        return model(**inputs).loss\n",
+);
+
+async function runOf(script: string) {
+  const [run] = (await createAnalyzer(memoryRuntime({ "train.py": script })).analyse(uri("train.py"), {})).runs;
+  return run!;
+}
+
+async function notCounted(script: string): Promise<string> {
+  const { assumptions } = await runOf(script);
+  return assumptions
+    .filter(({ id }) => id === "assume.uncounted")
+    .map(({ what }) => what)
+    .join();
+}
+
+describe("analysis: what a script does beside the step", () => {
+  it("is said where weights are copied: an average, clones by name", async () => {
+    assert.equal(await notCounted(LOAD + LOSS + TRAINS), "");
+    assert.match(await notCounted(`${LOAD}ema = EMA(model)\n${LOSS}${TRAINS}`), /EMA/);
+    const clones = "shadow = {n: p.detach().clone() for n, p in model.named_parameters()}\n";
+    assert.match(await notCounted(LOAD + clones + LOSS + TRAINS), /shadow/);
+  });
+
+  it("is said where a loss has two forwards, or a step two backwards", async () => {
+    const twice = own(
+      "    def compute_loss(self, model, inputs, **k):\n        a = model(**inputs)\n        b = model(**inputs)\n        return a.loss + b.loss\n",
+    );
+    assert.match(await notCounted(LOAD + twice + TRAINS), /model/);
+    const step = own(
+      "    def training_step(self, model, inputs, n=None):\n        self.accelerator.backward(self.compute_loss(model, inputs))\n        self.accelerator.backward(self.compute_loss(model, inputs))\n",
+    );
+    assert.match(await notCounted(LOAD + step + TRAINS), /backward/);
+  });
+
+  it("leaves the trained model as it is where a copy is frozen", async () => {
+    const frozen = "teacher = copy.deepcopy(model)\nfor p in teacher.parameters():\n    p.requires_grad = False\n";
+    const used = own(
+      "    def compute_loss(self, model, inputs, **k):\n        with torch.no_grad():\n            t = teacher(**inputs)\n        return model(**inputs).loss + t.logits.mean()\n",
+    );
+    const [alone, beside] = await Promise.all([runOf(LOAD + LOSS + TRAINS), runOf(LOAD + frozen + used + TRAINS)]);
+    const weights = 28_763_648 * 4;
+    const more = beside.perDevice!.allocatedPeakBytes - alone.perDevice!.allocatedPeakBytes;
+    assert.ok(Math.abs(more / weights - 1) < 0.02, String(more));
+  });
+});
