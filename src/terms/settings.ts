@@ -656,6 +656,8 @@ export const SETTINGS = {
   adapter_defaults: { type: "string" },
   /** A condition of the script, not known, under which the model gets its adapter. */
   adapter_condition: { type: "string" },
+  /** The script has its trainer evaluate or predict once it has trained. */
+  evaluates_after: { type: "string" },
   /** The script makes the optimizer itself. */
   own_optimizer: { type: "boolean" },
   /** Rows that a script gives the tables of words; 0: known only when it runs. */

@@ -15,6 +15,8 @@ export interface WeightRule {
   /** A regular expression, searched in the name, or in what of it stands behind the part. */
   readonly pattern: string;
   readonly trained: boolean;
+  /** Classes of the modules whose own weights are meant; absent: all. */
+  readonly modules?: readonly string[];
   /** The part of the model whose weights are meant; absent: all of it. */
   readonly part?: readonly PartStep[];
   /** The model already has its adapter there: names and parts are those that peft gives. */

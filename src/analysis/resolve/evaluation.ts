@@ -21,6 +21,7 @@ interface Sizes {
 }
 
 function evaluates(c: ResolveContext): boolean {
+  if (c.settings.string("evaluates_after") !== undefined) return true;
   const strategy = c.settings.find("eval_strategy");
   if (strategy !== undefined) return strategy.value !== "no" && strategy.value !== false;
   if (c.framework.evaluatesValidation === true) return (c.settings.number("validation_share") ?? 0) > 0;
@@ -41,6 +42,8 @@ function keptOf(c: ResolveContext): EvaluationSpec["keeps"] {
   const { text, config } = c.inputs.main;
   const code = config?.languageId === "python" || config?.languageId === "notebook";
   if (code && /\bpreprocess_logits_for_metrics\s*=/.test(text)) return "argmax";
+  // Nothing tells `predict` that the loss is enough (transformers/trainer.py).
+  if (c.settings.string("evaluates_after") === "predict") return "logits";
   const metrics = c.settings.boolean("batch_eval_metrics") === true || namesMetric(c);
   return metrics || (code && /\bcompute_metrics\s*=/.test(text)) ? "logits" : "loss";
 }

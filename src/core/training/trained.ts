@@ -67,7 +67,13 @@ export function steppedOf(
 }
 
 /** Whether a rule means a weight. A part of the model has its tied weights, too, under names of its own. */
-function fitting({ pattern, part }: WeightRule, placed: readonly Named[], tied: TiedNames): (name: string) => boolean {
+function fitting(rule: WeightRule, placed: readonly Named[], tied: TiedNames): (name: string) => boolean {
+  const { pattern, part, modules } = rule;
+  if (modules !== undefined) {
+    const inside = fitting({ pattern, trained: rule.trained, ...(part && { part }) }, placed, tied);
+    const own = new Set(placed.flatMap(({ name, module }) => (modules.includes(module) ? [name] : [])));
+    return (name) => own.has(name) && inside(name);
+  }
   const found = (name: string): boolean => matchesPattern(pattern, name, "anywhere");
   if (part === undefined || part.length === 0) return found;
   const rest = partOf(part, placed, tied);

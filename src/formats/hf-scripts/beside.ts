@@ -4,8 +4,9 @@
  */
 import type { LocatedNode, PythonModule, Span } from "../../syntax/tree";
 import type { LocatedSetting } from "../types";
+import { at } from "./called";
 import { rawOf } from "./loads";
-import { isBefore, otherCopies, trainingOf } from "./training";
+import { callsBehind, isBefore, otherCopies, trainingOf } from "./training";
 
 /** Classes that keep an average of a model's weights (torch.optim.swa_utils, timm, torch_ema, scripts' own). */
 const AVERAGES = /(?:^|\.)(?:AveragedModel|ExponentialMovingAverage|ModelEma\w{0,20}|EMA\w{0,20})$/;
@@ -16,13 +17,13 @@ const OF_MODEL = /\.(?:named_parameters|parameters|state_dict)\(\)/;
 const FORWARDS = /^(?:self\.)?model$/;
 const BACKWARDS = /(?:^|\.)backward$/;
 
-function uncounted(key: string, at: Span, node: LocatedNode | Span): LocatedSetting {
+function uncounted(key: string, keySpan: Span, node: LocatedNode | Span): LocatedSetting {
   const { start, end } = node;
   const told =
     "kind" in node
       ? node
       : { kind: "unknown" as const, raw: key, reason: { id: "open.expression" as const, args: {} }, start, end };
-  return { name: null, key, value: null, uncounted: true, node: told, keySpan: at, valueSpan: { start, end } };
+  return { name: null, key, value: null, uncounted: true, node: told, keySpan, valueSpan: { start, end } };
 }
 
 /** Copies of the trained weights that are not a model which the script's own trainer calls: that one is counted. */
@@ -58,6 +59,17 @@ function again(python: PythonModule, pattern: RegExp): readonly LocatedSetting[]
   );
   const [, second] = calls;
   return second === undefined ? [] : [uncounted(second.callee, second.calleeSpan, second.calleeSpan)];
+}
+
+/** Calls that go over a data set once the trainer has trained, whatever `eval_strategy` is; what is predicted is all kept. */
+export function evaluatesAfter(python: PythonModule): readonly LocatedSetting[] {
+  const { trainer, ends } = trainingOf(python);
+  const calls = python.calls.filter(({ callee, receiver, order = 0, deferred, guards = [] }) => {
+    const asks = /\.(?:evaluate|predict)$/.test(callee) && order > ends && deferred !== true && guards.length === 0;
+    return asks && trainer !== undefined && callsBehind(python, receiver).includes(trainer);
+  });
+  const call = calls.find(({ callee }) => callee.endsWith("predict")) ?? calls[0];
+  return call === undefined ? [] : [at("evaluates_after", call, call.callee.slice(call.callee.lastIndexOf(".") + 1))];
 }
 
 /** @param counted whether a copy of the trained model is counted as a model beside it */

@@ -60,6 +60,10 @@ interface Place {
 /** Calls that put an adapter on a model. */
 const ADAPTS = /(?:^|\.)(?:get_peft_model|add_adapter|PeftModel\w{0,40}\.from_pretrained)$/;
 
+/** Methods that give all modules of a model. */
+const MODULES: ReadonlySet<string> = new Set(["modules", "named_modules"]);
+/** Rounds of a loop over layers that are told apart. */
+const MAX_ROUNDS = 256;
 const PARAMETERS: ReadonlySet<string> = new Set(["parameters", "named_parameters"]);
 
 /** The place that a path leads to; null: it is none of the model's. */
@@ -158,18 +162,68 @@ interface Deed {
   readonly raw: string;
 }
 
-function rulesOf({ path, guards, value, raw }: Deed, adapted: boolean): readonly Freezing[] {
+/** The way with only those rounds of its loops in which the conditions on their counters hold, and the conditions that are left. */
+function inRounds({ path, guards }: Deed): Pick<Deed, "path" | "guards"> {
+  let { steps } = path;
+  const left: PythonGuard[] = [];
+  for (const guard of guards.flatMap(conjuncts)) {
+    const { test, holds } = guard;
+    const inner = test.kind === "not" ? test.test : test;
+    const place = inner.kind === "rounds" ? inner.over.steps.length : -1;
+    const same =
+      inner.kind === "rounds" &&
+      inner.over.root === path.root &&
+      JSON.stringify(inner.over.steps) === JSON.stringify(steps.slice(0, place));
+    if (inner.kind !== "rounds" || !same || steps[place]?.kind !== "each") {
+      left.push(guard);
+      continue;
+    }
+    const wanted = holds === (test.kind !== "not");
+    const at = Array.from({ length: MAX_ROUNDS }, (_, k) => k).filter((k) => inner.at.includes(k) === wanted);
+    steps = steps.with(place, { kind: "picked", at });
+  }
+  return { path: { ...path, steps }, guards: left };
+}
+
+/** Conditions that hold together, one by one. */
+function conjuncts(guard: PythonGuard): readonly PythonGuard[] {
+  return guard.holds && guard.test.kind === "and" ? guard.test.tests.map((test) => ({ ...guard, test })) : [guard];
+}
+
+/** The classes of modules that a loop over all of them asks for, and the conditions and the way without the loop; null: it asks for something else. */
+function ofClasses({ path, guards }: Pick<Deed, "path" | "guards">) {
+  const at = path.steps.findIndex(
+    ({ kind, ...step }) => kind === "call" && MODULES.has("name" in step ? String(step.name) : ""),
+  );
+  if (at < 0) return { path, guards };
+  const loop = path.steps.slice(0, at + 1);
+  const asked = guards.filter(({ test, holds }) => {
+    if (test.kind !== "instance" || !holds) return false;
+    return JSON.stringify(test.subject.steps.slice(0, -1)) === JSON.stringify(loop);
+  });
+  const [only] = asked;
+  if (asked.length !== 1 || only?.test.kind !== "instance" || path.steps[at + 1]?.kind !== "each") return null;
+  const steps = [...path.steps.slice(0, at), ...path.steps.slice(at + 2)];
+  return { path: { ...path, steps }, guards: guards.filter((guard) => guard !== only), modules: only.test.classes };
+}
+
+function rulesOf(deed: Deed, adapted: boolean): readonly Freezing[] {
+  const { value, raw } = deed;
+  const found = ofClasses(inRounds(deed));
+  if (found === null) return [{ unknown: raw }];
+  const { path, guards, modules } = found;
   const place = placeAt(path);
   const unknown = [{ unknown: raw }];
   if (place === null) return unknown;
   const { part, loop, weight } = place;
   const condition = loop === null ? (guards.length === 0 ? "" : null) : guarded(guards, loop);
   if (condition === null || value === null) return unknown;
-  const named = weight === null ? condition : `^${weight}$`;
+  const named = weight === null ? condition : `${modules === undefined ? "^" : "(?:^|\\.)"}${weight}$`;
   const rule = (pattern: string, trained: boolean): Freezing => ({
     rule: {
       pattern: pattern === "" || pattern.startsWith("^") ? pattern : `^${pattern}`,
       trained,
+      ...(modules === undefined ? {} : { modules }),
       ...(part.length > 0 ? { part: adapted ? wrappedPart(part) : part } : {}),
       ...(adapted ? { adapted } : {}),
     },

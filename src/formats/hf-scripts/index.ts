@@ -13,7 +13,7 @@ import { problem } from "../table";
 import { TRL_KEYS } from "../trl/keys";
 import type { CarrierId, ConfigDocument, Format, FormatProblem, LocatedSetting, SchemaId } from "../types";
 import { argumentsReset, argumentsSet, parsedArguments, setTooLate } from "./arguments";
-import { besideStep } from "./beside";
+import { besideStep, evaluatesAfter } from "./beside";
 import { builtModel, configOverrides } from "./built";
 import { at, keyword } from "./called";
 import { castBeforeTrainer } from "./casts";
@@ -103,7 +103,12 @@ function derive(
     result.push(...resizedVocabulary(python), ...changedLayers(python));
     const others = otherModels(python);
     if (hasTrainer(python))
-      result.push(...trainerOptimizer(python), ...resetArguments(python), ...castBeforeTrainer(python));
+      result.push(
+        ...trainerOptimizer(python),
+        ...resetArguments(python),
+        ...castBeforeTrainer(python),
+        ...evaluatesAfter(python),
+      );
     result.push(
       ...others,
       ...(hasTrainer(python) ? besideStep(python, others.length > 0) : []),

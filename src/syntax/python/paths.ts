@@ -27,6 +27,18 @@ type Rounds = ReadonlyMap<string, LocatedNode>;
 
 const NO_ROUNDS: Rounds = new Map();
 
+/** How many layers a model has, as scripts ask for it. */
+const COUNTS = /^(?:len\([\w.]{1,120}\)|[\w.]{1,120}\.config\.(?:num_hidden_layers|n_layer|num_layers))$/;
+const HOLDS: Readonly<Record<string, (index: number, numbers: readonly number[]) => boolean>> = table({
+  "<": (index, [bound = 0]) => index < bound,
+  "<=": (index, [bound = 0]) => index <= bound,
+  ">": (index, [bound = 0]) => index > bound,
+  ">=": (index, [bound = 0]) => index >= bound,
+  "==": (index, [bound]) => index === bound,
+  "!=": (index, [bound]) => index !== bound,
+  in: (index, numbers) => numbers.includes(index),
+  "not in": (index, numbers) => !numbers.includes(index),
+});
 /** Layers of the deepest models are fewer. */
 const MAX_PICKED = 256;
 
@@ -275,12 +287,39 @@ export class Paths {
     const callee = this.evaluator.slice(over.firstChild);
     const list = over.getChild("ArgList");
     const bounds = list === null ? [] : bare(list).map((one) => this.number(one));
+    if (callee === "range" && list !== null && bounds.includes(undefined)) return this.countedFromEnd(bare(list));
     if (callee === "enumerate" && binding?.element === 0) return { kind: "items", from: 0, to: null };
     const [first, second] = bounds;
     if (callee !== "range" || bounds.length > 2 || first === undefined)
       return this.picked(this.evaluator.evaluate(over));
     if (bounds.length === 1) return { kind: "items", from: 0, to: first };
     return second === undefined ? { kind: "unknown" } : { kind: "items", from: first, to: second };
+  }
+
+  /** `range(len(layers) - 2)`, `range(config.num_hidden_layers)`: bounds from the end of the list. */
+  private countedFromEnd(bounds: readonly SyntaxNode[]): PythonStep {
+    const ends = bounds.map((one) => this.fromEnd(one));
+    const [first, second] = ends.length === 1 ? [0, ...ends] : ends;
+    if (ends.length > 2 || first === undefined || second === undefined || Object.is(first, -0))
+      return { kind: "unknown" };
+    return { kind: "items", from: first, to: Object.is(second, -0) ? null : second };
+  }
+
+  /** A bound as Python's slices take it: negative ones count from the end, -0 is the end itself. */
+  private fromEnd(node: SyntaxNode, depth = 0): number | undefined {
+    const known = this.number(node);
+    if (known !== undefined || depth > MAX_DEPTH) return known;
+    const [binding, ...others] = node.name === "VariableName" ? (this.flow.bindingsAt(node) ?? []) : [];
+    if (node.name === "VariableName")
+      return others.length > 0 || binding?.expression == null ? undefined : this.fromEnd(binding.expression, depth + 1);
+    if (node.name === "BinaryExpression") {
+      const [left, operator, right] = childrenOf(node).filter(({ name }) => name !== "Comment");
+      const less = right && this.number(right);
+      const end = left && this.fromEnd(left, depth + 1);
+      const isLess = operator !== undefined && this.evaluator.slice(operator) === "-";
+      return isLess && less !== undefined && less >= 0 && Object.is(end, -0) ? -less : undefined;
+    }
+    return COUNTS.test(this.evaluator.slice(node)) ? -0 : undefined;
   }
 
   private called(node: SyntaxNode, depth: number): PythonPath | undefined {
@@ -326,7 +365,8 @@ export class Paths {
       );
       return together("or", all);
     }
-    if (node.name === "BinaryExpression") return this.compared(parts, rounds) ?? open;
+    if (node.name === "BinaryExpression")
+      return this.compared(parts, rounds) ?? this.numbered(parts) ?? this.roundsOf(node) ?? open;
     if (node.name === "CallExpression") return this.asked(node, rounds, depth) ?? open;
     return open;
   }
@@ -356,6 +396,66 @@ export class Paths {
     return operator === "==" ? same : { kind: "not", test: same };
   }
 
+  /** `int(name.split(".")[2]) < 6` as a pattern of the name; the number may have a name of its own. */
+  private numbered(parts: readonly SyntaxNode[]): PythonTest | undefined {
+    const [left, ...rest] = parts;
+    const right = rest.at(-1);
+    const piece = left && this.pieceOf(left);
+    if (piece === undefined || right === undefined) return undefined;
+    const operator = rest
+      .slice(0, -1)
+      .map((part) => this.evaluator.slice(part))
+      .join(" ");
+    const value = this.evaluator.evaluate(right);
+    const given = value.kind === "list" ? value.items : [value];
+    const numbers = given.flatMap((one) => (one.kind === "scalar" && typeof one.value === "number" ? [one.value] : []));
+    const holds = Object.hasOwn(HOLDS, operator) ? HOLDS[operator] : undefined;
+    if (holds === undefined || numbers.length === 0 || numbers.length < given.length) return undefined;
+    const at = Array.from({ length: MAX_PICKED }, (_, k) => k).filter((k) => holds(k, numbers));
+    const text = `(?:[^.]*\\.){${piece.index}}(?:${at.length === 0 ? "(?!)" : at.join("|")})(?:\\.|$)`;
+    return { kind: "text", how: "match", text, subject: piece.subject };
+  }
+
+  /** The piece of a name between its dots that an expression reads as a number. */
+  private pieceOf(node: SyntaxNode): { readonly index: number; readonly subject: PythonPath } | undefined {
+    const [binding, ...others] = node.name === "VariableName" ? (this.flow.bindingsAt(node) ?? []) : [];
+    const expression = node.name === "VariableName" && others.length === 0 ? binding?.expression : node;
+    const list = expression?.name === "CallExpression" ? expression.getChild("ArgList") : null;
+    if (expression?.firstChild == null || list === null || this.evaluator.slice(expression.firstChild) !== "int")
+      return undefined;
+    const [item] = bare(list);
+    const [split, bracket, at] = item?.name === "MemberExpression" ? childrenOf(item) : [];
+    const index = bracket?.name === "[" && at !== undefined ? this.number(at) : undefined;
+    const callee = split?.name === "CallExpression" ? split.firstChild : null;
+    const dots = split?.getChild("ArgList");
+    if (index === undefined || index < 0 || index > 16 || callee?.name !== "MemberExpression" || !dots)
+      return undefined;
+    const isSplit =
+      this.evaluator.slice(callee.lastChild ?? callee) === "split" &&
+      /^\(\s?["']\.["']\s?\)$/.test(this.evaluator.slice(dots));
+    const subject = isSplit && callee.firstChild !== null ? this.subject(callee.firstChild) : undefined;
+    return subject && { index, subject };
+  }
+
+  /** `i < 6` of `for i, layer in enumerate(layers)`: the rounds in which it holds. */
+  private roundsOf(node: SyntaxNode): PythonTest | undefined {
+    const names: SyntaxNode[] = [];
+    node.cursor().iterate((cursor) => {
+      if (cursor.name === "VariableName" && names.length < MAX_CALLS) names.push(cursor.node);
+    });
+    for (const name of names) {
+      const [binding, ...others] = this.flow.bindingsAt(name) ?? [];
+      const over = others.length === 0 && binding?.element === 0 ? binding.loop?.over : undefined;
+      const list = over?.name === "CallExpression" ? over.getChild("ArgList") : null;
+      if (list == null || over?.firstChild == null || this.evaluator.slice(over.firstChild) !== "enumerate") continue;
+      const [source] = bare(list);
+      const path = source && this.of(source);
+      const chosen = this.holding(this.evaluator.slice(name), [node]);
+      return path && chosen.kind === "picked" ? { kind: "rounds", at: chosen.at, over: path } : undefined;
+    }
+    return undefined;
+  }
+
   /** `"norm" in name`, or `name in NAMES`. */
   private contained(left: SyntaxNode, right: SyntaxNode, rounds: Rounds): PythonTest | undefined {
     const [text] = this.texts(left, rounds) ?? [];
@@ -374,6 +474,7 @@ export class Paths {
     const [argument] = bare(list);
     const name = this.evaluator.slice(callee);
     if (ANY.test(name)) return this.quantified(name, list, rounds, depth);
+    if (name === "isinstance") return this.isInstance(bare(list));
     if (name === "bool" && argument !== undefined) return this.test(argument, rounds, depth + 1);
     const matched = this.matched(node, rounds);
     if (matched !== undefined) return matched;
@@ -382,6 +483,17 @@ export class Paths {
     const texts = argument === undefined ? undefined : this.texts(argument, rounds);
     if (how === undefined || subject === undefined || texts === undefined) return undefined;
     return { kind: "or", tests: texts.map((text) => ({ kind: "text", how, text, subject })) };
+  }
+
+  /** `isinstance(m, (nn.LayerNorm, nn.Embedding))` of what a loop gives. */
+  private isInstance([object, classes]: readonly SyntaxNode[]): PythonTest | undefined {
+    const subject = object && this.subject(object);
+    if (subject === undefined || classes === undefined) return undefined;
+    const all = classes.name === "TupleExpression" ? bare(classes) : [classes];
+    const names = all.map((one) => this.evaluator.slice(one).split(".").at(-1) ?? "");
+    return names.every((name) => /^[A-Z]\w{0,60}$/.test(name))
+      ? { kind: "instance", classes: names, subject }
+      : undefined;
   }
 
   /** `re.search(PATTERN, name)`, or `PATTERN.search(name)` of a compiled one; flags change what is matched. */
