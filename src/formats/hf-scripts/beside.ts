@@ -4,8 +4,9 @@
  */
 import type { LocatedNode, PythonModule, Span } from "../../syntax/tree";
 import type { LocatedSetting } from "../types";
-import { at } from "./called";
+import { at, keyword, plain } from "./called";
 import { rawOf } from "./loads";
+import { LOADER } from "./loop";
 import { callsBehind, isBefore, otherCopies, trainingOf } from "./training";
 
 /** Classes that keep an average of a model's weights (torch.optim.swa_utils, timm, torch_ema, scripts' own). */
@@ -48,6 +49,36 @@ function copiesKept(python: PythonModule, counted: boolean): readonly LocatedSet
   ].slice(0, 1);
 }
 
+/** The call whose result a script's own loss gives the model (`model(**both)`), and batches that are joined there. */
+const GIVEN = /^(?:self\.)?model\(\*\*(\w{1,60})\)/;
+const JOINS = /\btorch\.(?:cat|stack)\(|\.repeat_interleave\(/;
+
+/** Batches that the trainer's own class makes larger before the model gets them. */
+function largerBatches(python: PythonModule): readonly LocatedSetting[] {
+  const { trainer } = trainingOf(python);
+  const own = python.classes.find(({ name }) => name === trainer?.callee);
+  if (own === undefined) return [];
+  const inside = python.assignments.entries.filter(({ keySpan }) => keySpan.start >= own.start && keySpan.end <= own.end);
+  const names = new Set(inside.flatMap(({ value }) => GIVEN.exec(rawOf(value) ?? "")?.[1] ?? []));
+  const joined = inside.find(({ key, value }) => names.has(key) && JOINS.test(rawOf(value) ?? ""));
+  return joined === undefined ? [] : [uncounted(joined.key, joined.keySpan, joined.value)];
+}
+
+/** Batches of the loader that the trainer's own class makes for training (transformers/trainer.py, `get_train_dataloader`). */
+export function loaderOfTrainer(python: PythonModule): readonly LocatedSetting[] {
+  const { trainer } = trainingOf(python);
+  const own = python.classes.find(({ name }) => name === trainer?.callee);
+  if (own === undefined) return [];
+  return python.calls.flatMap((call) => {
+    const { callee, start, end, positional } = call;
+    if (!LOADER.test(callee) || start < own.start || end > own.end) return [];
+    const data = rawOf(positional[0] ?? keyword(call, "dataset")?.value) ?? "";
+    const size = keyword(call, "batch_size")?.value;
+    const known = plain(size);
+    return /train/.test(data) && typeof known === "number" ? [at("micro_batch_size", call, known, size)] : [];
+  });
+}
+
 /** Further calls of one kind in the body of the trainer's own class, whatever conditions hold. */
 function again(python: PythonModule, pattern: RegExp): readonly LocatedSetting[] {
   const { trainer } = trainingOf(python);
@@ -74,5 +105,5 @@ export function evaluatesAfter(python: PythonModule): readonly LocatedSetting[] 
 
 /** @param counted whether a copy of the trained model is counted as a model beside it */
 export function besideStep(python: PythonModule, counted: boolean): readonly LocatedSetting[] {
-  return [...copiesKept(python, counted), ...again(python, FORWARDS), ...again(python, BACKWARDS)];
+  return [...copiesKept(python, counted), ...largerBatches(python), ...again(python, FORWARDS), ...again(python, BACKWARDS)];
 }

@@ -13,7 +13,7 @@ import { problem } from "../table";
 import { TRL_KEYS } from "../trl/keys";
 import type { CarrierId, ConfigDocument, Format, FormatProblem, LocatedSetting, SchemaId } from "../types";
 import { argumentsReset, argumentsSet, parsedArguments, setTooLate } from "./arguments";
-import { besideStep, evaluatesAfter } from "./beside";
+import { besideStep, evaluatesAfter, loaderOfTrainer } from "./beside";
 import { builtModel, configOverrides } from "./built";
 import { at, keyword } from "./called";
 import { castBeforeTrainer } from "./casts";
@@ -108,6 +108,7 @@ function derive(
         ...resetArguments(python),
         ...castBeforeTrainer(python),
         ...evaluatesAfter(python),
+        ...loaderOfTrainer(python),
       );
     result.push(
       ...others,
