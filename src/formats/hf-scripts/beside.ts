@@ -58,7 +58,9 @@ function largerBatches(python: PythonModule): readonly LocatedSetting[] {
   const { trainer } = trainingOf(python);
   const own = python.classes.find(({ name }) => name === trainer?.callee);
   if (own === undefined) return [];
-  const inside = python.assignments.entries.filter(({ keySpan }) => keySpan.start >= own.start && keySpan.end <= own.end);
+  const inside = python.assignments.entries.filter(
+    ({ keySpan }) => keySpan.start >= own.start && keySpan.end <= own.end,
+  );
   const names = new Set(inside.flatMap(({ value }) => GIVEN.exec(rawOf(value) ?? "")?.[1] ?? []));
   const joined = inside.find(({ key, value }) => names.has(key) && JOINS.test(rawOf(value) ?? ""));
   return joined === undefined ? [] : [uncounted(joined.key, joined.keySpan, joined.value)];
@@ -105,5 +107,10 @@ export function evaluatesAfter(python: PythonModule): readonly LocatedSetting[] 
 
 /** @param counted whether a copy of the trained model is counted as a model beside it */
 export function besideStep(python: PythonModule, counted: boolean): readonly LocatedSetting[] {
-  return [...copiesKept(python, counted), ...largerBatches(python), ...again(python, FORWARDS), ...again(python, BACKWARDS)];
+  return [
+    ...copiesKept(python, counted),
+    ...largerBatches(python),
+    ...again(python, FORWARDS),
+    ...again(python, BACKWARDS),
+  ];
 }
