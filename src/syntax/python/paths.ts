@@ -41,6 +41,8 @@ const HOLDS: Readonly<Record<string, (index: number, numbers: readonly number[])
 });
 /** Layers of the deepest models are fewer. */
 const MAX_PICKED = 256;
+/** Rounds asked in one module; no script has so many loops with conditions. */
+const MAX_ASKS = 64 * MAX_PICKED;
 
 function numberAt(value: number, { from: start, to: end }: SyntaxNode): LocatedNode {
   return { kind: "scalar", value, raw: String(value), start, end };
@@ -63,6 +65,10 @@ export class Paths {
   /** Which call of its function gives a parameter what it stands for, and how many there are. */
   private call = 0;
   private calls = 1;
+  /** Rounds of loops that were asked whether a condition holds in them. */
+  private asks = 0;
+  /** Calls of methods, by where what they belong to is made. */
+  private additions: ReadonlyMap<number, readonly SyntaxNode[]> | undefined;
 
   constructor(
     private readonly flow: Flow,
@@ -129,12 +135,7 @@ export class Paths {
     const list = expression.name === "CallExpression" ? expression.getChild("ArgList") : null;
     const callee = list !== null && bare(list).length === 0 ? expression.firstChild : null;
     if (callee === null || !MODULES.test(this.evaluator.slice(callee))) return undefined;
-    const adds = this.callNodes.filter((call) => {
-      const callee = call.firstChild;
-      if (callee?.name !== "MemberExpression" || callee.firstChild?.name !== "VariableName") return false;
-      const [binding, ...others] = this.flow.bindingsAt(callee.firstChild) ?? [];
-      return others.length === 0 && binding?.expression?.from === expression.from;
-    });
+    const adds = this.additionsTo(expression);
     const [add, ...more] = adds;
     if (add?.firstChild == null || more.length > 0 || this.flow.reachedAt(add)?.guards.length !== 0) return undefined;
     const given = add.getChild("ArgList");
@@ -144,6 +145,21 @@ export class Paths {
     if (path === undefined) return undefined;
     // The last step is the round's.
     return path.steps.at(-1)?.kind === "each" ? { ...path, steps: path.steps.slice(0, -1) } : path;
+  }
+
+  /** The first two calls of methods of what an expression makes, where a name stands for nothing else. */
+  private additionsTo({ from }: SyntaxNode): readonly SyntaxNode[] {
+    if (this.additions === undefined) {
+      const found = new Map<number, SyntaxNode[]>();
+      for (const call of this.callNodes) {
+        const owner = call.firstChild?.name === "MemberExpression" ? call.firstChild.firstChild : null;
+        const bindings = owner?.name === "VariableName" ? (this.flow.bindingsAt(owner) ?? []) : [];
+        const at = bindings.length === 1 ? bindings[0]?.expression?.from : undefined;
+        if (at !== undefined) found.set(at, [...(found.get(at) ?? []), call].slice(0, 2));
+      }
+      this.additions = found;
+    }
+    return this.additions.get(from) ?? [];
   }
 
   /** What the call gives a parameter. */
@@ -263,6 +279,8 @@ export class Paths {
   /** The indices of which conditions hold; those of lists longer than anybody's are not asked for. */
   private holding(index: string, conditions: readonly SyntaxNode[]): PythonStep {
     const at: number[] = [];
+    this.asks += MAX_PICKED;
+    if (this.asks > MAX_ASKS) return { kind: "unknown" };
     for (let k = 0; k < MAX_PICKED; k++) {
       const round = new Map([[index, numberAt(k, conditions[0] as SyntaxNode)]]);
       const holds = conditions.map((one) => this.evaluator.inRound(one, round));
