@@ -651,6 +651,8 @@ export const SETTINGS = {
   own_loop: { type: "boolean" },
   /** A model beside the trained one that a script's own trainer is given. */
   other_model_dtype: { type: "string" },
+  /** It runs behind the trained model's forward. */
+  other_model_runs: { type: "boolean" },
   other_model: { type: "string" },
   /** Whose defaults the call that makes the adapter has. */
   adapter_defaults: { type: "string" },

@@ -142,7 +142,13 @@ export function besideOf(c: ResolveContext): TrainingRun["beside"] {
   const stored = String(found.config["torch_dtype"] ?? found.config["dtype"] ?? "float32");
   const before = holds("transformers<5", c.libraries) ? "float32" : stored;
   const dtype = DTYPES[(c.settings.string("other_model_dtype") ?? before).replace(/^torch\./, "")];
-  return { elements: found.parameters, dtype: dtype ?? "float32" };
+  const { config, source } = found;
+  const runs = {
+    model: { name: found.name, family: String(config["model_type"]), config, source },
+    loadDtype: dtype ?? "float32",
+  };
+  const after = c.settings.boolean("other_model_runs") === true;
+  return { elements: found.parameters, dtype: dtype ?? "float32", ...(after ? { runs } : {}) };
 }
 
 /**

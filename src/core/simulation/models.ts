@@ -166,23 +166,25 @@ export function loadModels(torch: Torch, setup: Setup, strategy: Strategy): Mode
   };
   const loaded = withStableEmbedding(torch, withSplitEmbedding(loadModel(torch, graph, view, adapted), run), run);
   const model = withHead(torch, spec, loaded, head, strategy.shardsParameters);
-  if (run.beside !== undefined)
-    torch.ledger.relabel(torch.empty("empty", [run.beside.elements], run.beside.dtype).storage.id, "weights");
-  const companion = spec?.companion ?? null;
+  const companion = (spec === null ? run.beside?.runs : spec.companion) ?? null;
   const companionGraphs = companion === null ? undefined : graphsOf(family, companion.model.family);
   const companionAt = (sizes: RunSizes): Program | null =>
     companion === null || companionGraphs === undefined
       ? null
       : programOf(companionRun(run, companion), companionGraphs, sizes, false);
   const beside = companionAt(sizes);
-  if (companion !== null && beside === null)
+  if (run.beside !== undefined && (spec !== null || beside === null))
+    torch.ledger.relabel(torch.empty("empty", [run.beside.elements], run.beside.dtype).storage.id, "weights");
+  if (companion !== null && beside === null && spec !== null)
     return { reason: say("engine.companion", { trainer: spec?.kind.toUpperCase() ?? "", name: companion.model.name }) };
   const frozen: Loaded | null =
-    spec?.variant["reference"] !== "model"
-      ? null
-      : beside === null || companion === null
-        ? { program, options: { ...loading, adapter: null, trained: {} } }
-        : { program: beside, options: companionOptions(loading, beside, companion, strategy) };
+    spec === null && beside !== null && companion !== null
+      ? { program: beside, options: companionOptions(loading, beside, companion, strategy) }
+      : spec?.variant["reference"] !== "model"
+        ? null
+        : beside === null || companion === null
+          ? { program, options: { ...loading, adapter: null, trained: {} } }
+          : { program: beside, options: companionOptions(loading, beside, companion, strategy) };
   const copy = frozen && loadModel(torch, frozen.program.graph, frozen.program.view, frozen.options);
   const scorers = spec?.kind === "ppo" ? scorersOf(torch, run, family, spec, loading) : null;
   if (scorers !== null && "reason" in scorers) return scorers;

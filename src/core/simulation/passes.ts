@@ -3,6 +3,7 @@ import type { Fold } from "../engine/folding/plan";
 import { Interpreter } from "../engine/interpreter";
 import type { AttentionCache, InterpreterOptions, Wrapper } from "../engine/interpreter/options";
 import { LAYERS_TO_SETTLE } from "../engine/offload";
+import type { Tensor } from "../engine/tensor";
 import type { Torch } from "../engine/torch";
 import type { RunSizes } from "../graph/config";
 import type { Scope } from "../graph/expression";
@@ -13,11 +14,13 @@ import { wrapperOf } from "../training/adapters/wrapper";
 import type { PassFactory } from "../training/forward";
 import { layerSignatures } from "../training/layers";
 import type { LoadedModel } from "../training/model";
+import { toFloat32 } from "../training/outputs";
 import type { Strategy } from "../training/parallel";
 import type { TrainingRun } from "../training/run";
 import { smoothedPasses, smooths } from "../training/smoothing";
 import { isOnline, lossScope, mediaOf, type RunnableModel, type TrainerParts, trainerPass } from "../training/trainers";
 import { KeptCache } from "../training/trainers/kept-cache";
+import type { Pass } from "../training/trainers/pass";
 import { cacheOf, type InterpreterFactory } from "./generation";
 import type { Models } from "./models";
 import type { Program } from "./program";
@@ -156,13 +159,49 @@ export class Passes {
     };
   }
 
+  /** Passes behind which another model runs on the same batch: what it gives goes when the loss is made (transformers/trainer.py, `compute_loss`). */
+  private besideOthers(program: Program, at: RunSizes, passes: PassFactory): PassFactory {
+    const { spec } = this.setup;
+    const { companionAt, reference } = this.models;
+    const other = spec === null && reference !== null ? companionAt(at) : null;
+    if (other === null || reference === null) return passes;
+    const { torch } = this;
+    const names = program.graph.batch.map(({ name }) => name);
+    return (way) => {
+      const own = passes(way);
+      const { graph, options } = this.runnable(other, reference.model, "none");
+      const { byName: parameters, modules } = reference.model;
+      return Object.assign(Object.create(own) as Pass, {
+        main: (batch: readonly Tensor[]): Tensor[] => {
+          let outputs = own.main(batch);
+          const { autocastEnabled, gradEnabled, training } = torch;
+          if (autocastEnabled) {
+            torch.autocastEnabled = false;
+            torch.clearCastCache();
+            outputs = toFloat32(torch, outputs);
+          }
+          torch.gradEnabled = false;
+          torch.training = false;
+          const inputs = graph.main.inputs.map((name) => batch[names.indexOf(name)] ?? null);
+          const interpreter = new Interpreter(torch, graph, { ...options, parameters, modules, checkpointing: null });
+          for (const output of interpreter.main(inputs)) output.release();
+          torch.gradEnabled = gradEnabled;
+          torch.training = training;
+          return outputs;
+        },
+      });
+    };
+  }
+
   /** Makes what a micro-batch runs: the model, or a loss around it where there is one. */
   of(program: Program, scope: Scope | null, loss: TrainerGraph | undefined, at: RunSizes): PassFactory {
     const { torch, models } = this;
     const { spec, run } = this.setup;
     if (spec === null || loss === undefined || scope === null)
-      return (
-        this.smoothed(program) ?? (run.keepsCache === undefined ? this.interpretersOf(program) : this.caching(program))
+      return this.besideOthers(
+        program,
+        at,
+        this.smoothed(program) ?? (run.keepsCache === undefined ? this.interpretersOf(program) : this.caching(program)),
       );
     const { rater, raterUsage } = models;
     const rated = rater?.at(at);

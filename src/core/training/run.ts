@@ -17,7 +17,7 @@ import type { Float8Spec, QuantizationSpec } from "./specs/quantization";
 import type { Quirks, Routing } from "./specs/quirks";
 import type { CheckpointingSpec, ChunkedLossSpec, KeptBatches, LoopSpec, OptimizerSpec } from "./specs/step";
 import type { TrainedSpec } from "./specs/trained";
-import type { TrainerSpec } from "./specs/trainer";
+import type { CompanionSpec, TrainerSpec } from "./specs/trainer";
 
 export { type Attention, TASKS, type Task } from "../../terms/names";
 export type * from "./specs/adapter";
@@ -105,8 +105,13 @@ export interface TrainingRun {
   readonly fusedLoss: boolean;
   /** The fused loss has as many pieces as keep the float32 logits of one within these bytes; absent: Liger's own number. */
   readonly fusedPieceBytes?: number;
-  /** Another model whose weights lie on the device all the time, without gradients (a teacher); its forward is in the band. */
-  readonly beside?: { readonly elements: number; readonly dtype: DType };
+  /** Another model whose weights lie on the device all the time, without gradients (a teacher). */
+  readonly beside?: {
+    readonly elements: number;
+    readonly dtype: DType;
+    /** It runs behind the trained model's forward, without gradients and without autocast. */
+    readonly runs?: CompanionSpec;
+  };
   /** Absent or null: the model's own loss, over all logits at once. */
   readonly chunkedLoss?: ChunkedLossSpec | null;
   /** Liger's norms and gated activations too; as `fusedLoss` when absent (TRL's own chunked loss has only the loss). */

@@ -86,7 +86,10 @@ const BESIDE: EffectRule = {
     const { vocab_size: rows } = textConfig(model.config);
     const logits = task === "causal-lm" && typeof rows === "number" ? microBatchSize * sequenceLength * rows : 0;
     const moreBytes = LOGITS_BESIDE * logits * ELEMENT_BYTES.float32;
-    return [{ what: say("engine.beside"), settleWith: "model", moreBytes, lessBytes: 0 }];
+    // Where its forward runs, only what a loss keeps of many logits is left.
+    if (beside.runs !== undefined && logits === 0) return [];
+    const what = beside.runs === undefined ? say("engine.beside") : say("engine.beside-loss");
+    return [{ what, settleWith: "model", moreBytes, lessBytes: 0 }];
   },
 };
 

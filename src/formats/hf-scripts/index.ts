@@ -216,7 +216,16 @@ function otherModels(python: PythonModule): readonly LocatedSetting[] {
   const name = other?.positional[0];
   if (other === undefined) return [];
   const dtype = keyword(other, "dtype")?.value ?? keyword(other, "torch_dtype")?.value;
+  const first = (isIt: (callee: string) => boolean): number =>
+    Math.min(
+      ...python.calls.flatMap(({ callee, start, end }) =>
+        start >= own.start && end <= own.end && isIt(callee) ? [start] : [],
+      ),
+    );
+  const teacher = first((callee) => /^(?:self\.)?\w{0,20}teacher\w{0,20}$/i.test(callee));
+  const student = first((callee) => callee === "model");
   return [
+    ...(Number.isFinite(teacher) && student < teacher ? [at("other_model_runs", other, true)] : []),
     at("other_model", other, name?.kind === "scalar" ? String(name.value) : other.callee),
     ...(dtype?.kind === "scalar" && typeof dtype.value === "string" && dtype.value !== "auto"
       ? [at("other_model_dtype", other, dtype.value, dtype)]
