@@ -35,9 +35,29 @@ function needs(text: string): string[] {
 const QUIET: ReadonlySet<string> = new Set(["diagnostics", "sarif", "lens"]);
 const VERDICTLESS: ReadonlySet<string> = new Set(["diagnostics", "sarif", "fitting", "estimate"]);
 
+/** Words from which on something said twice is a sentence, not a name. */
+const SENTENCE = 5;
+
+/** No surface says a sentence twice. */
+function once(name: string, { hovers, texts }: Pick<Awaited<ReturnType<typeof surfaces>>, "hovers" | "texts">): void {
+  const said = [
+    ...hovers.map(({ lead, next, below }) => ["hover", [lead, next, below].join("\n")] as const),
+    ...(["check", "diagnostics"] as const).map((surface) => [surface, texts[surface]] as const),
+  ];
+  for (const [surface, text] of said) {
+    const sentences = plain(text)
+      .split(/\n|[.;] | · /)
+      .map((sentence) => sentence.trim().toLowerCase())
+      .filter((sentence) => sentence.split(/\s+/).length >= SENTENCE);
+    const twice = sentences.filter((sentence, index) => sentences.indexOf(sentence) !== index);
+    assert.deepEqual(twice, [], `${name}: ${surface} says it twice`);
+  }
+}
+
 /** Checks one run; all its surfaces agree with the report's figures. */
 function agree({ name }: Shown, { analysis, run, device, hovers, texts }: Awaited<ReturnType<typeof surfaces>>): void {
   const { statement, devices } = run;
+  once(name, { hovers, texts });
   const usable = devices.usableBytes ?? null;
   const range = `${gib(device.usedPeakBytes)} GiB (${gib(device.band.lowBytes)}–${gib(device.band.highBytes)})`;
   assert.ok(statement.need.startsWith(usable === null ? `${range} needed` : `${range} of ${gib(usable)} usable`), name);
