@@ -15,8 +15,10 @@ import type {
   ReportSweep,
 } from "../core/report/schema";
 import type { Failure } from "../evidence/log/failures";
+import { VERDICT_FINDINGS } from "../terms/verdict-findings";
 import type { CompletionContent, DocumentAnalysis, FixContent, HoverContent, Recognition } from "./analyzer";
 import { requestComplaint, unusedComplaint } from "./asked";
+import { brokenBy } from "./broken";
 import { complaintText } from "./complaints";
 import { completionsAt } from "./complete/complete";
 import { besideOf } from "./explain/beside";
@@ -156,7 +158,9 @@ class AnalysedDocument implements DocumentAnalysis {
 
   private placedHover(analysis: RunAnalysis, parts: HoverParts, range: Range): HoverContent {
     const run = this.runs[this.analyses.indexOf(analysis)];
-    const verdict = run?.findings.find(({ code }) => code === "does-not-fit" || code === "tight");
+    // Of a file that is broken the editor shows no verdict, and nothing is to be applied to it.
+    const readable = brokenBy(analysis.inputs) === undefined;
+    const verdict = readable ? run?.findings.find(({ code }) => VERDICT_FINDINGS.has(code)) : undefined;
     const plan = run?.plans[0];
     return {
       ...parts,

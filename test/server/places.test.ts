@@ -30,6 +30,9 @@ const FILES: Readonly<Record<string, string>> = {
     "import torch\nfrom model import GPT\nmodel = GPT().cuda()\noptimizer = torch.optim.AdamW(model.parameters())\nfor x, y in batches:\n    logits, loss = model(x, y)\n    loss.backward()\n    optimizer.step()\n",
   "pins/.vramlens.yaml":
     "runs:\n  - match: train.yaml\n    sequence_lenght: 2048\n    device: { name: RTX 4O90 }\n    dtype: bfloat61\n    \n",
+  "broken/train.yaml": sample("llama-1b/train.yaml").replace("bf16: true", "bf16: [true"),
+  "broken/model/config.json": sample("llama-1b/model/config.json"),
+  "broken/.vramlens.yaml": sample("llama-1b/.vramlens.yaml"),
   "card/train.yaml": `# vramlens: gpu=H100\n${sample("llama-1b/train.yaml")}`,
   "card/model/config.json": sample("llama-1b/model/config.json"),
   "card/.vramlens.yaml": "runs:\n  - match: train.yaml\n    model: ./model\n    sequence_length: 512\n",
@@ -106,6 +109,13 @@ describe("places", () => {
     const said = await config.hover("per_device");
     assert.match(said, /No estimate.*the config of `acme\/Secret-7B` was not found/);
     assert.doesNotMatch(said, /Assumes/);
+  });
+
+  it("says of a broken file why it cannot be read, where its last verdict would stand, too", async () => {
+    const config = await opened("broken/train.yaml", "yaml");
+    const said = await config.hover("per_device");
+    assert.match(said, /The file cannot be read as it is/);
+    assert.doesNotMatch(said, /best plan/);
   });
 
   it("explains the GPU of a comment as a pin does, not as a job's key", async () => {
