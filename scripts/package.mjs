@@ -52,6 +52,9 @@ function manifestXml(manifest, files) {
     property("Microsoft.VisualStudio.Code.ExtensionKind", manifest.extensionKind?.join(",")),
     property("Microsoft.VisualStudio.Code.LocalizedLanguages", files.includes("package.nls.zh-cn.json") ? "zh-cn" : ""),
     property("Microsoft.VisualStudio.Services.Links.Source", manifest.repository?.url),
+    property("Microsoft.VisualStudio.Services.Links.GitHub", manifest.repository?.url),
+    property("Microsoft.VisualStudio.Services.Links.Support", manifest.bugs?.url),
+    property("Microsoft.VisualStudio.Services.Links.Learn", manifest.homepage),
     property("Microsoft.VisualStudio.Services.Content.Pricing", manifest.pricing ?? "Free"),
     property("Microsoft.VisualStudio.Services.GitHubFlavoredMarkdown", "true"),
   ].join("");

@@ -34,10 +34,24 @@ export function packagedFiles() {
     .sort();
 }
 
+/** Pages that stand by themselves: on the marketplace, and in the editor's list of extensions. */
+const PAGES = new Set(["README.md", "CHANGELOG.md"]);
+
 /** What the package has of a file. */
 export function packagedContent(path) {
   const bytes = readFileSync(join(root, path));
+  if (PAGES.has(path)) return Buffer.from(withAddresses(bytes.toString()));
   return path.endsWith(".py") ? Buffer.from(codeOf(bytes.toString())) : bytes;
+}
+
+/** A page of the repository with the addresses of what it links to and shows, which the package has not. */
+function withAddresses(markdown) {
+  const { repository } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const home = repository.url.replace(/\.git$/, "");
+  return markdown.replace(/(!?\[[^\]\n]*\]\()([^)\s]+)\)/g, (all, before, target) => {
+    if (/^(?:[a-z]+:|#)/i.test(target)) return all;
+    return `${before}${home}/${before.startsWith("!") ? "raw" : "blob"}/HEAD/${target})`;
+  });
 }
 
 /**
