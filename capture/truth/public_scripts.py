@@ -75,25 +75,22 @@ def checked(row, sources, pythons, limit):
 
 
 def page(results):
-    """The table, between its marks."""
-    rows = [json.loads(line) for line in LIST.read_text().splitlines()]
-    lines, good, ran = [], 0, 0
-    for row in rows:
-        found = results.get((row["repository"], row["script"]))
-        if found is None:
-            said = "not run"
-        elif "allocated" in found:
-            good += 1
-            said = f"{found['allocated'] / 2**30:.3f} GiB in {found['phase']}"
-        else:
-            said = found["error"].replace("|", "\\|")
-        ran += found is not None
-        lines.append(f"| {row['repository']} | `{row['script']}` | {row['kind']} | {said} |")
-    head = f"Of {len(rows)} scripts {good} run with nothing changed in them."
-    table = ["| repository | script | kind | PyTorch's peak, or what stops it |", "|---|---|---|---|", *lines]
+    """The table, between its marks; scripts that were not run this time keep their rows."""
     text = PAGE.read_text()
-    before, after = text[: text.index(MARK) + len(MARK)], text[text.index(END) :]
-    PAGE.write_text(before + "\n".join([head, "", *table]) + "\n" + after)
+    before, rest = text[: text.index(MARK) + len(MARK)], text[text.index(MARK) + len(MARK) :]
+    kept = {tuple(line.split(" | ")[:2]): line for line in rest[: rest.index(END)].splitlines()}
+    lines = []
+    for row in map(json.loads, LIST.read_text().splitlines()):
+        found, place = results.get((row["repository"], row["script"])), (f"| {row['repository']}", f"`{row['script']}`")
+        if found is None:
+            lines.append(kept.get(place, " | ".join([*place, row["kind"], "not run |"])))
+            continue
+        said = f"{found['allocated'] / 2**30:.3f} GiB in {found['phase']}" if "allocated" in found else found["error"].replace("|", "\\|")
+        lines.append(" | ".join([*place, row["kind"], f"{said} |"]))
+    good = sum(" GiB in " in line for line in lines)
+    head = f"Of {len(lines)} scripts {good} run with nothing changed in them."
+    table = ["| repository | script | kind | PyTorch's peak, or what stops it |", "|---|---|---|---|", *lines]
+    PAGE.write_text(before + "\n".join([head, "", *table]) + "\n" + rest[rest.index(END) :])
     print(head)
 
 

@@ -49,6 +49,8 @@ class Device(Ledger):
         if kwargs.get("pin_memory"):
             kwargs = {**kwargs, "pin_memory": False}
         device = kwargs.get("device")
+        if name == "_to_copy" and device is not None and args[0].layout is torch.sparse_coo:
+            return self._sparse(func, args[0])
         if name == "_to_copy" and device is not None and torch.device(device).type == "cuda" and not isinstance(args[0], FakeTensor):
             # before 2.8 a tensor of the host is moved with its values (torch/_subclasses/fake_tensor.py, "To constant propagate")
             args = (self.fake.from_tensor(args[0]), *args[1:])
@@ -60,6 +62,15 @@ class Device(Ledger):
                 out = func(*args, **kwargs)
         self.made(func, out)
         return out
+
+    def _sparse(self, func, t):
+        """A sparse tensor stays on the host, where fake ones are not; what it has on the device lives as long as it."""
+        moved = t.clone()
+        with self.fake:
+            moved.on_device = [torch.empty(part.shape, dtype=part.dtype, device="cuda") for part in (moved._indices(), moved._values())]
+        for part in moved.on_device:
+            self.made(func, part)
+        return moved
 
     def _weights(self, name, args):
         """Whether a factory makes a large tensor while a module is made."""

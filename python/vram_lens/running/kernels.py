@@ -3,6 +3,8 @@
 import torch
 import torch.nn.functional as F
 
+from ..words import Stopped
+
 aten = torch.ops.aten
 
 
@@ -47,3 +49,18 @@ def by_products(query, key, value, mask, dropout_p, is_causal, scale, **more):
 def one_hot(numbers, num_classes):
     """Zeros that ones are put into, as on a card: fake tensors are compared with a range (aten/native/Onehot.cpp)."""
     return torch.zeros(*numbers.shape, num_classes, dtype=torch.long, device=numbers.device).scatter_(-1, numbers.unsqueeze(-1), 1)
+
+
+def no_recurrent():
+    """Recurrent layers on the device are refused: cuDNN alone says how much they keep for backward (aten/native/cudnn/RNN.cpp)."""
+    for name in ("lstm", "gru", "rnn_tanh", "rnn_relu"):
+        setattr(torch._VF, name, _refusing(getattr(torch._VF, name)))
+
+
+def _refusing(plainly):
+    def run(given, *args):
+        if given.device.type == "cuda":
+            raise Stopped("Recurrent layers (LSTM, GRU, RNN) cannot be checked without a card: cuDNN alone says how much they keep.")
+        return plainly(given, *args)
+
+    return run

@@ -76,6 +76,7 @@ def _patched(where, ledger, steps):
     """Patches torch for the run: where phases begin, what a device would choose, data on the host, nothing saved."""
     functional = torch.nn.functional
     functional.scaled_dot_product_attention, functional.one_hot = kernels.attention, kernels.one_hot
+    kernels.no_recurrent()
     torch.nn.Module._apply = move_parameters
     torch.backends.mha.set_fastpath_enabled(False)  # what evaluates a whole layer of nn.TransformerEncoder at once needs values
     if FakeTensor not in optimizers._foreach_supported_types:
