@@ -7,7 +7,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Campaign } from "./attacks/campaign";
-import { edits, models, mutations, numbers, ownGraphs, texts } from "./attacks/documents";
+import { edits, growing, models, mutations, numbers, ownGraphs, texts } from "./attacks/documents";
 import { evidence } from "./attacks/evidence";
 import { server } from "./attacks/server";
 import { replaceBlock } from "./blocks";
@@ -18,6 +18,7 @@ const CAMPAIGNS: Readonly<Record<string, Campaign>> = {
   numbers,
   models,
   ownGraphs,
+  growing,
   edits,
   mutations,
   evidence,

@@ -6,6 +6,7 @@ import { memoryRuntime, uri } from "../../test/analysis/memory-runtime";
 import { faultsOfEdits, SPELLINGS } from "../../test/attack/edits";
 import { broken, HOSTILE } from "../../test/attack/evidence";
 import { ALL_SEEDS } from "../../test/attack/format-seeds";
+import { DOUBLING, MEETING } from "../../test/attack/growing";
 import { faultsOf } from "../../test/attack/judge";
 import { modelNumbers } from "../../test/attack/model-numbers";
 import { NAMES, replaced, scalarsOf } from "../../test/attack/mutations";
@@ -128,4 +129,12 @@ export const edits: Campaign = async (every) => {
       ? "no corpus beside the project: no edits"
       : `${offered} edits offered in ${tally.tried} real configs`,
   );
+};
+
+/** Small files that stand for something that is not: all of them, since each is another way to grow. */
+export const growing: Campaign = async () => {
+  const tally = new Tally();
+  for (const [name, seed] of Object.entries({ ...DOUBLING, ...MEETING }))
+    await tally.of(name, () => answered(seed, ""));
+  return tally.outcome(`${tally.tried} files that double or multiply what they say`);
 };

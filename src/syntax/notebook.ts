@@ -9,7 +9,7 @@ import { parseJson } from "./json";
 import { moved } from "./moved";
 import { readModule, rootOf } from "./python";
 import { readScript } from "./shell";
-import { blankSpan, MAX_LENGTH } from "./text";
+import { blank, MAX_LENGTH } from "./text";
 import type { LocatedNode, ParsedDocument, PythonModule, ShellScript, Span } from "./tree";
 
 /** Reads a notebook. Never throws; offsets are those of `original`. */
@@ -48,13 +48,30 @@ const MAGIC = /^([ \t]*)[%!?](?:[^\n]*\\\n)*[^\n]*/gm;
 /** Python's statement that does nothing. */
 const NOTHING = "pass";
 
+/** A part of a text that stands where another of its length stood. */
+interface Kept {
+  readonly start: number;
+  readonly content: string;
+}
+
+/** A text with other parts, which are given in their order. */
+function withParts(text: string, parts: readonly Kept[]): string {
+  let at = 0;
+  const pieces = parts.flatMap(({ start, content }) => {
+    const before = text.slice(at, start);
+    at = start + content.length;
+    return [before, content];
+  });
+  return pieces.join("") + text.slice(at);
+}
+
 /** What the shell is given; undefined when nothing is. Names of Python stand in it as `$name` and `{name}`. */
 function shellOf(source: PythonText, { assignments }: PythonModule): ShellScript | undefined {
   const known = assignments.entries.filter(({ key, value }) => /^\w+$/.test(key) && value.kind === "scalar");
   const blanked = source.text.replace(/[^\n]/g, " ");
-  let text = blanked;
+  const kept: Kept[] = [];
   const keep = (start: number, content: string): void => {
-    text = text.slice(0, start) + content + text.slice(start + content.length);
+    kept.push({ start, content });
   };
   for (const { start, end } of source.cells) {
     const cell = source.text.slice(start, end);
@@ -73,6 +90,7 @@ function shellOf(source: PythonText, { assignments }: PythonModule): ShellScript
       keep(start + index + mark.length, named);
     }
   }
+  const text = withParts(blanked, kept);
   if (text === blanked) return undefined;
   const script = readScript(text, known);
   const place = (at: Span): Span => source.place(at);
@@ -114,20 +132,21 @@ function child(node: LocatedNode | null | undefined, key: string): LocatedNode |
 }
 
 function withoutMagics({ text, cells }: PythonText): string {
-  let result = text;
-  for (const { start, end } of cells)
-    if (SHELL_CELL.test(text.slice(start, end))) result = blankSpan(result, start, end);
-  for (const { 0: magic, 1: lead = "", index } of text.matchAll(MAGIC)) {
-    result = blankSpan(result, index, index + magic.length);
-    result = statement(result, index + lead.length);
-  }
-  return result;
+  const shells = cells.flatMap(({ start, end }) => {
+    const content = text.slice(start, end);
+    return SHELL_CELL.test(content) ? [{ start, content: blank(content) }] : [];
+  });
+  const magics = [...text.matchAll(MAGIC)].map(({ 0: magic, 1: lead = "", index }) => ({
+    start: index,
+    content: statement(blank(magic), lead.length),
+  }));
+  return withParts(withParts(text, shells), magics);
 }
 
 /** A block that does nothing but call a magic is still a block. */
 function statement(text: string, at: number): string {
-  const blank = " ".repeat(NOTHING.length);
-  return text.startsWith(blank, at) ? text.slice(0, at) + NOTHING + text.slice(at + NOTHING.length) : text;
+  const free = " ".repeat(NOTHING.length);
+  return text.startsWith(free, at) ? text.slice(0, at) + NOTHING + text.slice(at + NOTHING.length) : text;
 }
 
 /** Python text put together from JSON string literals, with the place of each character. */

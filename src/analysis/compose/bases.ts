@@ -27,7 +27,7 @@ export async function withBases(
   parts: Part[],
   composing: Composing,
 ): Promise<ParsedDocument> {
-  const all = await layered(main, own, format, parts, composing, [main.uri]);
+  const all = await layered(main, own, format, parts, composing, { above: [main.uri], known: new Map() });
   if (all === undefined) return own.parsed;
   const named = contentOf(own)?.entries.filter(({ key }) => BASE_KEYS.has(key)) ?? [];
   const root: MapNode = { ...all, entries: [...named, ...all.entries] };
@@ -42,13 +42,19 @@ function contentOf({ parsed }: ConfigDocument): MapNode | undefined {
   return parsed.root?.kind === "map" ? parsed.root : undefined;
 }
 
+/** How a base was come to, and what the bases say that were read before. */
+interface Way {
+  readonly above: readonly string[];
+  readonly known: Map<string, MapNode | undefined>;
+}
+
 async function layered(
   document: LoadedDocument,
   config: ConfigDocument,
   format: Format,
   parts: Part[],
   composing: Composing,
-  above: readonly string[],
+  { above, known }: Way,
 ): Promise<MapNode | undefined> {
   const content = contentOf(config);
   if (content === undefined) return undefined;
@@ -76,7 +82,10 @@ async function layered(
       continue;
     }
     composing.links.push({ kind: "include", uri, from: document.uri, span });
-    const inner = await layered(base, base.config, format, parts, composing, [...above, uri]);
+    const inner = known.has(uri)
+      ? known.get(uri)
+      : await layered(base, base.config, format, parts, composing, { above: [...above, uri], known });
+    known.set(uri, inner);
     if (inner !== undefined) below = below === undefined ? inner : merged(below, inner);
   }
   return below === undefined ? own : extended(below, own);

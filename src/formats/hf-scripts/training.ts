@@ -51,12 +51,12 @@ export function trainingOf(python: PythonModule): Training {
 
 /** Calls that a value may be the result of. */
 export function callsBehind(python: PythonModule, node: LocatedNode | undefined): readonly PythonCall[] {
-  return new Calls(python).behind(node);
+  return callsOf(python).behind(node);
 }
 
 /** The loads that a value goes back to, through calls that wrap the model; the last first. */
 export function loadsBehind(python: PythonModule, node: LocatedNode | undefined): readonly PythonCall[] {
-  return new Calls(python).loads(node);
+  return callsOf(python).loads(node);
 }
 
 /** Calls that give another model like the one they are given (`copy.deepcopy`). */
@@ -82,7 +82,17 @@ export function isBefore({ ends }: Training, { order = 0, deferred }: PythonCall
   return deferred === true || order <= ends;
 }
 
+const modules = new WeakMap<PythonModule, Calls>();
+
+function callsOf(python: PythonModule): Calls {
+  const known = modules.get(python) ?? new Calls(python);
+  modules.set(python, known);
+  return known;
+}
+
 class Calls {
+  /** What each call loads; nothing while that is being found out. */
+  private readonly loaded = new Map<PythonCall, readonly PythonCall[]>();
   readonly all: readonly PythonCall[];
   private readonly classes: ReadonlyMap<string, PythonClass>;
   private readonly byPlace: ReadonlyMap<string, PythonCall>;
@@ -106,15 +116,24 @@ class Calls {
   loads(node: LocatedNode | undefined, steps = 0): readonly PythonCall[] {
     if (steps > MAX_STEPS) return [];
     return this.behind(node).flatMap((call) => {
-      const own = this.classes.get(call.callee);
-      if (own !== undefined) return this.loadsOf(own, call, steps);
-      if (isLoad(call.callee) || BUILDS.test(call.callee)) return [call];
-      for (const inner of [call.positional[0], keyword(call, "model"), call.receiver]) {
-        const loads = this.loads(inner, steps + 1);
-        if (loads.length > 0) return loads;
-      }
-      return [];
+      const known = this.loaded.get(call);
+      if (known !== undefined) return known;
+      this.loaded.set(call, []);
+      const loads = this.loadedBy(call, steps);
+      this.loaded.set(call, loads);
+      return loads;
     });
+  }
+
+  private loadedBy(call: PythonCall, steps: number): readonly PythonCall[] {
+    const own = this.classes.get(call.callee);
+    if (own !== undefined) return this.loadsOf(own, call, steps);
+    if (isLoad(call.callee) || BUILDS.test(call.callee)) return [call];
+    for (const inner of [call.positional[0], keyword(call, "model"), call.receiver]) {
+      const loads = this.loads(inner, steps + 1);
+      if (loads.length > 0) return loads;
+    }
+    return [];
   }
 
   /** What a module of one's own is given to train, or loads itself; one that does neither is made here. */
@@ -143,7 +162,7 @@ function inOrder(calls: readonly PythonCall[]): PythonCall[] {
 }
 
 function found(python: PythonModule): Training {
-  const calls = new Calls(python);
+  const calls = callsOf(python);
   const own = new Set(
     python.classes.filter(({ bases }) => bases.some((base) => TRAINER.test(base))).map(({ name }) => name),
   );
@@ -191,10 +210,14 @@ function partsOf(
   ends: number,
 ): ReadonlySet<PythonCall> {
   const parts = new Set<PythonCall>();
-  const add = (call: PythonCall): void => {
-    if (parts.has(call)) return;
-    parts.add(call);
-    for (const node of [...argumentsOf(call), call.receiver]) for (const made of calls.behind(node)) add(made);
+  const add = (first: PythonCall): void => {
+    const waiting = [first];
+    for (let call = waiting.pop(); call !== undefined; call = waiting.pop()) {
+      if (parts.has(call)) continue;
+      parts.add(call);
+      const made = [...argumentsOf(call), call.receiver].flatMap((node) => calls.behind(node));
+      for (const one of made.toReversed()) waiting.push(one);
+    }
   };
   add(trainer);
   if (load === undefined) return parts;

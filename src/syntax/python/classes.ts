@@ -3,7 +3,7 @@
 import type { SyntaxNode } from "@lezer/common";
 import { type Message, say } from "../../words/message";
 import type { Entry, LocatedNode, PythonCall, PythonClass } from "../tree";
-import { span } from "./nodes";
+import { childNamed, childrenNamed, span } from "./nodes";
 
 /** What reading a class needs of the evaluator of its module. */
 interface Evaluating {
@@ -15,13 +15,13 @@ interface Evaluating {
 
 /** A class, with the defaults that its body gives to fields. */
 export function classOf(node: SyntaxNode, evaluator: Evaluating): PythonClass {
-  const name = node.getChild("VariableName");
-  const bases = (node.getChild("ArgList")?.getChildren("VariableName") ?? []).concat(
-    node.getChild("ArgList")?.getChildren("MemberExpression") ?? [],
+  const name = childNamed(node, "VariableName");
+  const bases = childrenNamed(childNamed(node, "ArgList"), "VariableName").concat(
+    childrenNamed(childNamed(node, "ArgList"), "MemberExpression"),
   );
-  const body = node.getChild("Body");
+  const body = childNamed(node, "Body");
   const entries: Entry[] = [];
-  for (const statement of body?.getChildren("AssignStatement") ?? []) {
+  for (const statement of childrenNamed(body, "AssignStatement")) {
     const field = statement.firstChild;
     const value = statement.lastChild;
     if (field?.name !== "VariableName" || value === null || value === field || value.name === "TypeDef") continue;
@@ -37,7 +37,7 @@ export function classOf(node: SyntaxNode, evaluator: Evaluating): PythonClass {
 
 /** Names of the fields that a class annotates or gives a default, in their order: a dataclass takes them by place. */
 export function fieldNames(node: SyntaxNode, evaluator: Evaluating): readonly string[] {
-  return (node.getChild("Body")?.getChildren("AssignStatement") ?? []).flatMap(({ firstChild }) =>
+  return childrenNamed(childNamed(node, "Body"), "AssignStatement").flatMap(({ firstChild }) =>
     firstChild?.name === "VariableName" ? [evaluator.slice(firstChild)] : [],
   );
 }

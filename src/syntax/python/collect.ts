@@ -1,7 +1,7 @@
 /** What stands in a module and may run: calls, classes, functions, assignments, imports. */
 import type { SyntaxNode, Tree } from "@lezer/common";
 import type { Span } from "../tree";
-import { childrenOf } from "./nodes";
+import { childNamed, childrenOf } from "./nodes";
 
 /** Calls that return what the command line says: `argparse`, `HfArgumentParser`, `TrlParser`, draccus, tyro. */
 export const PARSES = /(?:^|\.)(?:parse_\w+|parse|cli)$/;
@@ -13,6 +13,8 @@ export class Collector {
   private readonly byName = new Map<string, SyntaxNode[]>();
   readonly classNodes: SyntaxNode[] = [];
   readonly functionNodes: SyntaxNode[] = [];
+  private readonly functionsByName = new Map<string, SyntaxNode>();
+  private readonly classesByName = new Map<string, SyntaxNode>();
   /** Names bound to what a parser of arguments returns. */
   readonly namespaces = new Set<string>();
   /** Callees of calls whose result is taken apart into several names. */
@@ -38,9 +40,11 @@ export class Collector {
             break;
           case "ClassDefinition":
             this.classNodes.push(cursor.node);
+            this.name(cursor.node, this.classesByName);
             break;
           case "FunctionDefinition":
             this.functionNodes.push(cursor.node);
+            this.name(cursor.node, this.functionsByName);
             break;
           case "AssignStatement":
             this.assignment(cursor.node);
@@ -67,9 +71,20 @@ export class Collector {
     return this.byPlace.get(`${start}:${end}`);
   }
 
-  /** The class of a name. */
+  /** The first class of a name. */
   classNamed(name: string): SyntaxNode | undefined {
-    return this.classNodes.find((node) => this.slice(node.getChild("VariableName") ?? node) === name);
+    return this.classesByName.get(name);
+  }
+
+  /** The first function of a name. */
+  functionNamed(name: string): SyntaxNode | undefined {
+    return this.functionsByName.get(name);
+  }
+
+  private name(node: SyntaxNode, names: Map<string, SyntaxNode>): void {
+    const own = childNamed(node, "VariableName");
+    const name = own === null ? "" : this.slice(own);
+    if (own !== null && !names.has(name)) names.set(name, node);
   }
 
   private called(node: SyntaxNode): void {

@@ -1,5 +1,6 @@
 /** Files of data that a module reads its settings from: `yaml.safe_load(open("config.yaml"))`. Nothing is read here. */
 import type { SyntaxNode } from "@lezer/common";
+import { childNamed } from "./nodes";
 
 /** Calls that make values of a file, or of its text. */
 const LOADS =
@@ -16,7 +17,7 @@ export interface Names {
 }
 
 const firstArgument = (call: SyntaxNode): SyntaxNode | null =>
-  call.getChild("ArgList")?.firstChild?.nextSibling ?? null;
+  childNamed(call, "ArgList")?.firstChild?.nextSibling ?? null;
 
 /** The expression that names the file which a call reads; null: the call reads none. */
 export function fileNamedBy(call: SyntaxNode, names: Names): SyntaxNode | null {

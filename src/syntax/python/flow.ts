@@ -9,31 +9,10 @@ import type { SyntaxNode, Tree } from "@lezer/common";
 import { type Message, say } from "../../words/message";
 import { MAX_DEPTH } from "../text";
 import type { Span } from "../tree";
-import { childrenOf, span } from "./nodes";
-import { type Parameter, parametersOf } from "./parameters";
-
-/** What a name is bound to. */
-export interface Binding {
-  /** null: bound in a way that gives no value. */
-  readonly expression: SyntaxNode | null;
-  readonly reason: Message;
-  readonly span: Span;
-  /** Which element of the expression's value, where it is unpacked. */
-  readonly element?: number;
-  readonly parameter?: Parameter;
-  /** What was put into it after it was made: `name["key"] = value`. */
-  readonly items?: readonly { readonly key: SyntaxNode; readonly value: SyntaxNode }[];
-  readonly function?: SyntaxNode;
-  readonly loop?: Loop;
-}
-
-/** A `for` loop around something that runs. */
-export interface Loop {
-  /** What it goes over. */
-  readonly over: SyntaxNode;
-  /** How many names its target has. */
-  readonly targets: number;
-}
+import { MAX_GUARDS, MAX_PUT } from "./bounds";
+import { type Binding, type Changes, type Loop, Names } from "./names";
+import { childNamed, childrenNamed, childrenOf, span } from "./nodes";
+import { parametersOf } from "./parameters";
 
 /** A condition that is not known, and what it must be. */
 export interface Guard {
@@ -50,27 +29,28 @@ export interface Reached {
 }
 
 class Scope {
-  readonly names: Map<string, readonly Binding[]>;
-  constructor(
-    readonly parent: Scope | null,
-    names: Iterable<readonly [string, readonly Binding[]]> = [],
-  ) {
-    this.names = new Map(names);
-  }
+  readonly names = new Names();
+  constructor(readonly parent: Scope | null) {}
 
   find(name: string): readonly Binding[] | undefined {
     return this.names.get(name) ?? this.parent?.find(name);
   }
 }
 
-type Names = Map<string, readonly Binding[]>;
+/** Where a way begins. */
+interface Mark {
+  readonly names: number;
+  readonly dotted: number;
+}
 
-/** What a branch may change. */
-interface State {
-  readonly names: Names;
-  readonly dotted: Names;
+/** What one of several ways has bound, and whether it comes through. */
+interface Way {
+  readonly names: Changes;
+  readonly dotted: Changes;
   readonly alive: boolean;
 }
+
+const NO_CHANGES: Changes = new Map();
 
 interface Function {
   readonly node: SyntaxNode;
@@ -87,7 +67,8 @@ const ENDS = /^(?:sys\.exit|exit|quit|os\._exit)$/;
 
 export class Flow {
   /** What never runs. */
-  readonly dead: Span[] = [];
+  private readonly dead: Span[] = [];
+  private sorted: { readonly of: number; readonly spans: readonly Span[] } | undefined;
   private readonly uses = new Map<number, readonly Binding[]>();
   private readonly reached = new Map<string, Reached>();
   private readonly functions = new Map<number, Function>();
@@ -95,7 +76,7 @@ export class Flow {
   private readonly returned = new Map<number, SyntaxNode[]>();
   private scope = new Scope(null);
   /** Bindings of attributes (`self.model`, `model.config.use_cache`) by their text. */
-  private dotted: Names = new Map();
+  private readonly dotted = new Names();
   private alive = true;
   private guards: readonly Guard[] = [];
   private order = 0;
@@ -139,7 +120,26 @@ export class Flow {
   }
 
   isDead({ from, to }: { readonly from: number; readonly to: number }): boolean {
-    return this.dead.some(({ start, end }) => from >= start && to <= end);
+    const spans = this.outermost();
+    let [low, high] = [0, spans.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((spans[middle] as Span).start <= from) low = middle + 1;
+      else high = middle;
+    }
+    const before = spans[low - 1];
+    return before !== undefined && to <= before.end;
+  }
+
+  /** What never runs in the order of the text, without what stands in another that does not run. */
+  private outermost(): readonly Span[] {
+    if (this.sorted?.of !== this.dead.length) {
+      const spans: Span[] = [];
+      for (const one of this.dead.toSorted((a, b) => a.start - b.start || b.end - a.end))
+        if (one.end > (spans.at(-1)?.end ?? -1)) spans.push(one);
+      this.sorted = { of: this.dead.length, spans };
+    }
+    return this.sorted.spans;
   }
 
   private block(node: SyntaxNode): void {
@@ -182,9 +182,9 @@ export class Flow {
     BreakStatement: () => this.ends(),
     ContinueStatement: () => this.ends(),
     DeleteStatement: (node) => {
-      for (const part of node.getChildren("MemberExpression")) this.expression(part);
+      for (const part of childrenNamed(node, "MemberExpression")) this.expression(part);
       this.mark(node);
-      for (const name of node.getChildren("VariableName")) this.scope.names.set(this.slice(name), []);
+      for (const name of childrenNamed(node, "VariableName")) this.scope.names.set(this.slice(name), []);
     },
     ImportStatement: () => {},
     ScopeStatement: () => {},
@@ -248,7 +248,12 @@ export class Flow {
     const name = this.slice(object);
     const known = this.scope.find(name);
     if (key.name !== "String" || known === undefined || known.some(({ expression }) => expression === null)) return;
-    const put = known.map((binding) => ({ ...binding, items: [...(binding.items ?? []), { key, value }] }));
+    const put = known.map((binding): Binding => {
+      const items = [...(binding.items ?? []), { key, value }];
+      return items.length > MAX_PUT
+        ? { expression: null, reason: say("open.large"), span: binding.span }
+        : { ...binding, items };
+    });
     this.scope.names.set(name, put);
   }
 
@@ -256,29 +261,33 @@ export class Flow {
     if (name !== null) this.bind(name, { expression: null, reason, span: span(name) });
   }
 
-  private state(): State {
-    return { names: new Map(this.scope.names), dotted: new Map(this.dotted), alive: this.alive };
+  private begin(): Mark {
+    return { names: this.scope.names.mark(), dotted: this.dotted.mark() };
   }
 
-  private restore({ names, dotted, alive }: State): void {
-    this.scope.names.clear();
-    for (const [name, bindings] of names) this.scope.names.set(name, bindings);
-    this.dotted = new Map(dotted);
-    this.alive = alive;
+  /** Takes back what a way has bound. */
+  private take({ names, dotted }: Mark): Way {
+    return { names: this.scope.names.take(names), dotted: this.dotted.take(dotted), alive: this.alive };
   }
 
-  /** Goes on with what the ways that come through have bound. */
-  private join(states: readonly State[]): void {
-    const through = states.filter(({ alive }) => alive);
-    if (through.length === 0) {
-      this.alive = false;
+  /** Goes on with what the ways that come through have bound; where none does, nothing behind them runs. */
+  private join(ways: readonly Way[]): void {
+    const through = ways.filter(({ alive }) => alive);
+    this.alive = through.length > 0;
+    if (this.alive) {
+      this.scope.names.join(through.map(({ names }) => names));
+      this.dotted.join(through.map(({ dotted }) => dotted));
       return;
     }
-    this.restore({
-      names: joined(through.map(({ names }) => names)),
-      dotted: joined(through.map(({ dotted }) => dotted)),
-      alive: true,
-    });
+    const last = ways.at(-1);
+    if (last === undefined) return;
+    this.scope.names.follow(last.names);
+    this.dotted.follow(last.dotted);
+  }
+
+  /** The way on which nothing happens. */
+  private get past(): Way {
+    return { names: NO_CHANGES, dotted: NO_CHANGES, alive: this.alive };
   }
 
   private branches(node: SyntaxNode): void {
@@ -290,31 +299,33 @@ export class Flow {
         test = null;
       } else if (!/^(?:if|elif|else|Comment|⚠)$/.test(child.name)) test = child;
     }
-    const before = this.state();
-    const guards = this.guards;
-    const ways: State[] = [];
+    const { past, guards } = this;
+    const ways: Way[] = [];
     let settled = false;
     for (const { test, body } of clauses) {
       if (settled) {
         this.dead.push(span(body));
         continue;
       }
-      this.restore(before);
+      this.alive = past.alive;
+      // What a test binds is bound on its own way alone.
+      const mark = this.begin();
       if (test !== null) this.expression(test);
       const known = test === null ? true : this.decide(test, this);
       if (known === false) {
+        this.take(mark);
         this.dead.push(span(body));
         continue;
       }
       const outside = this.guards;
-      if (test !== null && known === undefined) this.guards = [...outside, { test, holds: true }];
+      if (test !== null && known === undefined) this.guards = guarded(outside, { test, holds: true });
       this.block(body);
-      ways.push(this.state());
-      this.guards = test !== null && known === undefined ? [...outside, { test, holds: false }] : outside;
+      ways.push(this.take(mark));
+      this.guards = test !== null && known === undefined ? guarded(outside, { test, holds: false }) : outside;
       settled = known === true;
     }
     this.guards = guards;
-    this.join(settled ? ways : [...ways, before]);
+    this.join(settled ? ways : [...ways, past]);
   }
 
   private loop(node: SyntaxNode): void {
@@ -325,7 +336,7 @@ export class Flow {
       .slice(0, at)
       .filter(({ name }) => !/^(?:for|async|,|\*)$/.test(name))
       .flatMap((target) => (isSequence(target) ? itemsOf(target).flatMap(flat) : [target]));
-    const bodies = node.getChildren("Body");
+    const bodies = childrenNamed(node, "Body");
     if (at < 0 || over === undefined || bodies[0] === undefined) return;
     this.expression(over);
     this.weaken(bodies[0]);
@@ -339,13 +350,14 @@ export class Flow {
 
   /** `else` of a loop, which runs where no `break` has ended it. */
   private otherwise(body: SyntaxNode, clause: SyntaxNode): void {
-    const before = this.state();
+    const { past } = this;
+    const mark = this.begin();
     this.block(clause);
-    if (breaks(body)) this.join([before, this.state()]);
+    if (breaks(body)) this.join([past, this.take(mark)]);
   }
 
   private whileLoop(node: SyntaxNode): void {
-    const [body, clause] = node.getChildren("Body");
+    const [body, clause] = childrenNamed(node, "Body");
     const test = childrenOf(node).find(({ name }) => name !== "while" && name !== "Comment");
     if (body === undefined) return;
     this.weaken(body);
@@ -356,11 +368,11 @@ export class Flow {
   }
 
   private repeated(body: SyntaxNode): void {
-    const before = this.state();
+    const { past } = this;
+    const mark = this.begin();
     this.block(body);
     // `break` and `continue` end a round, not what follows the loop.
-    const after = this.state();
-    this.join([before, { ...after, alive: true }]);
+    this.join([past, { ...this.take(mark), alive: true }]);
   }
 
   /** Names that a loop's body binds have, at its beginning, what they had before or what the round before left. */
@@ -408,24 +420,25 @@ export class Flow {
   }
 
   private cases(node: SyntaxNode): void {
-    const before = this.state();
-    const ways: State[] = [before];
+    const { past } = this;
+    const ways: Way[] = [past];
     for (const child of childrenOf(node)) {
       if (child.name !== "MatchBody") {
         this.expression(child);
         continue;
       }
-      for (const clause of child.getChildren("MatchClause")) {
-        this.restore(before);
-        for (const body of clause.getChildren("Body")) this.block(body);
-        ways.push(this.state());
+      for (const clause of childrenNamed(child, "MatchClause")) {
+        this.alive = past.alive;
+        const mark = this.begin();
+        for (const body of childrenNamed(clause, "Body")) this.block(body);
+        ways.push(this.take(mark));
       }
     }
     this.join(ways);
   }
 
   private defined(node: SyntaxNode): void {
-    const name = node.getChild("VariableName");
+    const name = childNamed(node, "VariableName");
     for (const parameter of parametersOf(node, (part) => this.slice(part)))
       if (parameter.standard !== null) this.expression(parameter.standard);
     this.functions.set(node.from, { node, scope: this.scope, walked: false });
@@ -434,18 +447,18 @@ export class Flow {
   }
 
   private definedClass(node: SyntaxNode): void {
-    const name = node.getChild("VariableName");
-    const list = node.getChild("ArgList");
+    const name = childNamed(node, "VariableName");
+    const list = childNamed(node, "ArgList");
     if (list !== null) this.expression(list);
     const outer = this.scope;
     this.scope = new Scope(outer);
-    const body = node.getChild("Body");
+    const body = childNamed(node, "Body");
     if (body !== null) this.block(body);
     for (const one of this.functions.values())
       if (one.scope === this.scope) {
         // A method does not see the names of its class.
         this.functions.set(one.node.from, { ...one, scope: outer });
-        const own = this.slice(one.node.getChild("VariableName") ?? one.node);
+        const own = this.slice(childNamed(one.node, "VariableName") ?? one.node);
         const method = this.functions.get(one.node.from);
         if (method !== undefined) this.methods.set(own, [...(this.methods.get(own) ?? []), method]);
       }
@@ -456,8 +469,9 @@ export class Flow {
   private returns(node: SyntaxNode): void {
     const values = childrenOf(node).filter(({ name }) => !/^(?:return|,|Comment)$/.test(name));
     if (this.inside !== null && values.length > 0) {
-      const known = this.returned.get(this.inside.from) ?? [];
-      this.returned.set(this.inside.from, [...known, node]);
+      const known = this.returned.get(this.inside.from);
+      if (known === undefined) this.returned.set(this.inside.from, [node]);
+      else known.push(node);
     }
     // Outside of a function Python refuses it: what stands around it was not understood, and ends nothing.
     if (this.inside !== null) this.alive = false;
@@ -467,9 +481,9 @@ export class Flow {
   private enter(one: Function): void {
     if (one.walked || this.calls >= MAX_CALLS) return;
     one.walked = true;
-    const body = one.node.getChild("Body");
+    const body = childNamed(one.node, "Body");
     if (body === null) return;
-    const { scope, inside, dotted } = this;
+    const { scope, inside } = this;
     this.calls++;
     this.inside = one.node;
     this.scope = new Scope(one.scope);
@@ -478,7 +492,6 @@ export class Flow {
     this.calls--;
     this.scope = scope;
     this.inside = inside;
-    for (const [name, bindings] of dotted) if (!this.dotted.has(name)) this.dotted.set(name, bindings);
     this.alive = true;
   }
 
@@ -541,7 +554,7 @@ export class Flow {
         this.dead.push(span(side));
         continue;
       }
-      this.guards = known === undefined ? [...guards, { test, holds }] : guards;
+      this.guards = known === undefined ? guarded(guards, { test, holds }) : guards;
       this.expression(side);
     }
     this.guards = guards;
@@ -625,6 +638,11 @@ function breaks(body: SyntaxNode): boolean {
   return found;
 }
 
+/** More conditions around something than anybody writes are not kept. */
+function guarded(guards: readonly Guard[], guard: Guard): readonly Guard[] {
+  return guards.length < MAX_GUARDS ? [...guards, guard] : guards;
+}
+
 function isSequence({ name }: SyntaxNode): boolean {
   return name === "TupleExpression" || name === "ArrayExpression";
 }
@@ -637,17 +655,4 @@ function itemsOf(node: SyntaxNode): SyntaxNode[] {
 function flat(node: SyntaxNode): SyntaxNode[] {
   if (isSequence(node) || node.name === "ParenthesizedExpression") return itemsOf(node).flatMap(flat);
   return node.name === "VariableName" || node.name === "MemberExpression" ? [node] : [];
-}
-
-function joined(tables: readonly Names[]): Names {
-  const names: Names = new Map();
-  for (const table of tables)
-    for (const [name, bindings] of table) {
-      const known = names.get(name);
-      names.set(
-        name,
-        known === undefined ? bindings : known === bindings ? known : [...new Set([...known, ...bindings])],
-      );
-    }
-  return names;
 }

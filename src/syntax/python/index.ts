@@ -22,7 +22,7 @@ import type {
 import { classOf } from "./classes";
 import { Collector } from "./collect";
 import { Flow, type Guard } from "./flow";
-import { span } from "./nodes";
+import { childrenNamed, span } from "./nodes";
 import { declaredDefaults, optionsOf, spellingsOf, startedFunctions } from "./options";
 import { Paths } from "./paths";
 import { Evaluator } from "./values";
@@ -71,7 +71,13 @@ export function readModule(text: string, given: GivenOptions = NOTHING_GIVEN): P
   }
   const { found, flow, evaluator } = interpreted(text, tree, given);
   const paths = new Paths(flow, evaluator, found.callNodes);
-  const guardsOf = (guards: readonly Guard[]) =>
+  const asked = new Map<readonly Guard[], readonly PythonGuard[]>();
+  const guardsOf = (guards: readonly Guard[]) => {
+    const known = asked.get(guards) ?? testsOf(guards);
+    asked.set(guards, known);
+    return known;
+  };
+  const testsOf = (guards: readonly Guard[]) =>
     guards.map(
       ({ test, holds }): PythonGuard => ({ test: paths.test(test), raw: evaluator.slice(test), holds, ...span(test) }),
     );
@@ -113,7 +119,7 @@ export function readModule(text: string, given: GivenOptions = NOTHING_GIVEN): P
     if (reached === undefined) return [];
     const { order } = reached;
     const guards = guardsOf(reached.guards);
-    return statement.getChildren("MemberExpression").flatMap((node) => {
+    return childrenNamed(statement, "MemberExpression").flatMap((node) => {
       const value = evaluator.evaluate(node);
       return paths.each(node).flatMap((source): PythonEffect[] => {
         const list = source.steps.at(-2);

@@ -12,6 +12,18 @@ export function childrenOf(node: SyntaxNode): SyntaxNode[] {
   return children;
 }
 
+/** The first child of a name. The grammar's own way to it goes through everything around the node. */
+export function childNamed(node: SyntaxNode | null | undefined, name: string): SyntaxNode | null {
+  let child = node?.firstChild ?? null;
+  while (child !== null && child.name !== name) child = child.nextSibling;
+  return child;
+}
+
+/** The children of a name. */
+export function childrenNamed(node: SyntaxNode | null | undefined, name: string): SyntaxNode[] {
+  return node == null ? [] : childrenOf(node).filter((child) => child.name === name);
+}
+
 /** An operand of `and` and `or`, and whether a `not` stands before it. */
 export interface Operand {
   readonly node: SyntaxNode;

@@ -10,7 +10,7 @@ import { emptyMap } from "../text";
 import type { Entry, LocatedNode, MapNode, PythonCall, UnknownNode } from "../tree";
 import { classOf } from "./classes";
 import type { Collector } from "./collect";
-import { childrenOf, span } from "./nodes";
+import { childNamed, childrenNamed, childrenOf, span } from "./nodes";
 import { defaultHeld } from "./parameters";
 import type { Evaluator } from "./values";
 
@@ -75,7 +75,7 @@ export function declaredDefaults(calls: readonly PythonCall[]): Entry[] {
 
 function decoratorsOf(node: SyntaxNode, evaluator: Evaluator): string[] {
   const around = node.parent?.name === "DecoratedStatement" ? node.parent : null;
-  return (around?.getChildren("Decorator") ?? []).map((one) => evaluator.slice(one).slice(1));
+  return childrenNamed(around, "Decorator").map((one) => evaluator.slice(one).slice(1));
 }
 
 function takesFields(node: SyntaxNode, evaluator: Evaluator): boolean {
@@ -87,7 +87,7 @@ function takesFields(node: SyntaxNode, evaluator: Evaluator): boolean {
 
 /** Names of the fields that a class annotates without a default. */
 function bareFields(node: SyntaxNode, evaluator: Evaluator): Entry[] {
-  return (node.getChild("Body")?.getChildren("AssignStatement") ?? []).flatMap((statement) => {
+  return childrenNamed(childNamed(node, "Body"), "AssignStatement").flatMap((statement) => {
     const field = statement.firstChild;
     if (field?.name !== "VariableName" || statement.lastChild?.name !== "TypeDef") return [];
     return [{ key: evaluator.slice(field), keySpan: span(field), value: required(span(field)) }];
@@ -100,11 +100,11 @@ export function startedFunctions(found: Collector, evaluator: Evaluator): Readon
   for (const node of found.callNodes) {
     const callee = node.firstChild;
     if (callee === null || !STARTS.test(evaluator.slice(callee))) continue;
-    const first = childrenOf(node.getChild("ArgList") ?? node).find((child) => child.name === "VariableName");
+    const first = childrenOf(childNamed(node, "ArgList") ?? node).find((child) => child.name === "VariableName");
     if (first !== undefined) names.add(evaluator.slice(first));
   }
   for (const node of found.functionNodes) {
-    const name = node.getChild("VariableName");
+    const name = childNamed(node, "VariableName");
     if (name !== null && decoratorsOf(node, evaluator).some((text) => COMMAND.test(text.replace(/\(.*$/s, ""))))
       names.add(evaluator.slice(name));
   }
@@ -112,7 +112,7 @@ export function startedFunctions(found: Collector, evaluator: Evaluator): Readon
 }
 
 function parametersOf(node: SyntaxNode, evaluator: Evaluator): Entry[] {
-  const children = childrenOf(node.getChild("ParamList") ?? node);
+  const children = childrenOf(childNamed(node, "ParamList") ?? node);
   return children.flatMap((child, index): Entry[] => {
     const before = children[index - 1];
     if (child.name !== "VariableName" || before?.name === "AssignOp" || /^\*\*?$/.test(before?.name ?? "")) return [];
@@ -154,7 +154,7 @@ export function spellingsOf(
     if (option !== undefined) add(option.key, spelledBy(call.positional));
   }
   for (const node of found.functionNodes) {
-    const children = childrenOf(node.getChild("ParamList") ?? node);
+    const children = childrenOf(childNamed(node, "ParamList") ?? node);
     for (const [index, child] of children.entries()) {
       if (child.name !== "VariableName" || children[index - 1]?.name === "AssignOp") continue;
       // `lr: Annotated[float, typer.Option("--lr")] = 1` or `lr: float = typer.Option(1, "--lr")`
@@ -185,7 +185,7 @@ export function optionsOf(found: Collector, evaluator: Evaluator, calls: readonl
     .flatMap((node) => [...bareFields(node, evaluator), ...classOf(node, evaluator).fields.entries]);
   const started = startedFunctions(found, evaluator);
   const fromFunctions = found.functionNodes
-    .filter((node) => started.has(evaluator.slice(node.getChild("VariableName") ?? node)))
+    .filter((node) => started.has(evaluator.slice(childNamed(node, "VariableName") ?? node)))
     .flatMap((node) => parametersOf(node, evaluator));
   const entries = new Map<string, Entry>();
   // What a call declares says more than a parameter without a default that receives it (click).

@@ -1,7 +1,7 @@
 /** Parameters of a module's functions: what a name may stand for inside of them. */
 import type { SyntaxNode } from "@lezer/common";
 import type { LocatedNode, PythonCall } from "../tree";
-import { childrenOf } from "./nodes";
+import { childNamed, childrenOf } from "./nodes";
 
 export interface Parameter {
   /** Name of what is called; undefined: it has none, or is a method, whose calls do not say whose they are. */
@@ -15,14 +15,14 @@ export interface Parameter {
 
 /** Parameters of a function or of a `lambda`, in their order. */
 export function parametersOf(definition: SyntaxNode, slice: (node: SyntaxNode) => string): Parameter[] {
-  const own = definition.getChild("VariableName");
+  const own = childNamed(definition, "VariableName");
   const statement = definition.parent?.name === "DecoratedStatement" ? definition.parent : definition;
   const type = statement.parent?.parent?.name === "ClassDefinition" ? statement.parent.parent : null;
   const name = own === null ? undefined : slice(own);
   // `__init__` is called by the class's name, without `self`.
-  const maker = name === "__init__" ? type?.getChild("VariableName") : null;
+  const maker = name === "__init__" ? childNamed(type, "VariableName") : null;
   const callee = maker ? slice(maker) : type === null ? name : undefined;
-  const children = childrenOf(definition.getChild("ParamList") ?? definition);
+  const children = childrenOf(childNamed(definition, "ParamList") ?? definition);
   const names = children.filter(
     (child, k) => child.name === "VariableName" && children[k - 1]?.name !== "AssignOp" && child !== own,
   );

@@ -4,8 +4,10 @@ import type { SyntaxNode } from "@lezer/common";
 import { table } from "../../terms/table";
 import { MAX_DEPTH } from "../text";
 import type { LocatedNode, PythonPath, PythonStep, PythonTest } from "../tree";
-import type { Binding, Flow, Loop } from "./flow";
-import { childrenOf, junction } from "./nodes";
+import { LONGEST_NAME, MAX_WAYS } from "./bounds";
+import type { Flow } from "./flow";
+import type { Binding, Loop } from "./names";
+import { childNamed, childrenOf, junction } from "./nodes";
 import type { Parameter } from "./parameters";
 import type { Evaluator } from "./values";
 
@@ -69,6 +71,8 @@ export class Paths {
   private asks = 0;
   /** Calls of methods, by where what they belong to is made. */
   private additions: ReadonlyMap<number, readonly SyntaxNode[]> | undefined;
+  /** What was followed so far. */
+  private ways = 0;
 
   constructor(
     private readonly flow: Flow,
@@ -90,7 +94,7 @@ export class Paths {
 
   /** The way to what an expression is; undefined: it is no part of an object that has a name. */
   of(node: SyntaxNode, depth = 0): PythonPath | undefined {
-    if (depth > MAX_DEPTH) return undefined;
+    if (depth > MAX_DEPTH || ++this.ways > MAX_WAYS) return undefined;
     switch (node.name) {
       case "VariableName":
         return this.named(node, depth);
@@ -132,13 +136,13 @@ export class Paths {
 
   /** What a list of modules that is made empty is filled with, one after another (`for i in KEEP: new.append(old[i])`). */
   private filled(expression: SyntaxNode, depth: number): PythonPath | undefined {
-    const list = expression.name === "CallExpression" ? expression.getChild("ArgList") : null;
+    const list = expression.name === "CallExpression" ? childNamed(expression, "ArgList") : null;
     const callee = list !== null && bare(list).length === 0 ? expression.firstChild : null;
     if (callee === null || !MODULES.test(this.evaluator.slice(callee))) return undefined;
     const adds = this.additionsTo(expression);
     const [add, ...more] = adds;
     if (add?.firstChild == null || more.length > 0 || this.flow.reachedAt(add)?.guards.length !== 0) return undefined;
-    const given = add.getChild("ArgList");
+    const given = childNamed(add, "ArgList");
     const [element] = given === null ? [] : bare(given);
     if (element === undefined || this.evaluator.slice(add.firstChild.lastChild ?? add) !== "append") return undefined;
     const path = this.of(element, depth + 1);
@@ -172,7 +176,7 @@ export class Paths {
   private isBound(node: SyntaxNode): boolean {
     let root: SyntaxNode | null = node;
     while (root !== null && root.name !== "VariableName") {
-      const list: SyntaxNode | null = root.getChild("ArgList");
+      const list: SyntaxNode | null = childNamed(root, "ArgList");
       const isPlainCall: boolean = root.name === "CallExpression" && root.firstChild?.name === "VariableName";
       root = isPlainCall && list !== null ? (bare(list)[0] ?? null) : root.firstChild;
     }
@@ -181,7 +185,7 @@ export class Paths {
   }
 
   private iterated({ over, targets }: Loop, element: number, depth: number): PythonPath | undefined {
-    const list = over.name === "CallExpression" ? over.getChild("ArgList") : null;
+    const list = over.name === "CallExpression" ? childNamed(over, "ArgList") : null;
     const callee =
       over.name === "CallExpression" && over.firstChild !== null ? this.evaluator.slice(over.firstChild) : "";
     const each: PythonStep = { kind: "each", element, names: targets };
@@ -258,7 +262,7 @@ export class Paths {
     const conditions = parts.slice(at + 2).filter(({ name }) => name !== "if");
     if (conditions.length * 2 !== parts.length - at - 2) return undefined;
     const taken = this.evaluator.slice(item);
-    const list = over.name === "CallExpression" ? over.getChild("ArgList") : null;
+    const list = over.name === "CallExpression" ? childNamed(over, "ArgList") : null;
     const counts = list !== null && over.firstChild !== null && this.evaluator.slice(over.firstChild) === "enumerate";
     const source = counts ? bare(list)[0] : over;
     const [index = ""] = targets;
@@ -303,7 +307,7 @@ export class Paths {
     if (over.name !== "CallExpression" || over.firstChild === null)
       return binding?.loop?.targets === 1 ? this.picked(this.evaluator.evaluate(over)) : { kind: "unknown" };
     const callee = this.evaluator.slice(over.firstChild);
-    const list = over.getChild("ArgList");
+    const list = childNamed(over, "ArgList");
     const bounds = list === null ? [] : bare(list).map((one) => this.number(one));
     if (callee === "range" && list !== null && bounds.includes(undefined)) return this.countedFromEnd(bare(list));
     if (callee === "enumerate" && binding?.element === 0) return { kind: "items", from: 0, to: null };
@@ -342,8 +346,9 @@ export class Paths {
 
   private called(node: SyntaxNode, depth: number): PythonPath | undefined {
     const callee = node.firstChild;
-    const list = node.getChild("ArgList");
+    const list = childNamed(node, "ArgList");
     if (callee === null || list === null) return undefined;
+    if (callee.to - callee.from > LONGEST_NAME) return undefined;
     const name = this.evaluator.slice(callee);
     const [first, second] = bare(list);
     if (MODULES.test(name)) return first && this.of(first, depth + 1);
@@ -362,13 +367,17 @@ export class Paths {
   }
 
   /** What a condition asks. */
-  test(node: SyntaxNode, rounds: Rounds = NO_ROUNDS, depth = 0): PythonTest {
+  test(node: SyntaxNode): PythonTest {
+    return this.tested(node, NO_ROUNDS, 0);
+  }
+
+  private tested(node: SyntaxNode, rounds: Rounds, depth: number): PythonTest {
     const open: PythonTest = { kind: "open", raw: this.evaluator.slice(node) };
-    if (depth > MAX_DEPTH) return open;
+    if (depth > MAX_DEPTH || ++this.ways > MAX_WAYS) return open;
     const parts = childrenOf(node).filter(({ name }) => name !== "Comment");
     if (node.name === "ParenthesizedExpression") {
       const [inner] = bare(node);
-      return inner === undefined ? open : this.test(inner, rounds, depth + 1);
+      return inner === undefined ? open : this.tested(inner, rounds, depth + 1);
     }
     const lists = junction(node);
     if (lists !== undefined) {
@@ -376,7 +385,7 @@ export class Paths {
         together(
           "and",
           list.map((one) => {
-            const test = this.test(one.node, rounds, depth + 1);
+            const test = this.tested(one.node, rounds, depth + 1);
             return one.negated ? { kind: "not" as const, test } : test;
           }),
         ),
@@ -438,14 +447,14 @@ export class Paths {
   private pieceOf(node: SyntaxNode): { readonly index: number; readonly subject: PythonPath } | undefined {
     const [binding, ...others] = node.name === "VariableName" ? (this.flow.bindingsAt(node) ?? []) : [];
     const expression = node.name === "VariableName" && others.length === 0 ? binding?.expression : node;
-    const list = expression?.name === "CallExpression" ? expression.getChild("ArgList") : null;
+    const list = expression?.name === "CallExpression" ? childNamed(expression, "ArgList") : null;
     if (expression?.firstChild == null || list === null || this.evaluator.slice(expression.firstChild) !== "int")
       return undefined;
     const [item] = bare(list);
     const [split, bracket, at] = item?.name === "MemberExpression" ? childrenOf(item) : [];
     const index = bracket?.name === "[" && at !== undefined ? this.number(at) : undefined;
     const callee = split?.name === "CallExpression" ? split.firstChild : null;
-    const dots = split?.getChild("ArgList");
+    const dots = childNamed(split, "ArgList");
     if (index === undefined || index < 0 || index > 16 || callee?.name !== "MemberExpression" || !dots)
       return undefined;
     const isSplit =
@@ -464,7 +473,7 @@ export class Paths {
     for (const name of names) {
       const [binding, ...others] = this.flow.bindingsAt(name) ?? [];
       const over = others.length === 0 && binding?.element === 0 ? binding.loop?.over : undefined;
-      const list = over?.name === "CallExpression" ? over.getChild("ArgList") : null;
+      const list = over?.name === "CallExpression" ? childNamed(over, "ArgList") : null;
       if (list == null || over?.firstChild == null || this.evaluator.slice(over.firstChild) !== "enumerate") continue;
       const [source] = bare(list);
       const path = source && this.of(source);
@@ -487,13 +496,13 @@ export class Paths {
 
   private asked(node: SyntaxNode, rounds: Rounds, depth: number): PythonTest | undefined {
     const callee = node.firstChild;
-    const list = node.getChild("ArgList");
+    const list = childNamed(node, "ArgList");
     if (callee === null || list === null) return undefined;
     const [argument] = bare(list);
     const name = this.evaluator.slice(callee);
     if (ANY.test(name)) return this.quantified(name, list, rounds, depth);
     if (name === "isinstance") return this.isInstance(bare(list));
-    if (name === "bool" && argument !== undefined) return this.test(argument, rounds, depth + 1);
+    if (name === "bool" && argument !== undefined) return this.tested(argument, rounds, depth + 1);
     const matched = this.matched(node, rounds);
     if (matched !== undefined) return matched;
     const how = callee.name === "MemberExpression" ? HOW[this.evaluator.slice(callee.lastChild ?? callee)] : undefined;
@@ -516,7 +525,7 @@ export class Paths {
 
   /** `re.search(PATTERN, name)`, or `PATTERN.search(name)` of a compiled one; flags change what is matched. */
   private matched(node: SyntaxNode, rounds: Rounds): PythonTest | undefined {
-    const [callee, list] = [node.firstChild, node.getChild("ArgList")];
+    const [callee, list] = [node.firstChild, childNamed(node, "ArgList")];
     if (callee?.name !== "MemberExpression" || callee.firstChild === null || list === null) return undefined;
     const how = MATCHES[this.evaluator.slice(callee.lastChild ?? callee)];
     if (how === undefined) return undefined;
@@ -535,7 +544,7 @@ export class Paths {
     const [binding, ...others] = node.name === "VariableName" ? (this.flow.bindingsAt(node) ?? []) : [];
     const made = node.name === "CallExpression" ? node : others.length === 0 ? binding?.expression : undefined;
     if (made?.firstChild == null || this.evaluator.slice(made.firstChild) !== "re.compile") return undefined;
-    const list = made.getChild("ArgList");
+    const list = childNamed(made, "ArgList");
     const [pattern, ...flags] = list === null ? [] : bare(list);
     return flags.length === 0 ? pattern : undefined;
   }
@@ -552,7 +561,7 @@ export class Paths {
     const items = this.evaluator.evaluate(over);
     if (items.kind !== "list") return undefined;
     const key = this.evaluator.slice(target);
-    const tests = items.items.map((item) => this.test(test, new Map([...rounds, [key, item]]), depth + 1));
+    const tests = items.items.map((item) => this.tested(test, new Map([...rounds, [key, item]]), depth + 1));
     return { kind: name === "any" ? "or" : "and", tests };
   }
 

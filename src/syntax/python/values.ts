@@ -5,13 +5,15 @@ import { table } from "../../terms/table";
 import { type Message, say } from "../../words/message";
 import { MAX_DEPTH } from "../text";
 import type { Entry, ListNode, LocatedNode, MapNode, PythonCall, ScalarNode, Span, UnknownNode } from "../tree";
+import { Handed, isTooLarge, LONGEST_NAME, MAX_PARTS, partsOf } from "./bounds";
 import { classOf, fieldNames } from "./classes";
 import { type Collector, PARSES } from "./collect";
 import { dataFileKey, fileNamedBy } from "./data-files";
-import type { Binding, Flow } from "./flow";
+import type { Flow } from "./flow";
 import { knownAnswer, knownResult, onlyCuts } from "./idioms";
 import { dtypeNamed, fold, truth, unquote } from "./literals";
-import { childrenOf, junction, type Operand, span } from "./nodes";
+import type { Binding } from "./names";
+import { childNamed, childrenNamed, childrenOf, junction, type Operand, span } from "./nodes";
 import { defaultHeld, type Parameter } from "./parameters";
 
 /** Values looked through per expression tree; bounds names that refer to each other. */
@@ -41,9 +43,6 @@ const ENVIRONMENT = /^(?:os\.)?(?:getenv|environ\.get)$/;
 function placeOf(node: LocatedNode): Span {
   return { start: node.start, end: node.end };
 }
-
-/** Dotted names are shorter; what matches names need not take longer ones. Characters. */
-const LONGEST_NAME = 300;
 
 /** Where a value is really written. */
 function sourceOf(value: LocatedNode): Span {
@@ -97,10 +96,22 @@ function contains(container: LocatedNode, item: LocatedNode): boolean | undefine
   return container.items.some((one) => one.kind === "scalar" && one.value === item.value);
 }
 
+/** What a call is given. */
+interface Arguments {
+  readonly positional: readonly LocatedNode[];
+  readonly entries: readonly Entry[];
+}
+
 export class Evaluator {
   private readonly values = new Map<string, LocatedNode>();
   private readonly evaluating = new Set<string>();
   private evaluations = 0;
+  /** Times that a value was asked for while it was being found out. */
+  private cycles = 0;
+  private readonly handed = new Handed();
+  private readonly lists = new Map<string, Arguments>();
+  private readonly objects = new Map<string, readonly Entry[]>();
+  private readonly parameters = new Map<string, LocatedNode | undefined>();
   /** What the names of comprehensions stand for while their items are made. */
   private rounds: ReadonlyMap<string, LocatedNode> = new Map();
 
@@ -121,12 +132,15 @@ export class Evaluator {
   /** More attributes are known now: what was evaluated before is forgotten. */
   forget(): void {
     this.values.clear();
+    this.lists.clear();
+    this.objects.clear();
+    this.parameters.clear();
   }
 
   /** A call by a name, with its arguments; null: what is called has none. */
   call(node: SyntaxNode): PythonCall | null {
     const callee = node.firstChild;
-    const list = node.getChild("ArgList");
+    const list = childNamed(node, "ArgList");
     if (callee === null || list === null) return null;
     if (node.name === "Decorator") return this.decorator(node, list);
     const name =
@@ -165,7 +179,17 @@ export class Evaluator {
     return { callee, calleeSpan, positional, keywords: { kind: "map", entries, ...span(list) }, ...span(node) };
   }
 
-  private arguments(list: SyntaxNode, depth: number): { positional: LocatedNode[]; entries: Entry[] } {
+  private arguments(list: SyntaxNode, depth: number): Arguments {
+    const place = `${list.from}:${list.to}`;
+    const known = this.rounds.size === 0 ? this.lists.get(place) : undefined;
+    if (known !== undefined) return known;
+    const { cycles } = this;
+    const found = this.argumentsIn(list, depth);
+    if (this.rounds.size === 0 && this.cycles === cycles && depth < MAX_DEPTH) this.lists.set(place, found);
+    return found;
+  }
+
+  private argumentsIn(list: SyntaxNode, depth: number): Arguments {
     const positional: LocatedNode[] = [];
     const entries: Entry[] = [];
     const children = childrenOf(list);
@@ -189,13 +213,17 @@ export class Evaluator {
         entries.push({ key: this.slice(child), keySpan: span(child), value: node });
         index += missing ? 1 : 2;
       } else if (this.slice(child) === "**" && next !== undefined) {
-        const spread = this.evaluate(next, depth + 1);
-        if (spread.kind === "map") entries.push(...spread.entries);
+        this.spread(this.evaluate(next, depth + 1), entries);
         index++;
       } else if (this.slice(child) === "*") index++;
       else positional.push(this.evaluate(child, depth + 1));
     }
     return { positional, entries };
+  }
+
+  /** `**mapping`, as far as there is room for it. */
+  private spread(value: LocatedNode, entries: Entry[]): void {
+    if (value.kind === "map" && entries.length + value.entries.length <= MAX_PARTS) entries.push(...value.entries);
   }
 
   private memberName(node: SyntaxNode): string {
@@ -218,16 +246,28 @@ export class Evaluator {
   }
 
   evaluate(node: SyntaxNode, depth = 0): LocatedNode {
+    const value = this.valueOf(node, depth);
+    // What stands alone or as an argument is gone through by those who ask.
+    return depth > 1 || this.handed.takes(value) ? value : this.unknown(node, say("open.large"));
+  }
+
+  private valueOf(node: SyntaxNode, depth: number): LocatedNode {
     if (depth > MAX_DEPTH) return this.unknown(node, say("open.deep"));
     const place = `${node.from}:${node.to}`;
     const isShared = this.rounds.size === 0;
     const known = isShared ? this.values.get(place) : undefined;
     if (known !== undefined) return known;
     if (++this.evaluations > MAX_EVALUATIONS) return this.unknown(node, say("open.large"));
-    if (this.evaluating.has(place)) return this.unknown(node, say("open.cycle"));
+    if (this.evaluating.has(place)) {
+      this.cycles++;
+      return this.unknown(node, say("open.cycle"));
+    }
     this.evaluating.add(place);
-    const value = this.expression(node, depth);
+    const found = this.expression(node, depth);
     this.evaluating.delete(place);
+    const makes = node.name !== "VariableName" && node.name !== "MemberExpression";
+    if (makes) this.evaluations += partsOf(found) >> 3;
+    const value = isTooLarge(found) ? this.unknown(node, say("open.large")) : found;
     if (isShared) this.values.set(place, value);
     return value;
   }
@@ -253,11 +293,16 @@ export class Evaluator {
     const list = this.evaluate(over, depth + 1);
     if (list.kind !== "list" || list.items.length > MAX_ITEMS) return this.unknown(node, say("open.expression"));
     const items: LocatedNode[] = [];
+    let made = 0;
     for (const given of list.items) {
+      if (made > MAX_PARTS || this.evaluations > MAX_EVALUATIONS) return this.unknown(node, say("open.large"));
       const round = new Map([[this.slice(target), given]]);
       const holds = tests.map((test) => truthOf(this.inRound(test, round, depth + 1)));
       if (holds.includes(undefined)) return this.unknown(node, say("open.condition"));
-      if (!holds.includes(false)) items.push(this.inRound(item, round, depth + 1));
+      if (holds.includes(false)) continue;
+      const one = this.inRound(item, round, depth + 1);
+      made += partsOf(one);
+      items.push(one);
     }
     return { kind: "list", items, ...span(node) };
   }
@@ -271,6 +316,8 @@ export class Evaluator {
     const [from, to] = second === undefined ? [0, first] : [first, second];
     const length = Math.max(0, Math.ceil((to - from) / step));
     if (!(length <= MAX_ITEMS)) return undefined;
+    this.evaluations += length >> 2;
+    if (this.evaluations > MAX_EVALUATIONS) return undefined;
     const items = Array.from({ length }, (_, k) => this.scalar(node, from + k * step));
     return { kind: "list", items, ...span(node) };
   }
@@ -330,7 +377,7 @@ export class Evaluator {
   private formatted(node: SyntaxNode, depth: number): LocatedNode {
     let text = "";
     let at = node.from;
-    for (const part of node.getChildren("FormatReplacement")) {
+    for (const part of childrenNamed(node, "FormatReplacement")) {
       const inner = childrenOf(part).filter(({ name }) => name !== "{" && name !== "}");
       const value = inner.length === 1 && inner[0] !== undefined ? this.evaluate(inner[0], depth + 1) : undefined;
       const plain = value?.kind === "scalar" && (typeof value.value === "string" || Number.isInteger(value.value));
@@ -358,8 +405,7 @@ export class Evaluator {
       if (/^[{},:]$/.test(child.name)) continue;
       const next = children[index + 1];
       if (this.slice(child) === "**" && next !== undefined) {
-        const spread = this.evaluate(next, depth + 1);
-        if (spread.kind === "map") entries.push(...spread.entries);
+        this.spread(this.evaluate(next, depth + 1), entries);
         index++;
       } else if (next?.name === ":") {
         const value = children[index + 2];
@@ -421,6 +467,7 @@ export class Evaluator {
 
   /** A dictionary after `name["key"] = value`. */
   private withItems(map: MapNode, items: NonNullable<Binding["items"]>, depth: number): MapNode {
+    this.evaluations += items.length >> 1;
     const entries = new Map(map.entries.map((entry) => [entry.key, entry]));
     for (const { key, value } of items) {
       const text = this.evaluate(key, depth + 1);
@@ -433,27 +480,38 @@ export class Evaluator {
 
   /** The value that the first call of its function gives a parameter, where one does and it can be known, else its default. */
   private parameter(parameter: Parameter, node: SyntaxNode, depth: number): LocatedNode {
-    const calls = parameter.function === undefined ? [] : this.found.callsOf(parameter.function);
     const said = parameter.function === undefined ? undefined : this.given.get(parameter.function)?.get(parameter.name);
     if (said !== undefined) return this.moved(said, node);
+    const place = `${parameter.node.from}:${parameter.node.to}`;
+    const isShared = this.rounds.size === 0;
+    const known = isShared && this.parameters.has(place);
+    const { cycles } = this;
+    const value = known ? this.parameters.get(place) : this.argumentOrDefault(parameter, depth);
+    if (isShared && !known && this.cycles === cycles && depth < MAX_DEPTH) this.parameters.set(place, value);
+    return value === undefined
+      ? this.unknown(node, say("open.is", { name: parameter.name, reason: say("open.parameter") }))
+      : this.moved(value, node);
+  }
+
+  private argumentOrDefault(parameter: Parameter, depth: number): LocatedNode | undefined {
+    const calls = parameter.function === undefined ? [] : this.found.callsOf(parameter.function);
     const values = calls.map((call) => this.argument(call, parameter, depth));
     const known = values.filter((value) => value !== undefined && value.kind !== "unknown");
     const [first] =
       known.length > 0 || parameter.standard !== null ? known : values.filter((value) => value !== undefined);
     // A condition holds for every call, or it is not known.
     const differs = first !== undefined && values.some((value) => value === undefined || !isSame(value, first));
-    if (first !== undefined && !(this.strict && differs)) return this.moved(first, node);
-    if (parameter.standard === null || (this.strict && differs))
-      return this.unknown(node, say("open.is", { name: parameter.name, reason: say("open.parameter") }));
+    if (first !== undefined && !(this.strict && differs)) return first;
+    if (parameter.standard === null || (this.strict && differs)) return undefined;
     const held = parameter.standard.name === "CallExpression" ? this.call(parameter.standard) : null;
-    return this.moved((held && defaultHeld(held)) ?? this.evaluate(parameter.standard, depth + 1), node);
+    return (held && defaultHeld(held)) ?? this.evaluate(parameter.standard, depth + 1);
   }
 
   /** What each call of its function gives a parameter, as it is written. */
   argumentNodes({ function: callee, name, index }: Parameter): readonly SyntaxNode[] {
     const calls = callee === undefined ? [] : this.found.callsOf(callee);
     return calls.flatMap((call) => {
-      const children = childrenOf(call.getChild("ArgList") ?? call).filter(({ name: kind }) => kind !== "Comment");
+      const children = childrenOf(childNamed(call, "ArgList") ?? call).filter(({ name: kind }) => kind !== "Comment");
       const named = children.findIndex(
         (child, k) =>
           child.name === "VariableName" && children[k + 1]?.name === "AssignOp" && this.slice(child) === name,
@@ -467,9 +525,13 @@ export class Evaluator {
   }
 
   private argument(call: SyntaxNode, { name, index }: Parameter, depth: number): LocatedNode | undefined {
-    const list = call.getChild("ArgList");
+    const list = childNamed(call, "ArgList");
     const place = `${list?.from}:${list?.to}`;
-    if (list === null || depth > MAX_DEPTH || this.evaluating.has(place)) return undefined;
+    if (list === null || depth > MAX_DEPTH) return undefined;
+    if (this.evaluating.has(place)) {
+      this.cycles++;
+      return undefined;
+    }
     this.evaluating.add(place);
     const { positional, entries } = this.arguments(list, depth + 1);
     this.evaluating.delete(place);
@@ -534,7 +596,17 @@ export class Evaluator {
   private classFields(name: SyntaxNode, call: SyntaxNode | undefined, depth: number): readonly Entry[] | undefined {
     const type = name.name === "VariableName" ? this.found.classNamed(this.slice(name)) : undefined;
     if (type === undefined) return undefined;
-    const list = call?.getChild("ArgList");
+    const place = `${type.from}:${call?.from ?? ""}`;
+    const known = this.rounds.size === 0 ? this.objects.get(place) : undefined;
+    if (known !== undefined) return known;
+    const { cycles } = this;
+    const fields = this.fieldsOf(type, call, depth);
+    if (this.rounds.size === 0 && this.cycles === cycles && depth < MAX_DEPTH) this.objects.set(place, fields);
+    return fields;
+  }
+
+  private fieldsOf(type: SyntaxNode, call: SyntaxNode | undefined, depth: number): readonly Entry[] {
+    const list = childNamed(call, "ArgList");
     const given = list ? this.arguments(list, depth + 1) : { positional: [], entries: [] };
     const places = fieldNames(type, this);
     const placed = given.positional.flatMap((value, index): Entry[] => {
@@ -575,7 +647,7 @@ export class Evaluator {
     const data = file === undefined ? undefined : this.attributes.get(dataFileKey(file));
     if (data !== undefined) return this.moved(data, node);
     const callee = node.firstChild;
-    const list = node.getChild("ArgList");
+    const list = childNamed(node, "ArgList");
     const name = callee === null ? "" : this.slice(callee);
     if (list !== null && MAPPINGS.has(name)) {
       const { positional, entries } = this.arguments(list, depth + 1);
@@ -606,10 +678,7 @@ export class Evaluator {
     const item =
       list === null ? undefined : ENVIRONMENT.test(name) ? this.unset(list, depth) : this.gotten(node, list, depth);
     if (item !== undefined) return this.moved(item, node);
-    const body = this.found.functionNodes.find((candidate) => {
-      const own = candidate.getChild("VariableName");
-      return own !== null && this.slice(own) === name;
-    });
+    const body = this.found.functionNamed(name);
     const known = body === undefined ? undefined : knownResult(this.slice(body).slice(0, 4000));
     if (known !== undefined) return this.scalar(node, known);
     const answer = body === undefined ? knownAnswer(name) : undefined;

@@ -1,5 +1,6 @@
 /** Words of a command as expansion leaves them: text with the place of every character. */
-import type { Message } from "../../words/message";
+import { type Message, say } from "../../words/message";
+import { MAX_LENGTH } from "../text";
 import type { Span } from "../tree";
 import type { Piece, ShellSource, Word } from "./lexer";
 
@@ -14,6 +15,9 @@ export interface Field extends Span {
   readonly standard?: string;
 }
 
+/** Characters of one field; variables that are put into one another grow no further. */
+const LONGEST = MAX_LENGTH.other;
+
 export class FieldBuilder {
   private readonly done: Field[] = [];
   private text_ = "";
@@ -22,6 +26,8 @@ export class FieldBuilder {
   private standard: string | undefined;
   private open = false;
   private parts = 1;
+  /** Characters and elements put into it so far. */
+  size = 0;
 
   constructor(private readonly word: Word) {}
 
@@ -32,11 +38,17 @@ export class FieldBuilder {
 
   /** An element of an array stands where the array has it. */
   whole(field: Field): void {
+    this.size += field.text.length + 1;
     this.done.push(field);
   }
 
   text(text: string, offsets: readonly number[]): void {
     this.open = true;
+    this.size += text.length + 1;
+    if (this.text_.length + text.length > LONGEST) {
+      this.reason ??= say("open.large");
+      return;
+    }
     this.text_ += text;
     for (const offset of offsets) this.offsets.push(offset);
   }
@@ -124,12 +136,25 @@ export class FieldBuilder {
 }
 
 export function concatenate(a: Field, b: Field): Field {
+  if (a.text.length + b.text.length > LONGEST) return { ...a, unknown: a.unknown ?? say("open.large") };
   return {
     text: a.text + b.text,
     offsets: [...a.offsets, ...b.offsets],
     unknown: a.unknown ?? b.unknown,
     start: a.start,
     end: Math.max(a.end, b.end),
+  };
+}
+
+/** Fields as one, with a blank between each and the next. */
+export function apartByBlanks(first: Field, others: readonly Field[]): Field {
+  const all = [first, ...others];
+  return {
+    text: all.map(({ text }) => text).join(" "),
+    offsets: all.flatMap(({ offsets }, index) => (index === 0 ? offsets : [-1, ...offsets])),
+    unknown: all.find(({ unknown }) => unknown !== null)?.unknown ?? null,
+    start: first.start,
+    end: all.reduce((last, { end }) => Math.max(last, end), first.end),
   };
 }
 

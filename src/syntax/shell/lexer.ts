@@ -49,7 +49,12 @@ export type Token =
 export interface LexOptions {
   /** Makefile recipes: `$(NAME)` and `${NAME}` are make variables, `$$` is a dollar. */
   readonly make: boolean;
+  /** Fallbacks (`${A:-…}`) around what is read. */
+  readonly depth?: number;
 }
+
+/** Fallbacks inside one another that are followed. */
+const MAX_FALLBACKS = 20;
 
 const OPERATORS = ["&&", "||", ";;", ";", "&", "|", "(", ")", "\n"];
 const WORD_END = new Set([" ", "\t", "\r", "\n", ";", "&", "|", "(", ")", "<", ">"]);
@@ -458,6 +463,9 @@ class ShellLexer {
     ) {
       return [{ kind: "unknown", reason: say("open.expansion"), quoted, raw }, end];
     }
+    const depth = (this.options.depth ?? 0) + 1;
+    if (operator !== "" && depth > MAX_FALLBACKS)
+      return [{ kind: "unknown", reason: say("open.deep"), quoted, raw }, end];
     let fallback: Word | null = null;
     if (operator !== "") {
       const from = end - 1 - rest.length;
@@ -468,7 +476,7 @@ class ShellLexer {
       fallback =
         rest === ""
           ? { pieces: [], start: this.source.at(from), end: this.source.at(from) }
-          : new ShellLexer(inner, this.options, []).wholeWord();
+          : new ShellLexer(inner, { ...this.options, depth }, []).wholeWord();
     }
     return [{ kind: "variable", name, quoted, all: index !== "", operator, fallback, raw }, end];
   }

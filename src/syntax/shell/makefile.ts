@@ -48,7 +48,7 @@ function define(variables: Variables, definition: RegExpExecArray, field: Field)
     kind: "text",
     field:
       kind === "+" && before?.kind === "text"
-        ? concatenate(concatenate(before.field, blankField(before.field)), field)
+        ? variables.appended(before.field, concatenate(blankField(before.field), field))
         : field,
   });
 }

@@ -36,6 +36,8 @@ const KEYWORDS = new Set([
 ]);
 const LAUNCH_STRING = /^(?:bash|sh|zsh|\/bin\/bash|\/bin\/sh)$/;
 const MAX_NESTING = 8;
+/** Variables that commands inherit. */
+const MAX_EXPORTED = 256;
 /** Where a value stands that another script sets. */
 const ELSEWHERE: Span = { start: -1, end: -1 };
 
@@ -205,6 +207,10 @@ export class ScriptReader {
     this.variables.assign(name, value, this.branches.uncertain);
   }
 
+  private export(name: string, field: Field): void {
+    if (this.exported.size < MAX_EXPORTED || this.exported.has(name)) this.exported.set(name, field);
+  }
+
   private command(
     tokens: readonly Token[],
     environment: Map<string, Field>,
@@ -225,12 +231,11 @@ export class ScriptReader {
         if (assignment === null) {
           const name = token.kind === "word" ? literal(token.word) : null;
           const known = name === null ? undefined : this.variables.get(name);
-          if (program === "export" && name !== null && known?.kind === "text") this.exported.set(name, known.field);
+          if (program === "export" && name !== null && known?.kind === "text") this.export(name, known.field);
           continue;
         }
         this.assign(...assignment);
-        if (program === "export" && assignment[1].kind === "text")
-          this.exported.set(assignment[0], assignment[1].field);
+        if (program === "export" && assignment[1].kind === "text") this.export(assignment[0], assignment[1].field);
       }
       return;
     }

@@ -5,7 +5,7 @@
 import { type Message, say } from "../../words/message";
 import type { Span } from "../tree";
 import { calculate } from "./arithmetic";
-import { blankField, concatenate, type Field, FieldBuilder } from "./fields";
+import { apartByBlanks, concatenate, type Field, FieldBuilder } from "./fields";
 import type { Piece, Token, Word } from "./lexer";
 
 export type Variable =
@@ -15,11 +15,14 @@ export type Variable =
 
 const SCRIPT_ARGUMENT = say("open.argument");
 const MAX_FIELDS = 20_000;
+/** Characters that all words of a script become. */
+const MAX_CHARACTERS = 1024 * 1024;
 
 /** What is known of a script's variables at the place that is being read. */
 export class Variables {
   private readonly known = new Map<string, Variable>();
   private fields = 0;
+  private characters = 0;
 
   get(name: string): Variable | undefined {
     return this.known.get(name);
@@ -40,7 +43,7 @@ export class Variables {
       const before = token.append ? this.known.get(token.name) : undefined;
       const fields =
         before?.kind === "array"
-          ? [...before.fields, ...items]
+          ? [...before.fields, ...items].slice(0, MAX_FIELDS)
           : before?.kind === "text"
             ? [before.field, ...items]
             : items;
@@ -61,9 +64,17 @@ export class Variables {
       name,
       {
         kind: "text",
-        field: before?.kind === "text" ? concatenate(before.field, value) : { ...value, name: nameSpan },
+        field: before?.kind === "text" ? this.appended(before.field, value) : { ...value, name: nameSpan },
       },
     ];
+  }
+
+  /** A value with another behind it. */
+  appended(before: Field, value: Field): Field {
+    this.characters += before.text.length;
+    return this.characters > MAX_CHARACTERS
+      ? { ...before, unknown: before.unknown ?? say("open.large") }
+      : concatenate(before, value);
   }
 
   /** Sets a variable; `uncertain`: under a condition that the script does not decide. */
@@ -92,20 +103,22 @@ export class Variables {
   joined(word: Word): Field {
     const quoted = word.pieces.map((piece): Piece => ({ ...piece, quoted: true }));
     const fields = this.expand({ ...word, pieces: quoted });
-    const empty: Field = { text: "", offsets: [], unknown: null, start: word.start, end: word.end };
-    return fields.reduce(
-      (joined, field, index) => (index === 0 ? field : concatenate(concatenate(joined, blankField(joined)), field)),
-      fields[0] ?? empty,
-    );
+    const [first, ...others] = fields;
+    if (first === undefined) return { text: "", offsets: [], unknown: null, start: word.start, end: word.end };
+    return others.length === 0 ? first : apartByBlanks(first, others);
   }
 
   /** The fields a word becomes. */
   expand(word: Word): Field[] {
     const builder = new FieldBuilder(word);
-    for (const piece of word.pieces) this.expandPiece(piece, builder, 0);
+    for (const piece of word.pieces) {
+      if (this.fields > MAX_FIELDS || this.characters + builder.size > MAX_CHARACTERS) return [];
+      this.expandPiece(piece, builder, 0);
+    }
     const fields = builder.finish();
     this.fields += fields.length;
-    return this.fields > MAX_FIELDS ? [] : fields;
+    for (const { text } of fields) this.characters += text.length;
+    return this.fields > MAX_FIELDS || this.characters > MAX_CHARACTERS ? [] : fields;
   }
 
   private expandPiece(piece: Piece, builder: FieldBuilder, depth: number): void {
