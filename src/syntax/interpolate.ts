@@ -13,6 +13,8 @@ import type { Entry, LocatedNode, MapNode, ScalarNode, Span, UnknownNode } from 
 
 const MAX_STEPS = 64;
 const MAX_RESOLVED = 20_000;
+/** Characters that texts are put together to. */
+const MAX_CHARACTERS = 1024 * 1024;
 const WHOLE = /^\$\{([^${}]*(?:\$\{[^${}]*\}[^${}]*)*)\}$/;
 
 /** Whether any scalar of the text holds an interpolation; resolving is skipped otherwise. */
@@ -27,20 +29,23 @@ export function interpolate(root: MapNode): MapNode {
 
 class Interpolator {
   private resolved = 0;
+  private characters = 0;
 
   constructor(private readonly root: MapNode) {}
 
-  map(node: LocatedNode, path: readonly string[]): LocatedNode {
+  /** @param steps interpolations behind which the node is looked at */
+  map(node: LocatedNode, path: readonly string[], steps = 0): LocatedNode {
+    if (steps > 0 && ++this.resolved > MAX_RESOLVED) return unknown({ ...node, raw: "" }, say("open.large"));
     if (node.kind === "map") {
       const entries = node.entries.map(
-        (entry): Entry => ({ ...entry, value: this.map(entry.value, [...path, entry.key]) }),
+        (entry): Entry => ({ ...entry, value: this.map(entry.value, [...path, entry.key], steps) }),
       );
       return { ...node, entries };
     }
     if (node.kind === "list")
-      return { ...node, items: node.items.map((item, index) => this.map(item, [...path, String(index)])) };
+      return { ...node, items: node.items.map((item, index) => this.map(item, [...path, String(index)], steps)) };
     if (node.kind !== "scalar" || typeof node.value !== "string" || !node.value.includes("${")) return node;
-    return this.scalar(node, path, 0);
+    return this.scalar(node, path, steps);
   }
 
   private scalar(node: ScalarNode, path: readonly string[], steps: number): LocatedNode {
@@ -50,8 +55,14 @@ class Interpolator {
     if (whole !== undefined) return this.expression(whole, node, path, steps);
     let failed: Message | null = null;
     const joined = text.replace(/\$\{([^${}]*)\}/g, (all, inner: string) => {
-      const part = this.expression(inner, node, path, steps);
-      if (part.kind === "scalar" && part.value !== null) return String(part.value);
+      const part = failed === null ? this.expression(inner, node, path, steps) : unknown(node, failed);
+      if (part.kind === "scalar" && part.value !== null) {
+        const own = String(part.value);
+        this.characters += own.length;
+        if (this.characters <= MAX_CHARACTERS) return own;
+        failed = say("open.large");
+        return all;
+      }
       failed = part.kind === "unknown" ? part.reason : say("open.not-single");
       return all;
     });
@@ -123,7 +134,7 @@ class Interpolator {
       if (value.kind !== "scalar") return value.kind === "unknown" ? { ...value, ...place, raw: at.raw } : value;
       return { ...value, ...place, raw: at.raw, source: value.source ?? { start: node.start, end: node.end } };
     }
-    return node.kind === "unknown" ? { ...node, ...place, raw: at.raw } : this.map(node, path);
+    return node.kind === "unknown" ? { ...node, ...place, raw: at.raw } : this.map(node, path, steps + 1);
   }
 }
 

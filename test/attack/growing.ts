@@ -29,6 +29,11 @@ function notebook(cells: readonly string[]): Seed {
   return { main: "train.ipynb", files: { "train.ipynb": text } };
 }
 
+function interpolated(text: string): Seed {
+  const run = "model_name_or_path: none/such\noutput_dir: o\nper_device_train_batch_size: 2\n";
+  return { main: "train.yaml", files: { "train.yaml": `${run}${text}lora: \${a}\n` } };
+}
+
 /** Doublings: each is beyond any memory where it is followed. */
 const DOUBLINGS = 60;
 const NESTED = 4096;
@@ -66,6 +71,9 @@ export const DOUBLING: Readonly<Record<string, Seed>> = {
   "fallbacks in fallbacks": shell(`A=${"${A:-".repeat(5000)}1${"}".repeat(5000)}\n`, "$A"),
   "a make variable": makefile(`A := aa\n${lines(DOUBLINGS, () => "A := $(A)$(A)")}`, "$(A)"),
   "a make variable that is appended": makefile(`A := aa\n${lines(DOUBLINGS, () => "A += $(A)")}`, "$(A)"),
+  "an interpolation of what holds it": interpolated(`a:\n  x: \${a}\n`),
+  "interpolations of one another": interpolated(`a:\n  x: \${b}\nb:\n  y: \${a}\n  z: \${a}\n`),
+  "interpolated texts": interpolated(`a0: aaaa\n${lines(DOUBLINGS, (k) => `a${k + 1}: \${a${k}}\${a${k}}`)}`),
   "bases of bases": {
     main: "c0.py",
     files: Object.fromEntries(
@@ -104,6 +112,15 @@ export const MEETING: Readonly<Record<string, Seed>> = {
     "c.a1",
   ),
   "items put one by one": python(`d = {}\n${lines(8000, (k) => `d["a${k}"] = d["a${k - 1}"]`)}f(**d)\n`, 'd["a1"]'),
+  "trainers and arguments": python(
+    lines(1500, () => 'args = TrainingArguments(output_dir="o")\nTrainer(model=model, args=args).train()'),
+    '"o"',
+  ),
+  "rules and weights": python(
+    `for n, p in model.named_parameters():\n${lines(1500, (k) => `    if "a${k}" in n: p.requires_grad = False`)}`,
+    '"o"',
+  ),
+  "interpolated maps": interpolated(`a:\n${lines(3000, (k) => `  x${k}: ${k}`)}${lines(3000, (k) => `b${k}: \${a}`)}`),
   "many ranges": python(
     lines(10_000, (k) => `x${k} = range(${NESTED})`),
     "x1",

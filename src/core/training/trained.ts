@@ -4,7 +4,7 @@
  * swift/utils/transformers_utils.py, freeze_parameters and activate_parameters), the first share of the model (ms-swift's `freeze_parameters_ratio`), some layers
  * (LLaMA-Factory's `finetuning_type: freeze`, llamafactory/model/adapter.py, _setup_freeze_tuning).
  */
-import { matchesPattern } from "../../terms/pattern";
+import { compilePattern } from "../../terms/pattern";
 import { isFloating } from "../engine/dtype";
 import { numel } from "../engine/shape";
 import type { Tensor } from "../engine/tensor";
@@ -74,7 +74,8 @@ function fitting(rule: WeightRule, placed: readonly Named[], tied: TiedNames): (
     const own = new Set(placed.flatMap(({ name, module }) => (modules.includes(module) ? [name] : [])));
     return (name) => own.has(name) && inside(name);
   }
-  const found = (name: string): boolean => matchesPattern(pattern, name, "anywhere");
+  const compiled = compilePattern(pattern);
+  const found = (name: string): boolean => compiled.ok && compiled.matches(name, "anywhere");
   if (part === undefined || part.length === 0) return found;
   const rest = partOf(part, placed, tied);
   const others = new Map<string, string[]>();

@@ -66,25 +66,53 @@ const SAME: ReadonlySet<string> = new Set(Object.keys(METHODS));
 const DECIDED: ReadonlySet<string> = new Set("bf16 fp16 deepspeed fsdp fsdp_config torch_compile".split(" "));
 
 /** Copies and changes of arguments, looked through from one to the next. */
-const MAX_CHANGES = 16;
+const MAX_CHANGES = 64;
 
 const methodOf = ({ callee }: PythonCall): readonly Parameter[] | undefined => METHODS[callee.split(".").at(-1) ?? ""];
 
 const copies = ({ callee }: PythonCall, python: PythonModule): boolean =>
   qualified(callee, python) === "dataclasses.replace";
 
-/** Whether the arguments that a call changes or copies are, in the end, those that another one made. */
-function changes(call: PythonCall, made: PythonCall, python: PythonModule, steps = 0): boolean {
-  if (steps > MAX_CHANGES) return false;
+/** Calls whose arguments a call changes or copies; none where it does neither. */
+function changedBy(call: PythonCall, python: PythonModule): readonly PythonCall[] {
   const from = copies(call, python) ? call.positional[0] : methodOf(call) === undefined ? undefined : call.receiver;
-  return callsBehind(python, from).some((one) => one === made || changes(one, made, python, steps + 1));
+  return from === undefined ? [] : callsBehind(python, from);
 }
 
-/** Calls that change the arguments which a call made, whatever happens, in their order. */
+/** Calls that made the arguments which a call changes, through copies and changes before it. */
+function makersBehind(call: PythonCall, python: PythonModule): ReadonlySet<PythonCall> {
+  const makers = new Set<PythonCall>();
+  const waiting = [...changedBy(call, python)];
+  for (let one = waiting.shift(); one !== undefined && makers.size < MAX_CHANGES; one = waiting.shift()) {
+    if (makers.has(one)) continue;
+    makers.add(one);
+    waiting.push(...changedBy(one, python));
+  }
+  return makers;
+}
+
+const modules = new WeakMap<PythonModule, ReadonlyMap<PythonCall, readonly PythonCall[]>>();
+
+/** What changes the arguments that each call made, whatever happens, in its order; found once. */
+function changesIn(python: PythonModule): ReadonlyMap<PythonCall, readonly PythonCall[]> {
+  const known = modules.get(python);
+  if (known !== undefined) return known;
+  const changes = new Map<PythonCall, PythonCall[]>();
+  for (const call of python.calls.toSorted((a, b) => (a.order ?? 0) - (b.order ?? 0))) {
+    if ((call.guards ?? []).length > 0) continue;
+    for (const maker of makersBehind(call, python)) {
+      const own = changes.get(maker);
+      if (own === undefined) changes.set(maker, [call]);
+      else own.push(call);
+    }
+  }
+  modules.set(python, changes);
+  return changes;
+}
+
+/** Calls that change the arguments which a call made. */
 function changesOf(made: PythonCall, python: PythonModule): readonly PythonCall[] {
-  return python.calls
-    .filter((call) => (call.guards ?? []).length === 0 && changes(call, made, python))
-    .toSorted((a, b) => (a.order ?? 0) - (b.order ?? 0));
+  return changesIn(python).get(made) ?? [];
 }
 
 /** What one change says, under the names of the arguments. */

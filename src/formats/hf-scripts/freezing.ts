@@ -22,6 +22,9 @@ import type { LocatedSetting } from "../types";
 import { isBefore, isLoad, otherCopies, type Training, trainingOf } from "./training";
 
 /** A rule, or why what is done cannot be followed. */
+/** Rules that a script's weights are gone through with; every weight of every estimate is asked of each. */
+const MOST_RULES = 200;
+
 type Freezing = { readonly rule: WeightRule } | { readonly unknown: string };
 
 /** Methods that give the object back, or that change nothing about its parts. */
@@ -340,9 +343,7 @@ export function freezingOf(python: PythonModule): readonly LocatedSetting[] {
     return [{ order, at: calleeSpan, found: [{ rule }] as readonly Freezing[] }];
   });
   const all = [...deeds, ...methods].toSorted((a, b) => a.order - b.order);
-  const texts = all.flatMap(({ at, found }) =>
-    found.map((one) => ({ at, text: "rule" in one ? JSON.stringify(one.rule) : one.unknown, known: "rule" in one })),
-  );
+  const texts = all.flatMap(({ at, found }) => found.map((one) => ({ at, ...saidOf(one) }))).map(bounded);
   return [
     ...listed(
       "weight_rules",
@@ -353,6 +354,15 @@ export function freezingOf(python: PythonModule): readonly LocatedSetting[] {
       texts.filter(({ known }) => !known),
     ),
   ];
+}
+
+function saidOf(one: Freezing): { readonly text: string; readonly known: boolean } {
+  return "rule" in one ? { text: JSON.stringify(one.rule), known: true } : { text: one.unknown, known: false };
+}
+
+/** Rules behind the last that is followed are said not to be. */
+function bounded<T extends { readonly text: string; readonly known: boolean }>(one: T, index: number): T {
+  return index < MOST_RULES ? one : { ...one, text: "requires_grad", known: false };
 }
 
 /** `p.data = p.data.to(torch.bfloat16)`, `.half()` */

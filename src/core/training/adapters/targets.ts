@@ -1,6 +1,6 @@
 /** Which modules peft puts an adapter on. Source: peft/tuners/tuners_utils.py (check_target_module_exists). */
 
-import { matchesPattern } from "../../../terms/pattern";
+import { compilePattern, matchesPattern } from "../../../terms/pattern";
 import type { AdapterSpec } from "../run";
 
 type Modules = readonly string[] | string;
@@ -57,9 +57,21 @@ export function isAdapted(adapter: AdapterSpec, path: string, module: string, he
   return layer !== null && adapter.layersToTransform.includes(layer);
 }
 
+/** What says whether a path ends as a key of `rank_pattern` says: `re.match(rf"(.*\\.)?({key})$", path)` (peft/utils/other.py, get_pattern_key). */
+function ending(key: string): (path: string) => boolean {
+  const compiled = compilePattern(`(?:.*\\.)?(?:${key})`);
+  return (path) => compiled.ok && compiled.matches(path, "full");
+}
+
+type Ranks = NonNullable<AdapterSpec["rankPattern"]>;
+
+/** Patterns made ready: a rank for each module of a deep model is more of them than are remembered elsewhere. */
+const ready = new WeakMap<Ranks, readonly (readonly [(path: string) => boolean, number])[]>();
+
 /** The rank on one module: the first pattern that ends its path, else the adapter's. */
-export function rankOf(adapter: AdapterSpec, path: string): number {
-  if (adapter.rankPattern === undefined) return adapter.rank;
-  const pattern = Object.keys(adapter.rankPattern).find((key) => named(`(?:.*\\.)?(?:${key})`, path));
-  return pattern === undefined ? adapter.rank : (adapter.rankPattern[pattern] ?? adapter.rank);
+export function rankOf({ rank, rankPattern }: AdapterSpec, path: string): number {
+  if (rankPattern === undefined) return rank;
+  const known = ready.get(rankPattern) ?? Object.entries(rankPattern).map(([key, own]) => [ending(key), own] as const);
+  ready.set(rankPattern, known);
+  return known.find(([ends]) => ends(path))?.[1] ?? rank;
 }
