@@ -41,26 +41,55 @@ def positional(graph):
             call["positional"] = list(range(len(call["in"])))
 
 
+def known():
+    """What is stored, in the form that `earlier` records: by family and release."""
+    if not FILE.exists():
+        return {}
+    content = content_of(FILE.read_text())
+    plain = [{key: value for key, value in graph.items() if key != "family"} for graph in content["graphs"]]
+    return {
+        (family, release): {**row, "graphs": [plain[k] for k in row["graphs"]]}
+        for family, releases in content["families"].items()
+        for release, row in releases.items()
+    }
+
+
+def recorded(file, newest):
+    """A family of the folder: what differs from the newest release, and its graphs."""
+    own = json.loads(file.read_text().replace(f'"{_ONE}"', "1.0"))
+    for graph in own["graphs"]:
+        positional(graph)
+    words = set(_WORD.findall(json.dumps(own["graphs"])))
+    return {**differences(own, newest, words), "graphs": own["graphs"]}
+
+
+def joined(before, now):
+    """What was recorded now beside what was before of other tasks and kinds of attention."""
+    anew = {(graph["task"], graph["attention"]) for graph in now["graphs"]}
+    kept = [graph for graph in before.get("graphs", ()) if (graph["task"], graph["attention"]) not in anew]
+    return {**before, **now, "graphs": [*kept, *now["graphs"]]}
+
+
 def gathered(folder):
-    """Every recorded release's families: what differs, and places in the list of graphs, which are told apart by family."""
-    graphs, families = [], {}
-    for file in sorted({file.name for release in UNTIL for file in (folder / release).glob("*.json")}):
-        places = {}
-        for release in UNTIL:
-            if not (folder / release / file).exists():
-                continue
-            own = json.loads((folder / release / file).read_text().replace(f'"{_ONE}"', "1.0"))
-            for graph in own["graphs"]:
-                positional(graph)
-            newest = content_of((MODELS / "graphs" / file).read_text())
-            for graph in own["graphs"]:
-                key = json.dumps(graph, sort_keys=True)
-                if key not in places:
-                    places[key] = len(graphs)
-                    graphs.append({"family": own["family"], **graph})
-            words = set(_WORD.findall(json.dumps(own["graphs"])))
-            numbers = [places[json.dumps(graph, sort_keys=True)] for graph in own["graphs"]]
-            families.setdefault(own["family"], {})[release] = {**differences(own, newest, words), "graphs": numbers}
+    """Every recorded release's families: what differs, and places in the list of graphs, which are told apart by family. What the folder
+    does not have stays as it is stored."""
+    found = known()
+    for release in UNTIL:
+        for file in (folder / release).glob("*.json"):
+            newest = content_of((MODELS / "graphs" / file.name).read_text())
+            key = (newest["family"], release)
+            found[key] = joined(found.get(key, {}), recorded(file, newest))
+    graphs, families, places = [], {}, {}
+    for family, release in sorted(found):
+        row = found[family, release]
+        numbers = []
+        for graph in row["graphs"]:
+            key = family + json.dumps(graph, sort_keys=True)
+            if key not in places:
+                places[key] = len(graphs)
+                graphs.append({"family": family, **graph})
+            numbers.append(places[key])
+        families.setdefault(family, {})[release] = {**row, "graphs": numbers}
     return {"schema": stored.SCHEMA, "until": UNTIL, "families": families, "graphs": graphs}
 
 

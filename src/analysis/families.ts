@@ -4,6 +4,9 @@
  */
 import type { Task } from "../terms/names";
 import { table } from "../terms/table";
+import fusedSince from "./fused-since.json";
+import handedCaches from "./handed-caches.json";
+import { recordedFor } from "./versions";
 
 /** What the sides of a picture are rounded to, by models that read pictures of any size. Sides in pixels. */
 export interface AnySize {
@@ -39,8 +42,6 @@ export interface Family {
   readonly writesWhileHearing?: true;
   /** It reads pictures and writes targets of its own (`decoder_input_ids`), with a prompt beside the picture or without. */
   readonly writes?: { readonly prompt: boolean };
-  /** The first release whose code has the fused operator of attention; before it there is eager attention alone. */
-  readonly fusedSince?: string;
   /** What it is trained further for, other than most with its heads. */
   readonly likeliest?: Task;
   /** Type of its picture side, where `llava` takes that as its tower. */
@@ -66,12 +67,6 @@ const MERGED_14: Family = { anySize: { patch: 14, merged: 2 } };
 const MERGED_16: Family = { anySize: { patch: 16, merged: 2 } };
 /** At most 280 tokens of a picture: sixteen a side of a square (Gemma4ImageProcessor). */
 const POOLED: Family = { anySize: { patch: 16, pooled: 3, most: 16 } };
-/** `_supports_sdpa` of their modeling files. */
-const FUSED_SINCE_4_41: Family = { fusedSince: "4.41" };
-const FUSED_SINCE_4_45: Family = { fusedSince: "4.45" };
-const FUSED_SINCE_4_46: Family = { fusedSince: "4.46" };
-const FUSED_SINCE_5_15: Family = { fusedSince: "5.15" };
-
 const FAMILIES: Readonly<Record<string, Family>> = table({
   aya_vision: { anySize: { tile: 364 } },
   cohere2_vision: { anySize: { tile: 512 } },
@@ -140,23 +135,24 @@ const FAMILIES: Readonly<Record<string, Family>> = table({
 
   // Pages of words and boxes are labelled word by word.
   layoutlm: { likeliest: "token-cls" },
-  bert: FUSED_SINCE_4_41,
-  vit: FUSED_SINCE_4_41,
-  deit: FUSED_SINCE_4_41,
-  gpt2: { fusedSince: "4.42" },
-  gpt_neox: { fusedSince: "4.42" },
-  roberta: FUSED_SINCE_4_45,
-  "xlm-roberta": FUSED_SINCE_4_45,
-  camembert: FUSED_SINCE_4_45,
-  albert: FUSED_SINCE_4_45,
-  opt: FUSED_SINCE_4_46,
-  distilbert: FUSED_SINCE_4_46,
-  t5: FUSED_SINCE_5_15,
-  mt5: FUSED_SINCE_5_15,
-  umt5: FUSED_SINCE_5_15,
 });
 
 /** Traits of the family that a config is of. */
 export function familyOf(config: Readonly<Record<string, unknown>>): Family {
   return FAMILIES[String(config["model_type"])] ?? {};
+}
+
+const FUSED_SINCE: Readonly<Record<string, string>> = table(fusedSince.families);
+
+/** The first release of transformers whose code of the family has the fused operator of attention; before it there is eager attention alone. */
+export function fusedSinceOf(config: Readonly<Record<string, unknown>>): string | undefined {
+  return FUSED_SINCE[String(config["model_type"])];
+}
+
+const HANDED: Readonly<Record<string, readonly string[]>> = table(handedCaches.releases);
+
+/** Whether a release's models of the family hand out keys and values as tuples of tensors. */
+export function handsOutTuples(config: Readonly<Record<string, unknown>>, transformers: string): boolean {
+  const release = recordedFor(transformers);
+  return release !== undefined && HANDED[release]?.includes(String(config["model_type"])) === true;
 }

@@ -23,8 +23,14 @@ export function standardLibraries({ pins }: { readonly pins?: Partial<Versions> 
   return { ...NEWEST, ...pins };
 }
 
-/** From this release of transformers on, what the newest one does stands for it (`capture/storing/earlier.py`, UNTIL). */
-const RECORDED_UNTIL = "4.54";
+/**
+ * Releases of transformers that were recorded, the first one first, and from which release on each one's code no longer stands
+ * (`capture/storing/earlier.py`, UNTIL); after the last, what the newest one does stands for all.
+ */
+const RECORDED: readonly (readonly [release: string, until: string])[] = [
+  ["4.48", "4.49"],
+  ["4.51", "4.54"],
+];
 
 export type Library = keyof Versions;
 export const LIBRARIES = Object.keys(NEWEST) as Library[];
@@ -56,7 +62,12 @@ export function isOlder(a: string, b: string): boolean {
 
 /** Whether the code of a release of transformers may be another than the newest one's, by what was recorded of earlier ones. */
 export function mayDiffer(transformers: string): boolean {
-  return isOlder(transformers, RECORDED_UNTIL);
+  return recordedFor(transformers) !== undefined;
+}
+
+/** The recorded release that stands for a release of transformers; undefined: the newest one does. */
+export function recordedFor(transformers: string): string | undefined {
+  return RECORDED.find(([, until]) => isOlder(transformers, until))?.[0];
 }
 
 /** Whether a condition of a table of keys (`transformers<5`, `torch>=2.8`) holds. */

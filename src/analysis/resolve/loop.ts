@@ -1,6 +1,7 @@
 /** What a loop other than the Trainer's does with a micro-batch's results and with the gradients. */
 import { factsOf } from "../../core/graph/facts";
 import type { ModelConfig, Task, TrainingRun } from "../../core/training/run";
+import { handsOutTuples } from "../families";
 import { holds } from "../versions";
 import type { ResolveContext } from "./context";
 import { evenBatches } from "./padding";
@@ -36,7 +37,7 @@ export function cacheOf(
   task: Task,
   config: ModelConfig,
   checkpointed: boolean,
-): Pick<TrainingRun, "keepsCache"> {
+): Pick<TrainingRun, "keepsCache" | "handsOutCache"> {
   const loops = c.settings.string("loop_holds") !== undefined && c.settings.boolean("loop_keeps_cache") === true;
   const trains = c.trains && !c.ownLoop && c.framework.trainer === "plain" && holds("transformers<5", c.libraries);
   const caches =
@@ -46,7 +47,12 @@ export function cacheOf(
     factsOf(String(config["model_type"])).cacheless?.includes(task) !== true &&
     (c.settings.boolean("use_cache") ?? config["use_cache"]) !== false;
   // transformers/cache_utils.py: DynamicLayer.update joins them to nothing since 4.56, which copies them
-  return caches ? { keepsCache: holds("transformers<4.56", c.libraries) ? "as-made" : "copies" } : {};
+  if (!caches) return {};
+  const handsOutCache = handsOutTuples(config, c.libraries.transformers);
+  return {
+    keepsCache: holds("transformers<4.56", c.libraries) ? "as-made" : "copies",
+    ...(handsOutCache ? { handsOutCache } : {}),
+  };
 }
 
 /** The norm gradients are clipped to: the Trainer's default is 1, loops clip where they say so (0: not). */

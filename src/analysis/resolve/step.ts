@@ -15,14 +15,14 @@ import type {
 import { optimizerNamed, optimizerRow } from "../../terms/optimizers";
 import { table } from "../../terms/table";
 import { say } from "../../words/message";
-import { familyOf } from "../families";
+import { fusedSinceOf } from "../families";
 import { runsOwnCode } from "../frameworks";
 import type { SettingValue } from "../settings";
 import { holds } from "../versions";
 import type { ResolveContext } from "./context";
 
 function hasOnlyEager(c: ResolveContext, config: ModelConfig): boolean {
-  const since = familyOf(config).fusedSince;
+  const since = fusedSinceOf(config);
   return since !== undefined && holds(`transformers<${since}`, c.libraries);
 }
 

@@ -99,10 +99,10 @@ export class Passes {
   }
 
   /** Passes whose loss is made of smoothed labels; null where it is the model's own. */
-  private smoothed(program: Program): PassFactory | null {
+  private smoothed(program: Program, cache?: AttentionCache): PassFactory | null {
     if (!smooths(this.setup.run)) return null;
     const { view } = program;
-    const interpreterOf = (graph: Program["graph"]) => this.interpretersOf({ ...program, graph });
+    const interpreterOf = (graph: Program["graph"]) => this.interpretersOf({ ...program, graph }, cache);
     return smoothedPasses(
       this.torch,
       program.graph,
@@ -111,17 +111,18 @@ export class Passes {
     );
   }
 
-  /** Interpreters whose outputs keep keys and values of every layer. */
+  /** Interpreters whose outputs keep keys and values of every layer, as tuples of the outputs or in an object beside them. */
   private caching(program: Program): PassFactory {
     const heads = Number(program.view.scope("num_key_value_heads") ?? 0);
+    const { keepsCache, handsOutCache } = this.setup.run;
     return (way) => {
-      const cache = new KeptCache(heads, this.setup.run.keepsCache !== "as-made");
-      const interpreter = this.interpretersOf(program, cache)(way);
+      const cache = new KeptCache(heads, keepsCache !== "as-made");
+      const pass = (this.smoothed(program, cache) ?? this.interpretersOf(program, cache))(way);
       return {
         get foldings() {
-          return interpreter.foldings;
+          return pass.foldings;
         },
-        main: (batch) => interpreter.main(batch),
+        main: (batch) => (handsOutCache === true ? [...pass.main(batch), ...cache.take()] : pass.main(batch)),
         keptCache: () => cache.take(),
       };
     };
@@ -201,7 +202,9 @@ export class Passes {
       return this.besideOthers(
         program,
         at,
-        this.smoothed(program) ?? (run.keepsCache === undefined ? this.interpretersOf(program) : this.caching(program)),
+        run.keepsCache === undefined
+          ? (this.smoothed(program) ?? this.interpretersOf(program))
+          : this.caching(program),
       );
     const { rater, raterUsage } = models;
     const rated = rater?.at(at);

@@ -147,6 +147,8 @@ export interface TrainingRun {
    * 5.0): copies, or what attention was given.
    */
   readonly keepsCache?: "copies" | "as-made";
+  /** The model hands that cache out as tuples of tensors: outputs like others, which accelerate copies to float32. */
+  readonly handsOutCache?: true;
   /** A loop other than the Trainer's; absent: the Trainer's, or one that lets go of as much. */
   readonly loop?: LoopSpec;
   /**

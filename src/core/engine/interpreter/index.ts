@@ -25,6 +25,7 @@ import { slice } from "../ops/layout";
 import { dispatch } from "../ops/table";
 import { hostTensor, type Tensor } from "../tensor";
 import type { Torch } from "../torch";
+import { isRepeated, sourcesOf, writtenAttention } from "./attention-names";
 import { type Context, contextOf, dropList, type Input, leave } from "./frame";
 import { HookedModules, ROOT } from "./hooked";
 import { Layers } from "./layers";
@@ -41,34 +42,10 @@ const CONVOLUTIONS: ReadonlySet<string> = new Set(["conv1d", "conv3d"]);
 /** Scopes whose attention sees every token at once and keeps nothing. */
 const ENCODER = /(?:^|\.)encoder(?:\.|$)/;
 
-/** Whether a value is made by repeating heads (`repeat_kv`: expanded, then made contiguous). */
-function isRepeated(fn: GraphFunction, operand: Operand | undefined): boolean {
-  let name = typeof operand === "string" && operand.startsWith("%") ? operand.slice(1) : undefined;
-  for (let k = fn.body.length - 1; k >= 0 && name !== undefined; k--) {
-    const instruction = fn.body[k]!;
-    if (!("op" in instruction) || !instruction.out.includes(name)) continue;
-    if (instruction.op === "expand") return true;
-    const [source] = instruction.in;
-    const passes = /^(?:reshape|view|contiguous|clone|alias|_unsafe_view)/.test(instruction.op);
-    name = passes && typeof source === "string" && source.startsWith("%") ? source.slice(1) : undefined;
-  }
-  return false;
-}
-
-/** What a value is made from by repeating heads and making them contiguous, the value itself first. */
-function sourcesOf(fn: GraphFunction, operand: Operand | undefined): readonly string[] {
-  const names: string[] = [];
-  let name = typeof operand === "string" && operand.startsWith("%") ? operand.slice(1) : undefined;
-  if (name !== undefined) names.push(name);
-  for (let k = fn.body.length - 1; k >= 0 && name !== undefined; k--) {
-    const instruction = fn.body[k]!;
-    if (!("op" in instruction) || !instruction.out.includes(name)) continue;
-    const [source] = instruction.in;
-    const passes = /^(?:reshape|contiguous|expand|unsqueeze)/.test(instruction.op);
-    name = passes && typeof source === "string" && source.startsWith("%") ? source.slice(1) : undefined;
-    if (name !== undefined) names.push(name);
-  }
-  return names;
+/** What the earliest of names refers to that still refers to a tensor. */
+function earliest({ frame }: Context, names: readonly string[]): Tensor | undefined {
+  const named = names.findLast((name) => frame.has(name));
+  return named === undefined ? undefined : frame.get(named);
 }
 
 const NO_KEYWORDS: Readonly<Record<string, Argument>> = table({});
@@ -322,8 +299,10 @@ export class Interpreter {
     if (instruction.noamp) torch.autocastEnabled = false;
     if (instruction.nograd) torch.gradEnabled = false;
     const cache = this.options.cache ?? this.options.wrapper?.cache;
-    if (instruction.op === ATTENTION && cache !== undefined && !ENCODER.test(torch.scope))
-      this.cached(cache, instruction, args, context);
+    if (cache !== undefined && !ENCODER.test(torch.scope)) {
+      if (instruction.op === ATTENTION) this.cached(cache, instruction, args, context);
+      else if (cache.keepWritten !== undefined) this.keptWritten(cache.keepWritten, instruction, context);
+    }
     const given = this.given(instruction);
     const adapted = CONVOLUTIONS.has(instruction.op) ? this.adapterOf(instruction, context) : undefined;
     const first = args[0];
@@ -356,11 +335,8 @@ export class Interpreter {
     const [query, key, value] = args;
     if (!isTensor(query) || !isTensor(key) || !isTensor(value)) return;
     if (cache.keep !== undefined) {
-      const source = (operand: Operand | undefined): Tensor | undefined => {
-        const named = sourcesOf(context.fn, operand).findLast((name) => context.frame.has(name));
-        return named === undefined ? undefined : context.frame.get(named);
-      };
-      cache.keep(source(keyName) ?? key, source(valueName) ?? value);
+      const made = (operand: Operand | undefined) => earliest(context, sourcesOf(context.fn, operand));
+      cache.keep(made(keyName) ?? key, made(valueName) ?? value);
       return;
     }
     const repeats = isRepeated(context.fn, keyName);
@@ -375,6 +351,18 @@ export class Interpreter {
     }
     if (repeats) this.passing.push(kept.key, kept.value);
     else this.operands.bind([keyName as string, valueName as string], [kept.key, kept.value], context);
+  }
+
+  /** Hands the cache keys and values of attention that is written out, where its scores are made. */
+  private keptWritten(
+    keep: NonNullable<AttentionCache["keepWritten"]>,
+    instruction: OpInstruction,
+    context: Context,
+  ): void {
+    const names = writtenAttention(context.fn).get(instruction);
+    if (names === undefined) return;
+    const [key, value] = [earliest(context, names.key), earliest(context, names.value)];
+    if (key !== undefined && value !== undefined) keep(key, value);
   }
 
   /** What the caller embedded in place of an instruction's result, owned; null when the model does it. */

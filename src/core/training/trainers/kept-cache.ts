@@ -18,6 +18,11 @@ export class KeptCache implements AttentionCache {
   /** Takes them as they are, where the library copies nothing. */
   readonly keep?: (key: Tensor, value: Tensor) => void;
 
+  /** Attention that is written out reads the cache's tensors, copied or not: what was before them is let go of. */
+  readonly keepWritten = (key: Tensor, value: Tensor): void => {
+    this.kept.push(key.retain(), value.retain());
+  };
+
   /**
    * @param heads heads of keys and values before they are repeated
    * @param copies whether the library copies them
@@ -26,7 +31,7 @@ export class KeptCache implements AttentionCache {
     private readonly heads: number,
     copies = true,
   ) {
-    if (!copies) this.keep = (key, value) => this.kept.push(key.retain(), value.retain());
+    if (!copies) this.keep = this.keepWritten;
   }
 
   update(torch: Torch, _queries: number, key: Tensor, value: Tensor, repeats: boolean): AttentionOperandPair {
