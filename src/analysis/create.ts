@@ -270,9 +270,11 @@ class AnalyzerOfRuntime implements Analyzer {
     this.earlier ??= this.runtime.readModelData("releases/transformers.json").catch(() => undefined);
     const text = await this.earlier;
     if (newest === undefined || text === undefined) return newest;
-    return withTable(text, this.readTable, (stored, table) =>
+    const own = await withTable(text, this.readTable, (stored, table) =>
       earlierGraphs(newest, stored, table, (release) => isOlder(transformers, release)),
     );
+    // Networks of other libraries are called by those (`timm.resnet`).
+    return own === undefined || family.includes(".") ? own : { ...own, askedOf: transformers };
   }
 
   private async readGraphs(family: string): Promise<FamilyGraphs | undefined> {

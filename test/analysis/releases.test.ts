@@ -70,6 +70,22 @@ describe("analysis: earlier releases of transformers", () => {
     assert.doesNotMatch(await hover("transformers==4.48.3\n"), /counted as those/);
   });
 
+  it("say in the first line of the hover where the newest models stand in, with a band for it", async () => {
+    const script = ROWS[0]!.script.replaceAll("openai-community/gpt2", "ctrl").replaceAll("c_attn", "Wq");
+    const first = async (requirements: string) => {
+      const analyzer = createAnalyzer(memoryRuntime({ "train.py": script, "requirements.txt": requirements }));
+      const found = await analyzer.analyse(uri("train.py"), {});
+      const at = script.slice(0, script.indexOf("per_device_train_batch_size")).split("\n");
+      const said = (await found.hover(at.length - 1, at.at(-1)!.length + 2))?.markdown.split("\n")[0] ?? "";
+      return { said, band: found.runs[0]?.perDevice?.band };
+    };
+    const [pinned, newest] = [await first("transformers==4.48.3\n"), await first("")];
+    assert.match(pinned.said, /models of transformers \S+ stand in for 4\.48\.3/);
+    assert.doesNotMatch(newest.said, /stand in/);
+    const width = ({ band }: typeof pinned) => (band?.highBytes ?? 0) / (band?.lowBytes ?? 1);
+    assert.ok(width(pinned) > width(newest));
+  });
+
   it("leave the newest graphs where their release is one of those, or nothing was recorded of the family", () => {
     const llama = graphsOf("llama");
     assert.equal(

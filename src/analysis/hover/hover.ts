@@ -76,7 +76,7 @@ export async function hoverOf(analysis: RunAnalysis, target: HoverTarget): Promi
   const largest = curve?.override === "micro_batch_size" ? largestOf(analysis) : undefined;
   const evaluation = EVALUATION_KEYS.has(target.name ?? "") ? evaluationLine(base.estimate, analysis) : undefined;
   return {
-    lead: verdictLine(analysis) + uncounted,
+    lead: verdictLine(analysis) + newestStands(analysis) + uncounted,
     picture: pictureOf(analysis, drawn),
     table: drawn === null || curve === undefined ? "" : curveTable(tried, curve, base, locale),
     next: [overriddenLine(analysis, target), cost, unused ? t(locale, "hover.unused") : undefined, largest?.said]
@@ -399,6 +399,14 @@ function assumptionsLine(analysis: RunAnalysis): string | undefined {
   const stated = releases.filter((one) => one.stated).map(named);
   if (stated.length > 0) said.push(stated.join(t(locale, "list.and")));
   return said.length === 0 ? undefined : said.join(" · ");
+}
+
+/** That the newest release's models stand in for those of the run's, which were not recorded. */
+function newestStands({ base, locale }: RunAnalysis): string {
+  const { run } = base.resolution;
+  if (run?.standsFor === undefined || run.ownCode === true) return "";
+  const said = t(locale, "hover.newest-stands", { newest: NEWEST.transformers, release: run.libraries.transformers });
+  return ` · ${said}`;
 }
 
 /** Whose models are counted for the release of transformers, where they are another's. */

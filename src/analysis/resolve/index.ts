@@ -26,6 +26,7 @@ import { supposePatterns } from "./patterns";
 import { loadDtypeOf, precisionOf, tf32Of } from "./precision";
 import { quirksOf } from "./quirks";
 import { outOfRange } from "./ranges";
+import { releaseStoodFor } from "./release";
 import { savingOf } from "./saving";
 import {
   attentionOf,
@@ -64,17 +65,20 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const model = classified(reward || task === "multiple-choice" ? 1 : labels, found);
   const config = model?.config ?? {};
   const ownCode = runsOwnCode(c.framework, c.settings);
-  const stoodFor = ownCode && model?.code === undefined ? c.framework.name : undefined;
+  const attention = attentionOf(c, config);
+  const earlier = ownCode ? undefined : releaseStoodFor(c, task, attention);
+  const stoodFor = ownCode && model?.code === undefined ? c.framework.name : earlier;
   if (c.inputs.model?.kind === "found" && c.inputs.model.source === "assumed")
     c.suppose(say("assume.vocabulary", { size: Number(config["vocab_size"]) }), "model");
-  if (stoodFor !== undefined && model !== null) c.suppose(say("assume.own-code", { framework: stoodFor }), "model");
+  if (earlier !== undefined) c.suppose(say("assume.release-code", { release: earlier }), "libraries");
+  else if (stoodFor !== undefined && model !== null)
+    c.suppose(say("assume.own-code", { framework: stoodFor }), "model");
   const device = deviceOf(c);
   const precision = precisionOf(c);
   const loadDtype = loadDtypeOf(c, config);
   const microBatchSize = batchOf(c);
   const generated = generatedLengths(c, trainer, task === "image-text-to-text");
   const sizes = sampleSizesOf(c, config, task, generated && generated.prompt + generated.completion);
-  const attention = attentionOf(c, config);
   const checkpointing = checkpointingOf(c);
   const compiled = compiledOf(c);
   const offloads = offloadsActivations(c);

@@ -178,6 +178,12 @@ function candidates(family: FamilyGraphs, task: string, attention: string): read
   return own.filter((graph) => graph.attention === kind);
 }
 
+/** Whether what a run of the task would run on is the code of an earlier release, not the newest one's in its stead. */
+export function isOfRelease(family: FamilyGraphs, task: string, attention: string): boolean {
+  const kind = attention === "eager" ? attention : "sdpa";
+  return candidates(family, task, kind).some(({ release }) => release !== undefined);
+}
+
 /** Conditions of a graph that a config does not meet, each by itself where several are joined. */
 function unmet({ when }: ArchitectureGraph, expressions: Expressions, scope: Scope): readonly string[] {
   const fails = (condition: string): boolean => !truthy(expressions.evaluate(condition, scope));

@@ -43,7 +43,7 @@ export function earlierGraphs(
   const release = Object.keys(families ?? {}).find((one) => isBefore(known?.until[one] ?? one));
   const own = release === undefined ? undefined : families?.[release];
   if (content === undefined || own === undefined || release === undefined) return newest;
-  const graphs = own.graphs.map(content.graph);
+  const graphs = own.graphs.map((number) => ({ ...content.graph(number), release }));
   const isOwn = (task: string, attention: string): boolean =>
     graphs.some((graph) => graph.task === task && graph.attention === attention);
   const given = new Set(own.given);

@@ -176,6 +176,8 @@ export interface TensorSpec {
 
 /** What one combination of task, attention and structural choices does in a training step's forward. */
 export interface ArchitectureGraph {
+  /** The earlier release of the library whose code it is of; absent: the newest one's. */
+  readonly release?: string;
   readonly task: string;
   readonly attention: string;
   /** All must be true for the run; graphs are tried in order. */
@@ -253,6 +255,8 @@ export interface FamilyGraphs {
   readonly graphs: readonly ArchitectureGraph[];
   /** The earlier release of the library that some of the graphs are of; absent: all are of the newest. */
   readonly release?: string;
+  /** The release that the run is on, where its code may be another than the newest one's; absent: the newest one's stands, or it is no library's. */
+  readonly askedOf?: string;
   /** What was parsed of the graphs' expressions; made when the file is read. */
   readonly expressions?: Expressions;
   /** Losses of trainers, the same for every family; attached when the file is read. */

@@ -204,6 +204,7 @@ export const ANALYSIS = {
   "hover.broken": "**The file cannot be read as it is**: {reason}",
   "hover.verdict": "**{verdict}** · {detail}",
   "hover.release-stands": " (its models counted as those of {release})",
+  "hover.newest-stands": "models of transformers {newest} stand in for {release}'s",
   "hover.least": "With *{value}* it needs {bytes} less.",
   "hover.saves": "It saves {bytes} against *{value}*.",
   "device.size": "a {size} GB card",
@@ -372,6 +373,8 @@ export const ANALYSIS = {
   "assume.model-name": "`{name}` taken for {published}, by its name",
   "assume.vocabulary": "vocabulary of {size|,} tokens",
   "assume.own-code": "transformers' code for {framework}'s own: what layers keep may differ",
+  "assume.release-code":
+    "the newest models for those of {release}, which were not recorded: what layers keep may differ",
   "assume.cut-short": "a large run: not every change and batch length was tried",
   "assume.state-space-kernels":
     "state-space layers run by the kernels of `mamba_ssm`; without that package they keep far more",
