@@ -1,5 +1,6 @@
 """Families that read text both ways, and those that read one text and write another (`text.py` holds the decoders)."""
 
+from ..recording.releases import VERSION
 from .family import Family, Option
 from vram_lens.tracing.regimes import REGIMES
 from .shared import CLASSIFIER, ENCODER, SEQ2SEQ, T5_AXES, T5_DERIVED, bert, standard, t5
@@ -118,7 +119,8 @@ FAMILIES = {
         extra=disentangled,
         derived={"pooler_hidden_size": "hidden_size", "pos_att_type": "null"},
     ),
-    "umt5": Family(t5, points=5, tasks=SEQ2SEQ, axes=T5_AXES[:1], derived=T5_DERIVED),
+    # Its head is tied whatever the config says since 5.0 (configuration_umt5.py).
+    "umt5": Family(t5, points=5, tasks=SEQ2SEQ, axes=T5_AXES if VERSION < (5, 0) else T5_AXES[:1], derived=T5_DERIVED),
     "blenderbot-small": standard("blenderbot-small", tasks=SEQ2SEQ, fixed=BART),
     "plbart": standard("plbart", tasks=SEQ2SEQ, fixed=BART),
     "bert-generation": Family(bert, tasks=("causal-lm",)),

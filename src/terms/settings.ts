@@ -665,6 +665,7 @@ export const SETTINGS = {
   /** Rows that a script gives the tables of words; 0: known only when it runs. */
   vocabulary_size: { type: "number" },
   replaces_embedding: { type: "boolean" },
+  embeddings_require_grad: { type: "boolean" },
   // The nnU-Net plans of one configuration
   "nnunet.2d.batch_size": { type: "integer" },
   "nnunet.2d.network": { type: "string" },

@@ -24,12 +24,10 @@ interface Row {
 
 const ROWS = rowsOf<Row>(__dirname, "releases.jsonl");
 
-/** Where the peaks differ, and by how much at most. */
-const APART: Readonly<Record<string, number>> = {
-  // Caches of attention that is written out keep what the graph has let go of by then.
-  "4.48 mt5-small-14": 0.02,
-  "4.51 mt5-small-14": 0.02,
-  "4.51 gpt2-0": 0.015,
+/** Pins beside transformers', of the releases that its Trainer ran with. */
+const BESIDE: Readonly<Record<string, string>> = {
+  "4.48": "peft==0.14.0\naccelerate==1.3.0\n",
+  "4.51": "peft==0.15.2\naccelerate==1.6.0\n",
 };
 
 async function analysed(script: string, requirements: string) {
@@ -37,20 +35,29 @@ async function analysed(script: string, requirements: string) {
   return analyzer.analyse(uri("train.py"), {});
 }
 
-const TABLE = readFileSync(join(__dirname, "..", "..", "models", "parts", "llama.json"), "utf8");
-const STORED = readFileSync(join(__dirname, "..", "..", "models", "releases", "transformers.json"), "utf8");
+const MODELS = join(__dirname, "..", "..", "models");
+const STORED = readFileSync(join(MODELS, "releases", "transformers.json"), "utf8");
+const LIKE = /"like":"([\w.-]+)"/.exec(STORED.slice(0, 200))?.[1];
+const TABLE = LIKE === undefined ? undefined : readFileSync(join(MODELS, "parts", `${LIKE}.json`), "utf8");
 
 describe("analysis: earlier releases of transformers", () => {
+  const apart: string[] = [];
   for (const { id, transformers, script, allocated } of ROWS)
     it(`${id} on ${transformers}`, async () => {
-      const [run] = (await analysed(script, `transformers==${transformers}\n`)).runs;
-      const error = Math.abs((run?.perDevice?.allocatedPeakBytes ?? 0) / allocated - 1);
-      assert.ok(error <= (APART[`${transformers} ${id}`] ?? 0.01), `${(100 * error).toFixed(2)} %`);
+      const [run] = (await analysed(script, `transformers==${transformers}\n${BESIDE[transformers] ?? ""}`)).runs;
+      const peak = run?.perDevice?.allocatedPeakBytes ?? 0;
+      const error = Math.abs(peak / allocated - 1);
+      const { lowBytes = peak, highBytes = peak } = run?.perDevice?.band ?? {};
+      // Where the newest models stand in, the band has the peak; its ends are of what is used, with workspaces and context.
+      const standsIn = run?.assumptions.some(({ what }) => what.includes("which were not recorded")) === true;
+      if (error > 0.01) apart.push(id);
+      const beside = (run?.perDevice?.usedPeakBytes ?? peak) - peak;
+      const inBand = lowBytes - beside <= allocated && allocated <= highBytes - beside;
+      assert.ok(error <= 0.01 || (standsIn && inBand), `${(100 * error).toFixed(2)} %`);
     });
 
   it("are within 1 % in nine of ten scripts", () => {
-    const apart = ROWS.filter(({ id, transformers }) => APART[`${transformers} ${id}`] !== undefined);
-    assert.ok(apart.length <= ROWS.length / 10);
+    assert.ok(apart.length <= ROWS.length / 10, apart.join(", "));
   });
 
   it("say in the hover which release nothing pins, and whose models stand for one that was not recorded", async () => {

@@ -17,7 +17,7 @@ import { ResolveContext } from "./context";
 import { accumulationOf, batchOf, globalBatch, sampleSizesOf } from "./data";
 import { evaluationOf, generationOf } from "./evaluation";
 import { float8Of } from "./float8";
-import { cacheOf, clippingOf, keptBatchesOf, loopOf } from "./loop";
+import { cacheOf, clippingOf, keptBatchesOf, loopOf, toldOf } from "./loop";
 import { besideOf, deviceOf, frozenPartsOf, modelOf, taskOf, worldSizeOf } from "./model";
 import { resolveNnunet } from "./nnunet";
 import { paddingOf } from "./padding";
@@ -178,6 +178,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           ...keptBatchesOf(c),
           ...loopOf(c, task),
           ...cacheOf(c, task, config, checkpointing !== null),
+          ...toldOf(c, checkpointing !== null),
           ...(c.settings.boolean("replaces_embedding") === true ? { replacesEmbedding: true } : {}),
           device:
             device.spec === null ? null : { ...device.spec, count: Math.max(device.spec.count, parallel.worldSize) },

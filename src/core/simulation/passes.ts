@@ -79,6 +79,7 @@ export class Passes {
       loadDtype,
       ...(factsOf(run.model.family).dropoutFromModule === true ? { attentionDropoutModule: true } : {}),
       checkpointing: checkpointingOf(run),
+      ...(run.tellsInputs === undefined ? {} : { tellsInputs: run.tellsInputs }),
       adapted: run.adapter !== null,
       layerSignature: way === "none" ? null : this.signature,
       fold: way,
@@ -99,8 +100,9 @@ export class Passes {
   }
 
   /** Passes whose loss is made of smoothed labels; null where it is the model's own. */
-  private smoothed(program: Program, cache?: AttentionCache): PassFactory | null {
-    if (!smooths(this.setup.run)) return null;
+  private smoothed(program: Program, cache?: KeptCache): PassFactory | null {
+    const { run } = this.setup;
+    if (!smooths(run)) return null;
     const { view } = program;
     const interpreterOf = (graph: Program["graph"]) => this.interpretersOf({ ...program, graph }, cache);
     return smoothedPasses(
@@ -108,6 +110,7 @@ export class Passes {
       program.graph,
       { scope: view.scope, expressions: view.expressions },
       interpreterOf,
+      () => (run.handsOutCache === true ? (cache?.take() ?? []) : []),
     );
   }
 
@@ -117,7 +120,9 @@ export class Passes {
     const { keepsCache, handsOutCache } = this.setup.run;
     return (way) => {
       const cache = new KeptCache(heads, keepsCache !== "as-made");
-      const pass = (this.smoothed(program, cache) ?? this.interpretersOf(program, cache))(way);
+      // Outputs of every layer are copied, which only layers that are run have.
+      const every = handsOutCache === true ? "none" : way;
+      const pass = (this.smoothed(program, cache) ?? this.interpretersOf(program, cache))(every);
       return {
         get foldings() {
           return pass.foldings;

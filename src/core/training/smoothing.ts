@@ -5,6 +5,7 @@
  */
 import { Interpreter } from "../engine/interpreter";
 import type { InterpreterOptions } from "../engine/interpreter/options";
+import type { Tensor } from "../engine/tensor";
 import type { Torch } from "../engine/torch";
 import type { ArchitectureGraph, BatchTensor, GraphFunction, Instruction, Operand } from "../graph/types";
 import type { PassFactory } from "./forward";
@@ -111,6 +112,7 @@ function asGraph(main: GraphFunction, batch: readonly BatchTensor[]): Architectu
  *
  * @param graph of the model with its own loss
  * @param interpreterOf makes the interpreter of a graph
+ * @param beside what the model hands out beside its logits, owned
  * @returns null where the model's logits cannot be told from its loss
  */
 export function smoothedPasses(
@@ -118,6 +120,7 @@ export function smoothedPasses(
   graph: ArchitectureGraph,
   { scope, expressions }: Pick<InterpreterOptions, "scope" | "expressions">,
   interpreterOf: (graph: ArchitectureGraph) => (way: Parameters<PassFactory>[0]) => Interpreter,
+  beside: () => readonly Tensor[] = () => [],
 ): PassFactory | null {
   const model = untilLogits(graph, null);
   const labels = graph.batch.findIndex(({ name }) => name === LABELS);
@@ -142,7 +145,7 @@ export function smoothedPasses(
         return interpreter.foldings;
       },
       main: (batch) => {
-        let outputs = interpreter.main(batch);
+        let outputs = [...interpreter.main(batch), ...beside()];
         if (torch.autocasting) {
           torch.autocastEnabled = false;
           torch.clearCastCache();

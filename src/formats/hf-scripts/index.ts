@@ -99,7 +99,13 @@ function derive(
   result.push(...unstated(besideTower(settings), settings));
   if (python !== undefined) {
     const loop = hasTrainer(python) ? [] : plainLoop(python);
-    result.push(...unslothSettings(python), ...preparedForKbit(python), ...builtModel(python), ...freezingOf(python));
+    result.push(
+      ...unslothSettings(python),
+      ...preparedForKbit(python),
+      ...embeddingsTold(python),
+      ...builtModel(python),
+      ...freezingOf(python),
+    );
     result.push(...resizedVocabulary(python), ...changedLayers(python));
     const others = otherModels(python);
     if (hasTrainer(python))
@@ -196,6 +202,23 @@ function preparedForKbit(python: PythonModule): readonly LocatedSetting[] {
   const { callee: key, calleeSpan } = call;
   const node = { kind: "scalar" as const, value: true, raw: key, ...calleeSpan };
   return [{ name: "gradient_checkpointing", key, value: true, node, keySpan: calleeSpan, valueSpan: calleeSpan }];
+}
+
+/** What has embeddings require grad: the call itself, or peft where checkpointing is on before it wraps the model (peft/peft_model.py). */
+const TELLS = /(?:^|\.)(?:enable_input_require_grads|prepare_model_for_(?:kbit|int8)_training)$/;
+
+/** Whether a script that wraps its model in adapters has embeddings require grad; which releases do it by themselves is not the script's to say. */
+function embeddingsTold(python: PythonModule): readonly LocatedSetting[] {
+  const training = trainingOf(python);
+  const before = python.calls.filter((call) => isBefore(training, call));
+  const wraps = before.find(({ callee }) => /(?:^|\.)get_peft_model$/.test(callee));
+  if (wraps === undefined) return [];
+  const value = before.some(
+    ({ callee, start }) => TELLS.test(callee) || (/gradient_checkpointing_enable$/.test(callee) && start < wraps.start),
+  );
+  const { callee: key, calleeSpan } = wraps;
+  const node = { kind: "scalar" as const, value, raw: key, ...calleeSpan };
+  return [{ name: "embeddings_require_grad", key, value, node, keySpan: calleeSpan, valueSpan: calleeSpan }];
 }
 
 /** Models beside the trained one that the script's own trainer is given, or calls by a name of the module's. */

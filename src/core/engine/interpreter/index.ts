@@ -126,7 +126,8 @@ export class Interpreter {
     const ofText = graph.mainInput === undefined && graph.main.inputs.includes("input_ids");
     // Wrappers around layers tell nothing of it to the model.
     this.told = checkpointing !== null && checkpointing.wrapped !== true;
-    const told = this.told && (ofText || (checkpointing?.useReentrant === true && options.adapted === true));
+    const usual = this.told && (ofText || (checkpointing?.useReentrant === true && options.adapted === true));
+    const told = options.tellsInputs ?? usual;
     this.inputEmbeddings = told ? inputEmbeddings(graph) : new Set();
     this.givenEmbeddings = options.wrapper?.enter === undefined ? new Set() : embeddingsOfInputs(graph);
     this.allEmbeddings = options.wrapper?.enter === undefined ? new Set() : inputEmbeddings(graph);
