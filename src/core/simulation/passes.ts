@@ -207,9 +207,7 @@ export class Passes {
       return this.besideOthers(
         program,
         at,
-        run.keepsCache === undefined
-          ? (this.smoothed(program) ?? this.interpretersOf(program))
-          : this.caching(program),
+        run.keepsCache === undefined ? (this.smoothed(program) ?? this.interpretersOf(program)) : this.caching(program),
       );
     const { rater, raterUsage } = models;
     const rated = rater?.at(at);
