@@ -68,7 +68,8 @@ describe("analysis: pinned versions", () => {
 
   it("come from the nearest folder, a lock file before what it locks", async () => {
     const files = {
-      "run/train.yaml": "output_dir: out\nper_device_train_batch_size: 4\nbf16: true\n",
+      "run/train.yaml":
+        "output_dir: out\nper_device_train_batch_size: 4\nbf16: true\nmodel_name_or_path: openai-community/gpt2\n",
       "run/pyproject.toml": '[project]\ndependencies = ["transformers<5"]\n',
       "run/uv.lock": '[[package]]\nname = "transformers"\nversion = "4.51.3"\n',
       "requirements.txt": "transformers==4.30.0\ntorch==2.6.0\n",
