@@ -141,7 +141,7 @@ export interface Framework {
   readonly ligerFamilies?: ReadonlySet<string>;
   /** Keys it does not know are dropped; others stop at them. */
   readonly dropsUnknown?: true;
-  /** A file that merges or exports instead of training. */
+  /** A file that merges, exports, evaluates or generates instead of training. */
   readonly exports?: RegExp;
   /** What it stops at instead of running it: a setting, the value, and why. */
   readonly refuses?: readonly { readonly setting: SettingName; readonly value: string; readonly why: MessageId }[];
@@ -251,7 +251,8 @@ const ROWS: Readonly<Record<SchemaId, Framework>> = {
         "phi3 qwen2 qwen2_vl qwen2_5_vl qwen3 qwen3_moe qwen3_next qwen3_5 qwen3_5_moe"
       ).split(" "),
     ),
-    exports: /^[ \t]*export_dir[ \t]*:/m,
+    // `llamafactory-cli export`, `chat`/`api` and `eval` (llamafactory/hparams: ModelArguments, EvaluationArguments)
+    exports: /^[ \t]*(?:export_dir|infer_backend|n_shot)[ \t]*:/m,
     unlike: table({ ppo: "not-modelled.trainer.one-model-ppo" }),
   },
   "ms-swift": {
@@ -277,6 +278,8 @@ const ROWS: Readonly<Record<SchemaId, Framework>> = {
   },
   torchtune: {
     name: "torchtune",
+    // recipes/eleuther_eval.py, recipes/generate.py
+    exports: /^(?:tasks|prompt)[ \t]*:/m,
     ownCode: true,
     codeOf: (config, settings) => torchtuneCode(config, settings.string("model_component") ?? ""),
     // `fully_shard` in the distributed recipes (torchtune/training/_distributed.py, shard_model: every layer and the model),

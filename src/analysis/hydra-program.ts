@@ -40,6 +40,8 @@ export interface Program {
 export async function programConfig(command: ShellCommand, search: Search): Promise<ProgramConfig | undefined> {
   const program = programOf(command);
   if (program === undefined) return undefined;
+  const merged = await mergedConfig(command, search);
+  if (merged !== undefined) return merged;
   const name = optionOf(command, ["config-name", "cn"]);
   const starts = [...new Set([parentOf(search.script.uri), ...search.folders])];
   const python = await programFile(program, [...starts, ...(await sitePackages(starts, search.store))], search);
@@ -56,6 +58,23 @@ export async function programConfig(command: ShellCommand, search: Search): Prom
     const own =
       python !== undefined && stated?.name !== undefined ? { document: python, span: stated.name } : undefined;
     return { document, named: name?.span ?? program.span, program: own };
+  }
+  return undefined;
+}
+
+/**
+ * The file of `config=FILE`, which a program reads before it merges what else its command says (OmegaConf's `from_cli`
+ * gives it the key, and `OmegaConf.load` takes a path from where it was started).
+ */
+async function mergedConfig({ words }: ShellCommand, search: Search): Promise<ProgramConfig | undefined> {
+  const word = words.find(({ text }) => /^config=\S{1,400}\.ya?ml$/.test(text));
+  const path = known(word?.text.slice("config=".length));
+  if (word === undefined || path === undefined) return undefined;
+  for (const folder of new Set([...search.folders, parentOf(search.script.uri)])) {
+    const uri = joinUri(folder, path);
+    search.dependencies.add(uri);
+    const document = await search.store.load(uri);
+    if (document !== undefined) return { document, named: word.node, program: undefined };
   }
   return undefined;
 }

@@ -138,6 +138,25 @@ export const PEFT_CALL_KEYS: readonly KeySpec[] = [
   ...Object.entries(LORA_FIELDS).map(([written, name]) => key("lora", written, FIELDS[name]!)),
 ];
 
+/** Adapters by the `peft_type` of their configs, whose case does not matter. */
+const TYPES: Readonly<Record<string, string>> = table(
+  Object.fromEntries(
+    [["LORA", "lora"] as const, ...PEFT_CLASSES.map(({ saved, type }) => [saved, type] as const)].flatMap(
+      ([saved, type]) => [
+        [saved, type],
+        [saved.toLowerCase(), type],
+      ],
+    ),
+  ),
+);
+
+/** A `peft_config` that stands beside TrainingArguments, as it is handed to `peft.get_peft_config`. */
+export const PEFT_CONFIG_KEYS: readonly KeySpec[] = [
+  memory("peft_type", "adapter", "string", "adapter", { means: TYPES }),
+  memory("r", "lora_rank", "integer", "rank", { min: 0 }),
+  memory("num_virtual_tokens", "adapter_virtual_tokens", "integer", "num_virtual_tokens", { min: 1 }),
+];
+
 /** Canonical settings of a saved adapter's config by field, or undefined for a type that is not known. */
 export function savedAdapter(
   peftType: string,

@@ -381,6 +381,8 @@ function verlSpec(c: ResolveContext, adapted: boolean, batch: Batch): TrainerSpe
     promptLength: lengths.prompt,
     completionLength: lengths.completion,
     referenceOnHost: true,
+    // Arrays of pictures are no tensors of the batch until a micro-batch is taken (verl/workers/actor/dp_actor.py).
+    mediaOnHost: true,
     standIn: true,
     ...(trains
       ? {

@@ -24,6 +24,9 @@ const COMPANIONS = [
   "debug",
 ];
 
+/** Kinds of `distributed_type` that have a launcher of their own (accelerate/commands/launch.py, `launch_command`). */
+const ON_GPUS: ReadonlySet<string> = new Set(["DEEPSPEED", "FSDP", "MEGATRON_LM", "MULTI_GPU"]);
+
 /** Keys that accelerate drops with FSDP2 (`accelerate/commands/to_fsdp2.py`). */
 const FSDP1_ONLY: ReadonlySet<string> = new Set([
   "sharding_strategy",
@@ -72,6 +75,10 @@ export const accelerate = schemaFormat({
     ) {
       result.push(derived(type, "zero_stage", 2));
     }
+    // The launchers of several GPUs never hand `use_cpu` on (accelerate/utils/launch.py: `ACCELERATE_USE_CPU` is the simple one's).
+    const onCpu = settings.find((setting) => setting.name === "use_cpu");
+    if (onCpu?.value === true && typeof type?.value === "string" && ON_GPUS.has(type.value))
+      result.push(derived(onCpu, "use_cpu", false));
     // `distributed_type: NO` starts one process, whatever num_processes says.
     if (type !== undefined && (type.value === "NO" || valueAt(map, "distributed_type") === false))
       result.push(derived(type, "world_size", 1));

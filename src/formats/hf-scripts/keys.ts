@@ -20,7 +20,9 @@ const SCRIPT_KEYS: readonly KeySpec[] = [
   ...touching("micro-batch", "per_device_generation_batch_size generation_batches"),
   ...touching("engine-tensor", "vllm_tensor_parallel_size vllm_num_engines inference_tp_size"),
   ...touching("engine-part", "enable_hybrid_engine"),
-  ...touching("quantization", "use_nested_quant bnb_4bit_quant_storage_dtype"),
+  // Options that are handed to `BitsAndBytesConfig` under nearly its own names (peft/examples/sft/utils.py, qlora.py).
+  memory("use_nested_quant", "double_quantization", "boolean", "bnb_4bit_use_double_quant"),
+  memory("bnb_4bit_quant_storage_dtype", "bnb_4bit_quant_storage", "string", "bnb_4bit_quant_storage"),
   ...touching("masks", "actor_dropout critic_dropout"),
   // LMFlow, FlagEmbedding and InternVL have these (lmflow/args.py, AbsArguments, InternVL's ModelArguments).
   ...touching("block", "use_lisa lisa_activated_layers"),

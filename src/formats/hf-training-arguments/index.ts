@@ -2,6 +2,7 @@
 
 import type { MapNode } from "../../syntax/tree";
 import { memory } from "../effects";
+import { PEFT_CONFIG_KEYS } from "../peft";
 import { hasWith, NOT_RECOGNISED } from "../recognition";
 import { derived } from "../schema";
 import { trainerFormat } from "../trainer";
@@ -46,7 +47,7 @@ function ranksAdapt(settings: readonly LocatedSetting[]): readonly LocatedSettin
 
 export const hfTrainingArguments = trainerFormat({
   id: "hf-training-arguments",
-  keys: [...TRAINING_ARGUMENTS_KEYS, ...MODEL_KEYS, ...LENGTHS, ...OWN_ADAPTER_KEYS],
+  keys: [...TRAINING_ARGUMENTS_KEYS, ...MODEL_KEYS, ...LENGTHS, ...OWN_ADAPTER_KEYS, ...PEFT_CONFIG_KEYS],
   derive: ranksAdapt,
   otherKeys: OTHER_TRAINING_ARGUMENTS,
   convertsText: false,

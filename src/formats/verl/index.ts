@@ -15,6 +15,12 @@ const ACCEPTED: ReadonlySet<string> = new Set(accepted.names);
 /** `ppo_max_token_len_per_gpu`. */
 const TOKENS_PER_MICRO_BATCH = 16_384;
 
+/**
+ * A micro-batch of all GPUs together: `ppo_micro_batch_size //= device_mesh.size() // ulysses_sequence_parallel_size`
+ * (verl/workers/fsdp_workers.py, `ActorRolloutRefWorker.__init__`). Releases before 0.2 know no other.
+ */
+const OF_ALL = /^(?:actor_rollout_ref\.)?(?:actor\.)?ppo_micro_batch_size$/;
+
 function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
   const result: LocatedSetting[] = [];
   const find = (name: string) => settings.findLast((setting) => setting.name === name);
@@ -26,6 +32,12 @@ function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] 
   const response = find("max_completion_length");
   if (typeof prompt?.value === "number" && typeof response?.value === "number")
     result.push(derived(response, "sequence_length", prompt.value + response.value));
+  const world = typeof devices?.value === "number" && typeof nodes === "number" ? devices.value * nodes : 0;
+  const shared = find("micro_batch_size") === undefined ? settings.findLast(({ key }) => OF_ALL.test(key)) : undefined;
+  const ulysses = Number(find("context_parallel")?.value ?? 1);
+  const each = Math.max(1, Math.floor(world / ulysses));
+  const own = typeof shared?.value === "number" && world > 0 ? Math.max(1, Math.floor(shared.value / each)) : 0;
+  if (shared !== undefined && own > 0) result.push(derived(shared, "micro_batch_size", own));
   // A dynamic batch is filled up to its limit (verl/utils/seqlen_balancing.py).
   const length =
     typeof prompt?.value === "number" && typeof response?.value === "number" ? prompt.value + response.value : 0;
@@ -33,10 +45,10 @@ function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] 
   const tokens = find("tokens_per_micro_batch")?.value ?? TOKENS_PER_MICRO_BATCH;
   const rows = Math.max(1, Math.floor(Number(tokens) / length));
   if (dynamic?.value === true && length > 0) result.push(derived(dynamic, "micro_batch_size", rows));
-  const micro = dynamic?.value === true && length > 0 ? rows : find("micro_batch_size")?.value;
+  const stated = find("micro_batch_size")?.value ?? (own > 0 ? own : undefined);
+  const micro = dynamic?.value === true && length > 0 ? rows : stated;
   // Prompts per update, over all GPUs, times their completions (verl/workers/engine_workers.py).
   const update = find("ppo_mini_batch_size");
-  const world = typeof devices?.value === "number" && typeof nodes === "number" ? devices.value * nodes : 0;
   if (typeof update?.value === "number" && typeof micro === "number" && world > 0) {
     const samples = Number(find("num_generations")?.value ?? 1);
     const steps = Math.max(1, Math.ceil((update.value * samples) / (world * micro)));

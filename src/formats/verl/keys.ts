@@ -161,7 +161,31 @@ export const VERL_KEYS: readonly KeySpec[] = [
   memory("worker.actor.micro_batch_size_per_device_for_update", "micro_batch_size", "integer", "micro-batch", {
     min: 1,
   }),
+  memory("worker.actor.micro_batch_size_per_device_for_experience", null, "integer", "scoring-rows"),
+  memory("worker.actor.global_batch_size", "ppo_mini_batch_size", "integer", "ppo_mini_batch_size", { min: 1 }),
+  memory("worker.actor.max_grad_norm", "max_grad_norm", "number", "clipping", { min: 0 }),
   memory("worker.actor.padding_free", "packing", "boolean", "use_remove_padding"),
+  memory("worker.actor.ulysses_size", "context_parallel", "integer", "context", { min: 1 }),
+  memory("worker.actor.model.freeze_vision_tower", "freeze_vision_tower", "boolean", "frozen"),
+  memory("worker.actor.fsdp.torch_dtype", "load_dtype", "string", "model_dtype", { means: STORAGE, nullable: true }),
+  memory("worker.actor.fsdp.mp_param_dtype", "compute_dtype", "string", "compute", { means: PRECISION }),
+  memory("worker.actor.offload.offload_params", "offload_param", "boolean", "offload-param", { means: CPU }),
+  memory("worker.actor.offload.offload_optimizer", "offload_optimizer", "boolean", "offload-optimizer", {
+    means: CPU,
+  }),
+  ...touching("optimizer", "worker.actor.optim.strategy"),
+  ...touching("offload-param", "worker.actor.fsdp.enable_cpu_offload worker.ref.fsdp.enable_cpu_offload"),
+  ...touching("engine-tensor", "worker.rollout.tensor_parallel_size"),
+  ...touching("reference", "algorithm.disable_kl"),
+  memory("algorithm.use_kl_loss", "use_kl_loss", "boolean", "reference"),
+  memory("worker.rollout.gpu_memory_utilization", "vllm_gpu_memory_utilization", "number", "vllm", { min: 0, max: 1 }),
+  memory("data.rollout_batch_size", "global_batch_size", "integer", "data.train_batch_size", { min: 1 }),
+  // A dynamic batch is filled up to the tokens of a micro-batch of the longest texts: no more than that (dp_actor.py).
+  ...harmless(
+    "config worker.actor.dynamic_batching worker.actor.fsdp.enable_rank0_init worker.ref.fsdp.enable_rank0_init " +
+      "worker.ref.fsdp.enable_full_shard worker.reward.reward_function algorithm.filter_key algorithm.filter_low algorithm.filter_high " +
+      "trainer.max_try_make_batch trainer.find_last_checkpoint trainer.save_model_only",
+  ),
   memory("worker.actor.fsdp.enable_full_shard", "fsdp", "boolean", "fsdp", {
     means: { true: "full_shard", false: "shard_grad_op" },
   }),

@@ -79,6 +79,13 @@ function reasonOf(value: LocatedNode): Message {
 }
 
 /** Python's truth of a value; undefined: it is not known. */
+/** Whether a condition over `len(sys.argv)` holds for a script that is started without arguments of its own. */
+function withoutArguments(condition: string): boolean | undefined {
+  const [, operator, number] = /^len\(sys\.argv\) ?(>=|>|==|!=|<=|<) ?(\d{1,3})$/.exec(condition) ?? [];
+  const given = fold(operator ?? "", [1, Number(number)]);
+  return typeof given === "boolean" ? given : undefined;
+}
+
 function truthOf(value: LocatedNode): boolean | undefined {
   if (value.kind === "scalar") return truth(value.value);
   if (value.kind === "unknown") return undefined;
@@ -759,6 +766,11 @@ export class Evaluator {
     const [then, , condition, , other] = childrenOf(node).filter(({ name }) => name !== "Comment");
     if (then === undefined || condition === undefined || other === undefined)
       return this.unknown(node, say("open.expression"));
+    const alone = withoutArguments(this.slice(condition));
+    if (alone !== undefined) {
+      const [value, given] = [this.evaluate(alone ? then : other, depth + 1), this.slice(alone ? other : then)];
+      return this.moved(value.kind === "scalar" ? { ...value, standard: given } : value, node);
+    }
     const decides = truthOf(this.evaluate(condition, depth + 1));
     if (decides !== undefined) return this.moved(this.evaluate(decides ? then : other, depth + 1), node);
     const alternatives = [then, other].map((side) => this.moved(this.evaluate(side, depth + 1), node));

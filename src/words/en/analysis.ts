@@ -111,7 +111,7 @@ export const ANALYSIS = {
   "not-modelled.openrlhf": "OpenRLHF's runs are read but not simulated: nothing follows its own loops yet",
   "not-modelled.switch": "`{key}` changes memory in a way that is not modelled yet",
   "not-modelled.multimodal": "a vision tower is trained beside the language model, which is not modelled yet",
-  "not-modelled.export": "this file merges or exports a model, it trains nothing",
+  "not-modelled.export": "this file merges, exports, evaluates or runs a model, it trains nothing",
   "not-modelled.number": "`{key}` is {value}, which no library can mean",
   "not-modelled.cpu": "the run trains on the CPU",
   "obstacle.batch": "the batch size has no usable value",

@@ -95,7 +95,7 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "not-modelled.openrlhf": "OpenRLHF 的运行只解析、不模拟：尚未建模其自带的训练循环",
   "not-modelled.switch": "`{key}` 改变显存的方式尚未建模",
   "not-modelled.multimodal": "同时训练视觉塔与语言模型，尚未建模",
-  "not-modelled.export": "此文件用于合并或导出模型，不进行训练",
+  "not-modelled.export": "此文件用于合并、导出、评估或运行模型，不进行训练",
   "not-modelled.number": "`{key}` 为 {value}，任何库都无法使用这个数",
   "not-modelled.cpu": "该运行在 CPU 上训练",
   "obstacle.batch": "批大小没有可用的值",

@@ -140,6 +140,16 @@ function evaluationShare({ evaluation }: TrainingRun, degree: number): Pick<Trai
   return { evaluation: { ...evaluation, sequenceLength: Math.ceil(evaluation.sequenceLength / degree) } };
 }
 
+/** Of a completion a rank has its part, as of the prompt before it. */
+function trainerShare({ trainer }: TrainingRun, degree: number, tokens: number): Partial<Pick<TrainingRun, "trainer">> {
+  if (trainer == null || trainer.promptLength + trainer.completionLength === 0) return {};
+  const completionLength = Math.ceil(trainer.completionLength / degree);
+  const scoredTokens = Math.ceil(trainer.scoredTokens / degree);
+  return {
+    trainer: { ...trainer, scoredTokens, completionLength, promptLength: Math.max(0, tokens - completionLength) },
+  };
+}
+
 function byContext(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonly reason: Message } {
   const degree = run.parallel.contextParallel;
   if (degree <= 1) return { run, uncertain: [] };
@@ -168,8 +178,9 @@ function byContext(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonl
   const share = typeof heads === "number" && typeof groups === "number" ? groups / heads : 1;
   const width = hiddenSize(run.model.config) ?? 0;
   const gathered = 2 * run.microBatchSize * run.sequenceLength * width * share * computeBytes(run);
+  const sequenceLength = Math.ceil(run.sequenceLength / degree);
   return {
-    run: { ...run, sequenceLength: Math.ceil(run.sequenceLength / degree), ...evaluationShare(run, degree) },
+    run: { ...run, sequenceLength, ...trainerShare(run, degree, sequenceLength), ...evaluationShare(run, degree) },
     uncertain: [
       {
         what: say("engine.context-parallel", { degree }),

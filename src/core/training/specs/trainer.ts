@@ -118,6 +118,8 @@ export interface TrainerSpec {
   readonly referenceApart?: boolean;
   /** The shards of the reference wait on the host between its forwards. */
   readonly referenceOnHost?: true;
+  /** Pictures wait on the host until their micro-batch is there. */
+  readonly mediaOnHost?: true;
   /** The model in the reference's place, where that is another one: a teacher. */
   readonly companion?: CompanionSpec;
   /** The models beside policy and reference that give one number for every token; absent: like the policy. */

@@ -35,6 +35,12 @@ export interface RolloutOptions {
   readonly engineBytes: number;
 }
 
+/**
+ * Scoring passes that are followed one by one. Each allocates and frees what the one before did and leaves its result, which is all
+ * that is counted of those after these: hundreds of them are a stream of millions of events in which nothing is new.
+ */
+const MOST_PLAYED = 64;
+
 /** Shape of one kept tensor per sequence; null for one number per sequence. */
 type Width = number | null;
 
@@ -108,7 +114,7 @@ export class Rollout implements Before {
       [promptLength + completionLength, "int64"],
       [promptLength + completionLength, "int64"],
     ]);
-    const media = allocateBatch(torch, options.media.whole);
+    const media = spec.mediaOnHost === true ? [] : allocateBatch(torch, options.media.whole);
     torch.ledger.enter("forward", step);
     const scores = options.scoring.map((passes) => this.score(passes, whole, step, microBatch));
     torch.kind = "inputs";
@@ -131,7 +137,7 @@ export class Rollout implements Before {
    */
   private dealt(media: readonly Tensor[]): Tensor[] {
     const { torch, options } = this;
-    const { each } = options.media;
+    const each = options.spec.mediaOnHost === true ? [] : options.media.each;
     const pieces = Math.ceil(options.spec.rollout.sequences / options.microBatch);
     const shuffled = media.flatMap((tensor) =>
       isFloating(tensor.dtype) ? [] : [torch.empty("index", tensor.sizes, tensor.dtype)],
@@ -157,12 +163,20 @@ export class Rollout implements Before {
       prediction = predict(torch, passes, inputs, options.autocast, strategy);
       this.predictions.set(passes, prediction);
     }
-    const parts: Tensor[] = [];
-    torch.ledger.checkRoom(Math.ceil(sequences / microBatch) * prediction.region.script.events.length);
-    for (let first = 0; first < sequences; first += microBatch) {
+    let parts: Tensor[] = [];
+    const passesOfAll = Math.ceil(sequences / microBatch);
+    const played = Math.min(passesOfAll, MOST_PLAYED);
+    torch.ledger.checkRoom(played * prediction.region.script.events.length);
+    let each: readonly Tensor[] = [];
+    for (let pass = 0; pass < played; pass++) {
       playRegion(torch, prediction.region, step);
-      parts.push(...taken(prediction));
+      each = taken(prediction);
+      parts.push(...each);
     }
+    const rest = repeated(torch, passesOfAll - played, () =>
+      each.map((one) => torch.empty("cat", one.sizes, one.dtype)),
+    );
+    parts = [...parts, ...rest.flat()];
     for (const tensor of inputs) tensor.release();
     torch.kind = "inputs";
     const all = torch.empty("cat", [sequences, options.spec.completionLength], "float32");
