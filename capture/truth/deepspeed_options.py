@@ -228,7 +228,7 @@ def asked(module, deepspeed, case):
     print(json.dumps({"case": case, "result": result}), flush=True)
 
 
-def truth(oracle, cases, out):
+def truth(oracle, cases, out, program="capture.truth.deepspeed_options"):
     done = drawn_in(out)
     worlds = {}
     for case in cases:
@@ -237,7 +237,7 @@ def truth(oracle, cases, out):
     for world, own in worlds.items():
         with tempfile.NamedTemporaryFile("w", suffix=".jsonl", delete=False) as file:
             file.writelines(json.dumps(case) + "\n" for case in own)
-        command = [sys.executable, "-m", "capture.truth.deepspeed_options", "several", file.name, "--oracle", oracle]
+        command = [sys.executable, "-m", program, "several", file.name, "--oracle", oracle]
         environment = {**os.environ, "ZERO_WORLD": str(world), "DS_ACCELERATOR": "cuda"}
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
         with open(out, "a") as rows, subprocess.Popen(command, env=environment, **streams) as process:

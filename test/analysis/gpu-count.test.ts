@@ -45,6 +45,27 @@ describe("analysis: the number of GPUs", () => {
     assert.equal(analysis.runs[0]?.settings.find(({ name }) => name === "world_size")?.value, 8);
   });
 
+  it("is what Ray starts, or an accelerate config says that says little else", async () => {
+    const config = "stage: sft\nmodel_name_or_path: gpt2\nfinetuning_type: full\ncutoff_len: 256\nray_num_workers: 6\n";
+    const ray = await createAnalyzer(memoryRuntime({ "a.yaml": config })).analyse(uri("a.yaml"), {});
+    assert.equal(ray.runs[0]?.settings.find(({ name }) => name === "world_size")?.value, 6);
+    const files = {
+      "run.sh": `CUDA_VISIBLE_DEVICES=2,3 accelerate launch --config_file acc.yaml ${REST}`,
+      "acc.yaml": "distributed_type: FSDP\n",
+    };
+    const [run] = (await createAnalyzer(memoryRuntime(files)).analyse(uri("run.sh"), {})).runs;
+    assert.equal(run?.settings.find(({ name }) => name === "world_size")?.value, 2);
+    assert.ok(run?.settings.some(({ name }) => name === "fsdp"));
+  });
+
+  it("is no fewer than the split of the model needs", async () => {
+    const config =
+      "[model]\nname = 'llama3'\nflavor = 'debugmodel'\n[training]\nlocal_batch_size = 1\nseq_len = 512\n[parallelism]\ntensor_parallel_degree = 4\npipeline_parallel_degree = 2\n";
+    const [run] = (await createAnalyzer(memoryRuntime({ "a.toml": config })).analyse(uri("a.toml"), {})).runs;
+    const found = run?.settings.find(({ name }) => name === "world_size");
+    assert.deepEqual([found?.value, found?.from], [8, "assumed"]);
+  });
+
   it("is no verdict that does not fit where a file that may share the run out is not there", async () => {
     const text = (rest: string): string =>
       `model_name_or_path: Qwen/Qwen2.5-7B\nfinetuning_type: full\nstage: sft\ntemplate: qwen\noutput_dir: o\nbf16: true\n${rest}`;

@@ -32,15 +32,12 @@ const KINDS = [
 /** Receipts that agree on reserved bytes, at least; what waits in a pipeline is one block here and many there. */
 const SAME_RESERVED: Readonly<Record<string, number>> = { pipeline: 0.3, "pipeline-sharded": 0 };
 
-/**
- * Scalars that no rule counts, in models of megabytes. Parameters that stay whole after forward are seen whole by what is
- * recomputed (adapters cast nothing then); here it sees them as forward did.
- */
+/** Scalars that no rule counts, in models of megabytes, and views of parameters that stay whole while layers are recomputed. */
 function tolerance({ ranks, gradient_checkpointing: recomputes }: Case): number {
   const staysWhole = ranks?.strategy === "SHARD_GRAD_OP" && (recomputes === true || ranks.activation_checkpointing);
   // Labels of a stage are not shifted by its own loss.
   if (ranks?.kind === "pipeline") return 0.002;
-  return staysWhole ? 0.02 : 0.0003;
+  return staysWhole ? 0.001 : 0.0003;
 }
 
 const AFTERWARDS: ReadonlySet<string> = new Set(["evaluation", "saving"]);

@@ -17,12 +17,13 @@ interface Row {
 }
 
 function rows(): Row[] {
-  return rowsOf<{ case: ZeroCase; peak: number }>(ROOT, "test", "core", "zero", "receipts.jsonl").map(
-    ({ case: c, peak }) => {
+  const files = ["receipts.jsonl", "families.jsonl"];
+  return files
+    .flatMap((name) => rowsOf<{ case: ZeroCase; peak: number }>(ROOT, "test", "core", "zero", name))
+    .map(({ case: c, peak }) => {
       const result = simulate(runOf(c), graphsOf(c.model.model_type));
       return { case: c, error: result.ok ? Math.abs(result.simulation.ledger.peak / peak - 1) : 1 };
-    },
-  );
+    });
 }
 
 const percent = (value: number): string => (value < 0.00005 ? "0" : `${(100 * value).toFixed(2)}%`);
@@ -51,19 +52,20 @@ function section(): string {
     BEGIN,
     "## Ranks under DeepSpeed",
     "",
-    "Written by `UPDATE_DOCS=1 npx mocha test/docs/ranks.test.ts` from runs that `capture/truth/deepspeed.py` drew: DeepSpeed 0.19.8's own engine on fake",
+    "Written by `UPDATE_DOCS=1 npx mocha test/docs/ranks.test.ts` from runs that `capture/truth/deepspeed.py` and `deepspeed_families.py` drew: DeepSpeed 0.19.8's own engine on fake",
     "CUDA tensors in a process group of N ranks, two optimizer steps, the first rank's peak. What a fake group leaves out is NCCL's own buffers.",
     "",
     ...table("all", all, () => "all"),
     ...table("stage", all, ({ zero }) => String(zero.config["stage"] ?? 0)),
     ...table("ranks", all, ({ zero }) => String(zero.world)),
+    ...table("task", all, ({ task = "causal-lm" }) => task),
     ...table("precision", all, ({ zero }) => zero.precision),
     ...table("checkpointing", all, (c) =>
       c.gradient_checkpointing ? (c.use_reentrant ? "reentrant" : "non-reentrant") : "none",
     ),
     ...table("training", all, (c) => (c.peft === undefined ? "full" : "LoRA")),
     ...table("accumulation", all, (c) => String(c.grad_accum)),
-    ...table("optimizer", all, (c) => c.optim),
+    ...table("optimizer", all, ({ optim = "adamw_torch" }) => optim),
     END,
   ].join("\n");
 }

@@ -18,6 +18,7 @@ import { isThinker } from "../trained-part";
 import { holds } from "../versions";
 import type { ResolveContext } from "./context";
 import { DTYPES } from "./precision";
+import { MOST_COUNTED } from "./ranges";
 import type { Resolution } from "./types";
 
 /** Task of the model class that a config's `architectures` names. */
@@ -277,15 +278,18 @@ const MESH: readonly SettingName[] = [
   "pipeline_parallel",
 ];
 
-/** Ranks of the mesh that the config lays out, when it says over how many the parameters are shared or copied. */
-function meshOf(c: ResolveContext): { readonly stated: Setting; readonly ranks: number } | undefined {
+/** Ranks of the mesh that the config lays out: all of them when it says over how many the parameters are shared or copied. */
+function meshOf(
+  c: ResolveContext,
+): { readonly stated: Setting; readonly ranks: number; readonly all: boolean } | undefined {
   const sizes = MESH.flatMap((name) => {
     const stated = c.settings.find(name);
-    return typeof stated?.value === "number" && stated.value > 1 ? [{ stated, size: stated.value }] : [];
+    return typeof stated?.value === "number" && stated.value > 1 ? [{ stated, size: Math.floor(stated.value) }] : [];
   });
   const [first] = sizes;
-  if (first === undefined || !first.stated.name.startsWith("dp_")) return undefined;
-  return { stated: first.stated, ranks: sizes.reduce((ranks, { size }) => ranks * size, 1) };
+  if (first === undefined) return undefined;
+  const ranks = sizes.reduce((product, { size }) => product * size, 1);
+  return { stated: first.stated, ranks, all: first.stated.name.startsWith("dp_") };
 }
 
 export function worldSizeOf(c: ResolveContext, device: DeviceSpec | null): number {
@@ -300,8 +304,13 @@ export function worldSizeOf(c: ResolveContext, device: DeviceSpec | null): numbe
     return chosen;
   }
   const mesh = meshOf(c);
-  if (mesh !== undefined) {
+  if (mesh?.all === true) {
     c.keep("world_size", mesh.stated, mesh.ranks);
+    return mesh.ranks;
+  }
+  if (mesh !== undefined && mesh.ranks <= MOST_COUNTED) {
+    c.put("world_size", mesh.ranks, "assumed", "device.count", null);
+    c.suppose(say("assume.fewest-gpus", { count: mesh.ranks }), "device.count");
     return mesh.ranks;
   }
   c.put("world_size", 1, "assumed", "device.count", null);

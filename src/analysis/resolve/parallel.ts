@@ -194,6 +194,7 @@ function deepspeedSpec(c: ResolveContext, config: ModelConfig, compute: Compute)
     roundRobinGradients: settings.boolean("round_robin_gradients") === true,
     reduceScatter: settings.boolean("reduce_scatter") !== false,
     ...(holds("deepspeed<0.19.3", c.libraries) ? { releasesRecomputed: true } : {}),
+    ...(holds("deepspeed<0.19.2", c.libraries) ? { castsBuffers: true } : {}),
     loadsWhole: settings.boolean("zero3_init") === false,
     ...communicationOf(c),
     quantizesWeights: settings.boolean("quantized_weights") === true,

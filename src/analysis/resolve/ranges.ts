@@ -12,7 +12,7 @@ import type { Obstacle } from "./types";
 const MOST_ELEMENTS = 2 ** 31 - 1;
 
 /** Steps or layers that are counted one by one. */
-const MOST_COUNTED = 1_000_000;
+export const MOST_COUNTED = 1_000_000;
 
 /** Layers; the deepest published models have some hundreds. */
 const MOST_LAYERS = 20_000;

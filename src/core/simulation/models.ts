@@ -59,6 +59,7 @@ function loadingOptions({ run, program }: Setup, strategy: Strategy): Omit<LoadO
   return {
     ...(run.optimizer.block === undefined ? {} : { trainedLayer: run.optimizer.block }),
     loadDtype: strategy.parameterDtype ?? run.loadDtype,
+    ...(strategy.keepsBuffers ? { bufferDtype: run.loadDtype } : {}),
     autocast: run.autocast,
     sharded: strategy.shardsParameters && !loadsWhole(run),
     quantization: run.quantization,

@@ -63,6 +63,8 @@ export interface LoadedModel {
 
 export interface LoadOptions {
   readonly loadDtype: DType;
+  /** Dtype of buffers that follow the model's; absent: `loadDtype`. */
+  readonly bufferDtype?: DType;
   /** Dtype that linear layers compute in, where it is not that of the weights. */
   readonly autocast?: DType | null;
   readonly adapter: AdapterSpec | null;
@@ -132,7 +134,7 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
   } else for (const item of placed) byName.set(item.name, loadParameter(loading, item));
   const states = options.autocast ?? options.loadDtype;
   const settling = new Map<string, DType>();
-  for (const item of placeTensors(graph.buffers, view, options.loadDtype)) {
+  for (const item of placeTensors(graph.buffers, view, options.bufferDtype ?? options.loadDtype)) {
     if (item.settles && item.dtype !== states) settling.set(item.name, states);
     const tensor = torch.empty("empty", item.sizes, item.dtype);
     setKind(torch, tensor, "buffers");

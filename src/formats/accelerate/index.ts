@@ -58,6 +58,8 @@ export const accelerate = schemaFormat({
     const companions = count(map, COMPANIONS);
     if (count(map, ["distributed_type"]) > 0 && companions > 0)
       return { confidence: 0.97, because: has("distributed_type") };
+    if (ON_GPUS.has(String(valueAt(map, "distributed_type"))))
+      return { confidence: 0.8, because: has("distributed_type") };
     if (count(map, ["compute_environment"]) > 0 && companions > 1)
       return { confidence: 0.9, because: has("compute_environment") };
     if (count(map, ["deepspeed_config", "fsdp_config", "megatron_lm_config"]) > 0 && companions > 2)

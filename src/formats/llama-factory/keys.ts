@@ -138,6 +138,8 @@ const OWN: readonly KeySpec[] = [
   ...harmless(
     "kt_cpu_activation kt_weight_path kt_non_expert_weight_path badam_update_ratio vllm_maxlen vllm_gpu_util use_kv_cache create_new_adapter use_swanlab lora_rank_pattern quantization_device_map",
   ),
+  // Each worker that Ray starts has a GPU of its own (`llamafactory/train/trainer_utils.py`, `get_ray_trainer`).
+  own.memory("ray_num_workers", "world_size", "devices", { min: 1 }),
   own.other("template", null),
   own.other("dataset", null, "data", { type: "any" }),
 ];
@@ -166,8 +168,6 @@ const V1: readonly KeySpec[] = [
   }),
   memory("dist_config.config_file", "deepspeed", "string", "deepspeed", { link: "deepspeed" }),
   memory("dist_config.ep_size", "expert_parallel", "integer", "expert", { min: 1 }),
-  // Each worker that Ray starts has a GPU of its own (`llamafactory/train/trainer_utils.py`, `get_ray_trainer`).
-  own.memory("ray_num_workers", "world_size", "devices", { min: 1 }),
   memory("dp_size", null, "integer", { min: 1 }),
   memory("mp_shard_size", "dp_shard_size", "integer", "parallelism_config_dp_shard_size", { min: 1 }),
   memory("mp_replicate_size", "dp_replicate_size", "integer", "dp_replicate_size", { min: 1 }),

@@ -292,6 +292,7 @@ export const ANALYSIS = {
   "assume.pattern-unsupported": "the pattern `{pattern}` names nothing: its kind is not matched here in bounded time",
   "assume.measured-overhead": "{size} for context and libraries, as measured on {card} on {date}",
   "assume.model": "model unknown",
+  "assume.fewest-gpus": "{count} GPUs, the fewest that the split needs: no launcher says how many",
   "assume.world-size": "1 GPU: no launcher says how many",
   "assume.load-dtype": "weights in {dtype}: neither config nor model says otherwise",
   "assume.load-dtype-checkpoint": "weights in {dtype}, as in the checkpoint",

@@ -240,6 +240,13 @@ export const TRAINER_CASES: Readonly<Record<string, Case>> = {
       ...pins("device: { name: RTX 4090, count: 1 }"),
     },
   },
+  "vllm-fsdp1-adapter": {
+    story: "GRPO with LoRA on two GPUs, FSDP as an older guide had it.",
+    files: {
+      ...sft("num_generations: 8", "use_vllm: true", ...PEFT, "fsdp: full_shard", "fsdp_config: { version: 1 }"),
+      ...pins("device: { name: 24GB, count: 2 }"),
+    },
+  },
   "vllm-reservation": {
     story: "vLLM on the training cards.",
     files: sft("num_generations: 8", "use_vllm: true", "vllm_mode: colocate", "vllm_gpu_memory_utilization: 0.4"),

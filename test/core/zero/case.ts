@@ -1,25 +1,10 @@
 /** Cases of `capture/truth/deepspeed` as runs: a rank of DeepSpeed's own engine, with the peak that it allocated. */
 import type { DType } from "../../../src/core/engine/dtype";
 import type { DeepSpeedSpec, TrainingRun } from "../../../src/core/training/run";
-import { causalRun, loraSpec } from "../runs";
+import { type Case, runOf as trainedAs } from "../receipts/case";
+import { causalRun } from "../runs";
 
-export interface ZeroCase {
-  readonly id: string;
-  readonly model: Readonly<Record<string, unknown>> & { readonly model_type: string };
-  readonly batch: number;
-  readonly seq: number;
-  readonly attn: "sdpa" | "eager";
-  readonly load_dtype: DType;
-  readonly gradient_checkpointing: boolean;
-  readonly use_reentrant?: boolean;
-  readonly optim: string;
-  readonly grad_accum: number;
-  readonly max_grad_norm: number;
-  readonly peft?: {
-    readonly r: number;
-    readonly dropout?: number;
-    readonly target_modules: string | readonly string[];
-  };
+export interface ZeroCase extends Case {
   readonly zero: {
     readonly world: number;
     readonly precision: "bf16" | "fp16" | "fp32";
@@ -42,7 +27,8 @@ const ENGINE: Readonly<Record<ZeroCase["zero"]["precision"], DeepSpeedSpec["engi
 const GRADIENTS: Readonly<Record<string, DType>> = { fp32: "float32", bf16: "bfloat16", fp16: "float16" };
 
 /** What DeepSpeed's JSON says of sizes, with its defaults (deepspeed/runtime/zero/config.py). */
-function specOf({ config, engine, precision, release, grad_accum_dtype: accumulate }: ZeroCase["zero"]): DeepSpeedSpec {
+function specOf({ config, engine, precision, release, grad_accum_dtype: stated }: ZeroCase["zero"]): DeepSpeedSpec {
+  const accumulate = stated ?? (engine?.["data_types"] as { grad_accum_dtype?: string } | undefined)?.grad_accum_dtype;
   const number = (key: string, standard: number): number =>
     typeof config[key] === "number" ? (config[key] as number) : standard;
   const stage = number("stage", 0) as 0 | 1 | 2 | 3;
@@ -93,43 +79,25 @@ function ratioOf(config: ZeroCase["zero"]["config"]): Pick<DeepSpeedSpec, "offlo
   return ratio === undefined ? {} : { offloadRatio: ratio };
 }
 
-/** The optimizer that is handed in, or DeepSpeed's own: fused, and PyTorch's for what twin-flow leaves on the device. */
-function optimizerOf({ optim, zero }: ZeroCase): TrainingRun["optimizer"] {
-  if (zero.engine?.["optimizer"] !== undefined)
-    return {
-      name: zero.config["offload_optimizer"] === undefined ? "adamw_torch_fused" : "adamw_torch",
-      args: {},
-      oneGroup: true,
-    };
-  return optim === "sgd_momentum" ? { name: "sgd", args: { momentum: "0.9" } } : { name: optim, args: {} };
+/** DeepSpeed's own optimizer: fused, and PyTorch's for what twin-flow leaves on the device. */
+function optimizerOf({ zero }: ZeroCase): TrainingRun["optimizer"] {
+  return {
+    name: zero.config["offload_optimizer"] === undefined ? "adamw_torch_fused" : "adamw_torch",
+    args: {},
+    oneGroup: true,
+  };
 }
 
 export function runOf(c: ZeroCase): TrainingRun {
-  const standard = causalRun({});
-  return causalRun({
-    model: { name: c.id, family: c.model.model_type, source: "config.json", config: c.model },
-    microBatchSize: c.batch,
-    sequenceLength: c.seq,
-    gradientAccumulationSteps: c.grad_accum,
-    loadDtype: c.load_dtype,
-    autocast: null,
-    attention: c.attn,
-    checkpointing: c.gradient_checkpointing ? { useReentrant: c.use_reentrant ?? false } : null,
-    optimizer: optimizerOf(c),
-    maxGradNorm: c.max_grad_norm,
+  const { parallel } = causalRun({});
+  const trained = trainedAs({ ...c, amp: null });
+  return {
+    ...trained,
+    ...(c.zero.engine?.["optimizer"] === undefined ? {} : { optimizer: optimizerOf(c) }),
     ...(c.zero.config["stage3_gather_16bit_weights_on_model_save"] === true ? { saving: { optimizer: false } } : {}),
     ...(c.zero.frozen === undefined || c.peft !== undefined
       ? {}
       : { trained: { rules: [{ pattern: c.zero.frozen.replace(".", "\\."), trained: false }] } }),
-    adapter:
-      c.peft === undefined
-        ? null
-        : loraSpec({
-            rank: c.peft.r,
-            dropout: c.peft.dropout ?? 0,
-            targetModules:
-              typeof c.peft.target_modules === "string" ? c.peft.target_modules : [...c.peft.target_modules],
-          }),
-    parallel: { ...standard.parallel, worldSize: c.zero.world, deepspeed: specOf(c.zero) },
-  });
+    parallel: { ...parallel, worldSize: c.zero.world, deepspeed: specOf(c.zero) },
+  };
 }

@@ -15,8 +15,8 @@ interface Receipt {
 /** Scalars that no rule counts (norms, counters, the loss divided by the steps it is accumulated over), in bytes. */
 const SCALARS = 64 * 1024;
 
-/** Stages with what a trainer sets; DeepSpeed's other options (`capture/truth/deepspeed_options.py`). */
-const receipts = ["receipts.jsonl", "options.jsonl", "saved.jsonl", "near.jsonl"].flatMap((name) =>
+/** Stages with what a trainer sets; DeepSpeed's other options (`capture/truth/deepspeed_options.py`); other families (`deepspeed_families.py`). */
+const receipts = ["receipts.jsonl", "options.jsonl", "saved.jsonl", "near.jsonl", "families.jsonl"].flatMap((name) =>
   rowsOf<Receipt>(__dirname, name),
 );
 

@@ -90,7 +90,7 @@ function insideHooks(torch: Torch, { path, forward }: BaseLayer, input: Tensor):
 function plainLora(adapter: AdapterSpec, lora: Lora, base: BaseLayer): ModuleForward {
   return (torch, input) => {
     const result = insideHooks(torch, base, input);
-    const x = castInput(torch, input, adapter.seenAs ?? lora.a.dtype);
+    const x = castInput(torch, input, adapter.seenAs?.(lora.a) ?? lora.a.dtype);
     const sum = delta(torch, adapter, lora, x, result, base);
     const { dtype } = result;
     result.release();
@@ -106,7 +106,7 @@ function quantizedLora(adapter: AdapterSpec, lora: Lora, base: BaseLayer): Modul
     const made = base.forward(torch, input);
     const result = base.format === "bnb-4bit" ? done(clone(torch, made), made) : made;
     const convert = !torch.autocasting;
-    const x = convert ? castInput(torch, input, adapter.seenAs ?? lora.a.dtype) : input.retain();
+    const x = convert ? castInput(torch, input, adapter.seenAs?.(lora.a) ?? lora.a.dtype) : input.retain();
     const { dtype } = result;
     let out: Tensor;
     if (lora.magnitude === null) out = lowRank(torch, adapter, lora, x, result, convert ? dtype : null);

@@ -81,8 +81,10 @@ export interface Whole {
 export interface Strategy {
   /** Dtype the parameters have on the device, when the strategy changes it. */
   readonly parameterDtype: DType | null;
-  /** Dtype that layers read of their adapters' weights before those are gathered; absent: the gathered one. */
-  readonly adaptersSeenAs?: DType | undefined;
+  /** Buffers stay in the dtype they were loaded in when the parameters' changes. */
+  readonly keepsBuffers?: boolean;
+  /** Dtype that layers read of a factor before it is called; absent: the one it is gathered in. */
+  readonly adaptersSeenAs?: ((factor: Tensor) => DType) | undefined;
   /** Whether autocast still wraps the forward. */
   readonly keepsAutocast: boolean;
   /** Parameters exist in full only while they are used. */

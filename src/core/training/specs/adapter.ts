@@ -1,5 +1,6 @@
 /** Adapters on a model. */
 import type { DType } from "../../engine/dtype";
+import type { Tensor } from "../../engine/tensor";
 
 /** Adapters of peft the engine follows. */
 export type AdapterType =
@@ -43,8 +44,8 @@ export interface MergedParts {
 
 /** An adapter of peft, as its config class describes it; fields that a type does not have are left out. */
 export interface AdapterSpec {
-  /** Dtype that a layer reads of its factors, where they are gathered in another one once they are called. */
-  readonly seenAs?: DType;
+  /** Dtype that a layer reads of a factor before it is called, where it is gathered in another one. */
+  readonly seenAs?: (factor: Tensor) => DType;
   readonly type: AdapterType;
   /** Layers whose parts have factors of their own (litgpt). */
   readonly mergedParts?: MergedParts;

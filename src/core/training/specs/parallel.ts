@@ -22,6 +22,8 @@ export interface DeepSpeedSpec {
   readonly stage3MaxReuseDistance: number;
   /** Frozen parameters that a recomputation gathers go with it, as before 0.19.3 (partitioned_param_coordinator.py, update_recompute_parameters). */
   readonly releasesRecomputed?: true;
+  /** Buffers are cast with the parameters in stages 0 to 2, as before 0.19.2 (deepspeed/runtime/engine.py, `_configure_distributed_model`). */
+  readonly castsBuffers?: true;
   readonly subGroupSize: number;
   readonly gradAccumDtype: DType | null;
   readonly hpzPartitionSize: number;

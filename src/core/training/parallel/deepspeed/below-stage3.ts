@@ -14,6 +14,8 @@ import { Stage12 } from "./stage12";
 
 export class BelowStage3 implements Strategy {
   readonly parameterDtype: DType | null;
+  /** `_cast_module_mixed_precision` casts parameters alone. */
+  readonly keepsBuffers: boolean;
   readonly keepsAutocast = false;
   readonly shardsParameters = false;
   readonly host = { pinned: 0, pageable: 0, nvme: 0 };
@@ -23,6 +25,7 @@ export class BelowStage3 implements Strategy {
 
   constructor(private readonly options: EngineOptions) {
     this.parameterDtype = options.spec.engineDtype;
+    this.keepsBuffers = options.spec.castsBuffers !== true;
   }
 
   prepare(_: Torch, parameters: readonly Tensor[]): void {

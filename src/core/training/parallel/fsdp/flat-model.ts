@@ -182,6 +182,7 @@ export class FlatModel implements ModuleHooks {
   /** Units that stay gathered after forward stay so between micro-batches, too (`_should_free_in_backward`). */
   private reshard(torch: Torch, state: State): void {
     if (this.reduces || this.spec.reshardAfterForward !== false) state.flat?.free(torch);
+    else if (state.flat !== null) state.flat.isSeenWhole = false;
     state.prefetched = false;
   }
 

@@ -38,6 +38,8 @@ export class FlatParameter {
   readonly pieces = new Map<Tensor, Tensor | null>();
   private split: Node | null = null;
   private onDevice: Tensor | null = null;
+  /** The parameters' names are views of the whole (`_use_unsharded_views`). */
+  isSeenWhole = false;
 
   constructor(
     torch: Torch,
@@ -113,6 +115,7 @@ export class FlatParameter {
 
   private unshardThere(torch: Torch): void {
     const { options } = this;
+    this.isSeenWhole = true;
     // A shard on the host is sent again even where its whole is here.
     if (this.isUnsharded) {
       if (options.onHost && this.isMixed) this.sent(torch)?.release();
@@ -199,6 +202,7 @@ export class FlatParameter {
   }
 
   free(torch: Torch): void {
+    this.isSeenWhole = false;
     if (!this.isUnsharded) return;
     if (this.whole.storage.id !== this.shard.storage.id) torch.ledger.free(this.whole.storage.id);
     this.point(-1);

@@ -21,6 +21,7 @@ export class FlatSharding implements Strategy {
   readonly reducesLast: boolean;
   readonly host = { pinned: 0, pageable: 0, nvme: 0 };
   private flats: readonly FlatParameter[] = [];
+  private flatOf: ReadonlyMap<Tensor, FlatParameter> = new Map();
   private model: FlatModel | null = null;
   private zero: Tensor | null = null;
 
@@ -32,9 +33,13 @@ export class FlatSharding implements Strategy {
     this.reducesLast = spec.reducesEach !== true;
   }
 
-  /** Adapters are units of their own, called by a layer that has looked at them at rest (peft/tuners/lora/layer.py, _cast_input_dtype). */
-  get adaptersSeenAs(): DType | undefined {
-    return this.options.compute === null ? undefined : "float32";
+  /**
+   * Adapters are units of their own, called by a layer that has looked at them before (peft/tuners/lora/layer.py, _cast_input_dtype):
+   * at rest, or as they are gathered where they stay so after forward (`_skipped_use_sharded_views`).
+   */
+  get adaptersSeenAs(): Strategy["adaptersSeenAs"] {
+    if (this.options.compute === null) return undefined;
+    return (factor) => (this.flatOf.get(factor)?.isSeenWhole === true ? factor.dtype : "float32");
   }
 
   get hooks(): ModuleHooks | undefined {
@@ -46,6 +51,7 @@ export class FlatSharding implements Strategy {
     const units = byFlatUnits(parameters, ends?.adapted === true && spec.mixesAdapters !== true);
     const made = units.map(({ path, parameters: group }) => ({ path, flat: this.flatten(torch, group) }));
     this.flats = made.flatMap(({ flat }) => flat ?? []);
+    this.flatOf = new Map(this.flats.flatMap((flat) => flat.parameters.map((parameter) => [parameter, flat])));
     this.model = new FlatModel(made, spec, options);
     if (!spec.cpuOffload) return;
     for (const { shardElements, own, trained } of this.flats) {

@@ -39,6 +39,8 @@ export class FullyShard implements Strategy {
   readonly parameterDtype: DType | null;
   readonly keepsAutocast: boolean;
   readonly shardsParameters = true;
+  /** `MixedPrecisionPolicy` is of parameters and what goes through modules (torch/distributed/fsdp/_fully_shard/_fsdp_api.py). */
+  readonly keepsBuffers = true;
   readonly stepsOnShards = true;
   readonly reducesLast: boolean;
   readonly host = { pinned: 0, pageable: 0, nvme: 0 };
