@@ -83,9 +83,11 @@ export type SimulationResult =
 export interface WaitingBytes {
   readonly waiting: Waiting;
   readonly bytes: number;
+  /** Of these in blocks that share the allocator's small segments. */
+  readonly small: number;
 }
 
-const NOTHING_WAITS: WaitingBytes = { waiting: { first: 0, later: 0 }, bytes: 0 };
+const NOTHING_WAITS: WaitingBytes = { waiting: { first: 0, later: 0 }, bytes: 0, small: 0 };
 
 /** Runs `body` as `model.eval()` and `torch.no_grad()` do. */
 function withoutTraining<T>(torch: Torch, body: () => T): T {
@@ -157,7 +159,7 @@ function simulated(run: TrainingRun, family: FamilyGraphs, folds: Folds, waiting
 }
 
 /** The strategy of a run, or of one stage of its pipeline where other micro-batches wait. */
-function ofStage({ run, program, sizes }: Setup, { waiting, bytes }: WaitingBytes): Strategy {
+function ofStage({ run, program, sizes }: Setup, { waiting, bytes, small }: WaitingBytes): Strategy {
   const strategy = chooseStrategy(run);
   const { stage } = run.parallel;
   if (stage === undefined) return strategy;
@@ -165,7 +167,7 @@ function ofStage({ run, program, sizes }: Setup, { waiting, bytes }: WaitingByte
   const sent = stage.sent * size.tokens * size.width * ELEMENT_BYTES[stage.states];
   const held = { first: waiting.first * bytes, later: waiting.later * bytes + sent };
   const buffered = withBuffers(strategy, stage, size);
-  return held.first + held.later > 0 ? whileWaiting(buffered, held) : buffered;
+  return held.first + held.later > 0 ? whileWaiting(buffered, held, bytes > 0 ? small / bytes : 0) : buffered;
 }
 
 /** The steps of a run whose models are loaded, and what comes after them. */

@@ -1,11 +1,12 @@
 /** A run as its fullest GPU carries it out: one simulation, or one per pipeline stage that may be the fullest. */
 
 import { say } from "../words/message";
+import { SMALL_LIMIT_BYTES } from "./allocator/segment";
 import type { Ledger } from "./engine/ledger";
 import { configView } from "./graph/config";
 import { DIMENSIONS } from "./graph/dimensions";
 import type { FamilyGraphs } from "./graph/types";
-import { type Simulation, type SimulationResult, simulate } from "./simulate";
+import { type Simulation, type SimulationResult, simulate, type WaitingBytes } from "./simulate";
 import { countParameters } from "./simulation/parameters";
 import { localRun, type SplitUncertainty, splitsModel } from "./training/parallel/local";
 import { type Role, stagesOf } from "./training/parallel/pipeline";
@@ -46,8 +47,8 @@ export function simulateRoles(run: TrainingRun, graphs: FamilyGraphs): RoleSimul
     const alone = simulate(stage.run, family);
     if (!alone.ok) return alone;
     const { waiting } = stage;
-    const bytes = waiting.first === 0 ? 0 : keptBytes(alone.simulation.ledger);
-    const result = bytes > 0 ? simulate(stage.run, family, true, { waiting, bytes }) : alone;
+    const { bytes, small } = waiting.first === 0 ? NOTHING_KEPT : keptBytes(alone.simulation.ledger);
+    const result = bytes > 0 ? simulate(stage.run, family, true, { waiting, bytes, small }) : alone;
     if (!result.ok) return result;
     // Parameters are counted over the whole model, whatever part of it one GPU holds.
     roles.push({
@@ -73,9 +74,21 @@ function withUncertain(result: SimulationResult, uncertain: readonly SplitUncert
   return result.ok ? { ...result, uncertain } : result;
 }
 
+const NOTHING_KEPT = { bytes: 0, small: 0 };
+
 /** Bytes that a micro-batch's forward leaves for its backward: the last one's of a step, before which parameters were gathered. */
-function keptBytes(ledger: Ledger): number {
+function keptBytes(ledger: Ledger): Pick<WaitingBytes, "bytes" | "small"> {
   const forward = ledger.phaseList.findLastIndex(({ phase, step }) => phase === "forward" && step === 1);
   const [start, end] = [ledger.phaseList[forward], ledger.phaseList[forward + 1]];
-  return start === undefined || end === undefined ? 0 : end.before - start.before;
+  if (start === undefined || end === undefined) return NOTHING_KEPT;
+  const bytes = end.before - start.before;
+  const { events, bytes: sizes } = ledger;
+  const kept = new Set<number>();
+  for (let at = start.firstEvent; at < end.firstEvent; at++) {
+    const event = events[at]!;
+    if (event >= 0) kept.add(event);
+    else kept.delete(~event);
+  }
+  const small = [...kept].reduce((sum, id) => sum + (sizes[id]! <= SMALL_LIMIT_BYTES ? sizes[id]! : 0), 0);
+  return { bytes, small: Math.min(small, bytes) };
 }

@@ -196,8 +196,8 @@ export const TRL_RULES: readonly Rule[] = [
     title: "Adapters handed to vLLM under FSDP 1",
     why: "TRL merges adapters before it gathers anything. Under FSDP 1 each GPU has flat pieces of the two factors then: pieces of different lengths cannot be multiplied and the run stops, pieces of one length give a single number that is added to every weight. What is sent has peft's names, which vLLM does not know.",
     mend: "Set `fsdp_version: 2` (`fsdp_config: { version: 2 }`), use ZeRO-3, or train without an adapter.",
-    en: "TRL merges the adapter while FSDP 1 holds flat pieces of it: the run stops, or vLLM gets wrong weights. Use FSDP 2 or ZeRO-3.",
-    zh: "TRL 合并适配器时 FSDP 1 只持有其扁平分片：训练会中断，或 vLLM 得到错误的权重。请使用 FSDP 2 或 ZeRO-3。",
+    en: "TRL merges the adapter while FSDP 1 holds flat pieces of it: the run stops, or vLLM gets wrong weights.",
+    zh: "TRL 合并适配器时 FSDP 1 只持有其扁平分片：训练会中断，或 vLLM 得到错误的权重。",
     example: {
       trl: "use_vllm: true\nnum_generations: 8\nuse_peft: true\nfsdp: full_shard\nfsdp_config: { version: 1 }",
       pins: "device: { name: 24GB, count: 2 }",

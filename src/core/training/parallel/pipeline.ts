@@ -3,6 +3,7 @@
  * forwards before its first backward as there are stages from it on. Source:
  * megatron/core/pipeline_parallel/schedules.py; torch/distributed/pipelining/schedules.py (`Schedule1F1B`).
  */
+import { SMALL_LIMIT_BYTES } from "../../allocator/segment";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { StageEnds } from "../../graph/stage";
@@ -146,9 +147,13 @@ export function withBuffers(strategy: Strategy, stage: StageSpec, { tokens, widt
 
 type Rest<T extends readonly unknown[]> = T extends readonly [unknown, ...infer R] ? R : never;
 
-/** The strategy with so many bytes of other micro-batches kept while a step's first one is run, and while later ones are. */
-export function whileWaiting(strategy: Strategy, { first, later }: Waiting): Strategy {
-  let kept: { release(): void } | null = null;
+/**
+ * The strategy with so many bytes of other micro-batches kept while a step's first one is run, and while later ones are.
+ *
+ * @param small share of them in blocks of the allocator's small segments; the others are one block here
+ */
+export function whileWaiting(strategy: Strategy, { first, later }: Waiting, small: number): Strategy {
+  let kept: Tensor[] = [];
   let trained: readonly Tensor[] = [];
   return Object.create(strategy, {
     variesByPass: { value: first !== later },
@@ -162,19 +167,33 @@ export function whileWaiting(strategy: Strategy, { first, later }: Waiting): Str
       value(torch: Torch): void {
         const accumulates = strategy.accumulates ?? trained.some(({ grad }) => grad !== null);
         const bytes = accumulates ? later : first;
-        kept = reserveWhole(torch, "waiting_micro_batches", bytes, "uint8", "activations");
+        kept = piecesOf(bytes, small).map((piece) =>
+          reserveWhole(torch, "waiting_micro_batches", piece, "uint8", "activations"),
+        );
         strategy.beginPass?.(torch);
       },
     },
     endPass: {
       value(torch: Torch): void {
         // Nothing waits any more where the last backward is followed by more.
-        kept?.release();
-        kept = null;
+        for (const block of kept) block.release();
+        kept = [];
         strategy.endPass?.(torch);
       },
     },
   });
+}
+
+/** Small blocks that are told apart; segments of 2 MiB are a trifle beside more. */
+const MOST_PIECES = 4096;
+
+/** Blocks that stand for so many bytes: small ones for the share that is in such, and one for the rest. */
+function piecesOf(bytes: number, small: number): number[] {
+  const shared = Math.min(Math.floor(bytes * small), MOST_PIECES * SMALL_LIMIT_BYTES);
+  const pieces = Array.from({ length: Math.ceil(shared / SMALL_LIMIT_BYTES) }, (_, k) =>
+    Math.min(SMALL_LIMIT_BYTES, shared - k * SMALL_LIMIT_BYTES),
+  );
+  return shared < bytes ? [...pieces, bytes - shared] : pieces;
 }
 
 type Later = Rest<Rest<Parameters<Strategy["prepare"]>>>;
