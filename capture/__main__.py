@@ -225,6 +225,13 @@ def builders(args):
     return 0
 
 
+def pipelines(args):
+    from .recording.diffusion import write
+
+    write(OUT, args.line, lambda text: print(text, flush=True))
+    return 0
+
+
 def with_fake_device():
     """Starts Python again with the library preloaded that lets autograd run on a device that is not there."""
     here = pathlib.Path(__file__).resolve().parent
@@ -318,6 +325,9 @@ def main():
     b.add_argument("--library", nargs="*")
     b.add_argument("--line", nargs="*")
     b.set_defaults(run=builders)
+    d = commands.add_parser("pipelines", help="write models/graphs/diffusers.<line>.json, what diffusers' training scripts run of a batch")
+    d.add_argument("--line", nargs="*")
+    d.set_defaults(run=pipelines)
     o = commands.add_parser("frameworks", help="write models/graphs/<framework>.<line>.json, models that frameworks' own code builds")
     o.add_argument("--framework", nargs="+", default=["torchtune", "litgpt"], help="modules of capture/frameworks")
     o.add_argument("--line", nargs="+", help="only these files, as torchtune.llama")

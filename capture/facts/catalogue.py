@@ -41,6 +41,11 @@ CLASSES = {
 
 def count(entry: dict) -> int:
     """Parameters of the entry's model, tied ones once."""
+    if entry["config"]["model_type"].startswith("diffusers."):  # a pipeline: all of its models
+        sys.path.insert(0, str(PATH.parent.parent))
+        from capture.recording.diffusion import parameters_of
+
+        return parameters_of(entry["config"]["model_type"].removeprefix("diffusers."), entry["config"]["architecture"])
     if "architecture" in entry["config"]:  # a network that another library builds by name
         sys.path.insert(0, str(PATH.parent.parent))
         from capture.recording.networks import parameters_of

@@ -71,6 +71,8 @@ export interface Framework {
   readonly modelNamed?: (written: string) => string;
   /** Networks follow from its plans. */
   readonly plans?: true;
+  /** Its scripts train the denoiser of a pipeline. */
+  readonly denoises?: true;
   /** Its configs are put together by Hydra from files of groups. */
   readonly hydra?: true;
   /** The package that reads its files, and versions that its requirements pin. */
@@ -375,7 +377,7 @@ const ROWS: Readonly<Record<SchemaId, Framework>> = {
     mainParameters: () => true,
     float8: { backend: "transformer-engine", keeps: "head", cachesWeights: true },
   },
-  diffusers: { name: "diffusers", readOnly: UNFOLLOWED },
+  diffusers: { name: "diffusers", denoises: true },
   nnunet: { name: "nnU-Net", plans: true, readOnly: UNFOLLOWED },
   ultralytics: { name: "Ultralytics", readOnly: UNFOLLOWED },
   timm: {

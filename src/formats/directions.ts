@@ -59,6 +59,7 @@ const LESS: ReadonlySet<EffectId> = new Set<EffectId>([
   "offload_model",
   "optimizer_offload_fraction",
   "param_offload",
+  "pre_compute_text_embeddings",
   "projector",
   "quantization",
   "quantize_moe_experts",

@@ -20,6 +20,7 @@ export const TASKS = [
   "image-segmentation",
   "masked-image",
   "contrastive",
+  "diffusion",
 ] as const;
 
 export type Task = (typeof TASKS)[number];

@@ -15,6 +15,7 @@ import { holds } from "../versions";
 import { adapterOf, quantizationOf } from "./adapters";
 import { ResolveContext } from "./context";
 import { accumulationOf, batchOf, globalBatch, sampleSizesOf } from "./data";
+import { resolveDiffusion } from "./diffusion";
 import { evaluationOf, generationOf } from "./evaluation";
 import { float8Of } from "./float8";
 import { cacheOf, clippingOf, keptBatchesOf, loopOf, toldOf } from "./loop";
@@ -54,6 +55,7 @@ const TAUGHT: ReadonlySet<Task> = new Set(["causal-lm", "image-text-to-text"]);
 export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const c = new ResolveContext(inputs, choice);
   if (c.framework.plans === true) return resolveNnunet(c);
+  if (c.framework.denoises === true) return resolveDiffusion(c);
   const trainer = trainerOf(c.inputs, c.settings);
   const flavour = c.framework.flavours?.[trainer];
   c.trainer = flavour?.kind ?? trainer;

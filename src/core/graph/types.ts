@@ -60,6 +60,8 @@ export interface CallInstruction {
   readonly in: readonly Operand[];
   readonly attrs?: Readonly<Record<string, Operand>>;
   readonly out: readonly (string | null)[];
+  /** Runs with autocast switched off. */
+  readonly noamp?: true;
   /** Runs under `torch.no_grad()`. */
   readonly nograd?: true;
   /** Gradient checkpointing tells the output to require grad (`enable_input_require_grads`). */

@@ -60,6 +60,7 @@ function loadingOptions({ run, program }: Setup, strategy: Strategy): Omit<LoadO
     ...(run.optimizer.block === undefined ? {} : { trainedLayer: run.optimizer.block }),
     loadDtype: strategy.parameterDtype ?? run.loadDtype,
     ...(strategy.keepsBuffers ? { bufferDtype: run.loadDtype } : {}),
+    ...(run.partDtypes === undefined ? {} : { partDtypes: run.partDtypes }),
     autocast: run.autocast,
     sharded: strategy.shardsParameters && !loadsWhole(run),
     quantization: run.quantization,
@@ -121,8 +122,13 @@ function companionOptions(
   };
 }
 
-/** The event stream of loading models that are packed on the way, or whose adapters are made from their weights. */
-function loadingOf(models: readonly Loaded[], { allocator }: TrainingRun): Ledger {
+/** Weights of a model that is not run. */
+function holdWeights(torch: Torch, { elements, dtype }: NonNullable<TrainingRun["embeds"]>): void {
+  torch.ledger.relabel(torch.empty("empty", [elements], dtype).storage.id, "weights");
+}
+
+/** The event stream of loading models that are packed on the way, whose adapters are made from their weights, or beside which others lie. */
+function loadingOf(models: readonly Loaded[], { allocator, embeds }: TrainingRun): Ledger {
   const ledger = new Ledger(allocator?.roundupDivisions);
   ledger.startCounting();
   const torch = new Torch(ledger);
@@ -132,6 +138,7 @@ function loadingOf(models: readonly Loaded[], { allocator }: TrainingRun): Ledge
       packsOnTheFly: packsOnTheFly(options.quantization),
       initializes: initializesOnDevice(options.adapter),
     });
+  if (embeds !== undefined) holdWeights(torch, embeds);
   return ledger;
 }
 
@@ -174,8 +181,7 @@ export function loadModels(torch: Torch, setup: Setup, strategy: Strategy): Mode
       ? null
       : programOf(companionRun(run, companion), companionGraphs, sizes, false);
   const beside = companionAt(sizes);
-  if (run.beside !== undefined && (spec !== null || beside === null))
-    torch.ledger.relabel(torch.empty("empty", [run.beside.elements], run.beside.dtype).storage.id, "weights");
+  if (run.beside !== undefined && (spec !== null || beside === null)) holdWeights(torch, run.beside);
   if (companion !== null && beside === null && spec !== null)
     return { reason: say("engine.companion", { trainer: spec?.kind.toUpperCase() ?? "", name: companion.model.name }) };
   const frozen: Loaded | null =
@@ -208,7 +214,8 @@ export function loadModels(torch: Torch, setup: Setup, strategy: Strategy): Mode
   if (spec?.critic && !holdCritic(torch, run, family, spec.critic, loading, ranks))
     return { reason: say("engine.critic", { family: run.model.family }) };
   const whole = loadsWhole(run);
-  const needsMore = whole || packsOnTheFly(run.quantization) || initializesOnDevice(run.adapter);
+  const needsMore =
+    whole || packsOnTheFly(run.quantization) || initializesOnDevice(run.adapter) || run.embeds !== undefined;
   return {
     model,
     loadDtype: loading.loadDtype,

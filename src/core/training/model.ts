@@ -29,7 +29,7 @@ import { linearGrouped, packGrouped } from "./quantization/grouped";
 import { linear8bit, packInt8 } from "./quantization/int8";
 import { isSkipped, staysWhole } from "./quantization/skipped";
 import { engineLinear, engineWorkspace } from "./quantization/transformer-engine";
-import type { AdapterSpec, Float8Spec, QuantizationSpec } from "./run";
+import type { AdapterSpec, Float8Spec, QuantizationSpec, TrainingRun } from "./run";
 import type { TrainedSpec } from "./specs/trained";
 import { regrade, steppedOf, withTrained } from "./trained";
 
@@ -65,6 +65,8 @@ export interface LoadOptions {
   readonly loadDtype: DType;
   /** Dtype of buffers that follow the model's; absent: `loadDtype`. */
   readonly bufferDtype?: DType;
+  /** Dtypes of models that stand below a name of their own, where they are others. */
+  readonly partDtypes?: TrainingRun["partDtypes"];
   /** Dtype that linear layers compute in, where it is not that of the weights. */
   readonly autocast?: DType | null;
   readonly adapter: AdapterSpec | null;
@@ -120,7 +122,7 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
       .filter((tie) => truthy(view.expressions.evaluate(tie.when, view.scope)))
       .map((tie) => [tie.name, tie.to] as const),
   );
-  const whole = placeTensors(graph.parameters, view, options.loadDtype);
+  const whole = inParts(options, placeTensors(graph.parameters, view, options.loadDtype));
   const found = options.splits === undefined ? whole : whole.map(options.splits);
   for (const { name, sharedWith } of found) if (sharedWith !== null) tied.set(name, sharedWith);
   const own = found.filter(({ name }) => !tied.has(name));
@@ -134,7 +136,7 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
   } else for (const item of placed) byName.set(item.name, loadParameter(loading, item));
   const states = options.autocast ?? options.loadDtype;
   const settling = new Map<string, DType>();
-  for (const item of placeTensors(graph.buffers, view, options.bufferDtype ?? options.loadDtype)) {
+  for (const item of inParts(options, placeTensors(graph.buffers, view, options.bufferDtype ?? options.loadDtype))) {
     if (item.settles && item.dtype !== states) settling.set(item.name, states);
     const tensor = torch.empty("empty", item.sizes, item.dtype);
     setKind(torch, tensor, "buffers");
@@ -193,6 +195,16 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
     elements: total(parameters) + packedElements,
     trainableElements: total(parameters.filter((tensor) => tensor.requiresGradFlag)),
   };
+}
+
+/** The tensors in the dtypes of the models that they are of. */
+function inParts({ partDtypes, loadDtype }: LoadOptions, placed: readonly PlacedTensor[]): readonly PlacedTensor[] {
+  if (partDtypes === undefined) return placed;
+  const dtypes = new Map(Object.entries(partDtypes));
+  return placed.map((item) => {
+    const dtype = dtypes.get(item.name.slice(0, item.name.indexOf(".")));
+    return dtype === undefined || item.dtype !== loadDtype ? item : { ...item, dtype };
+  });
 }
 
 /** OLoRA packs 4-bit weights anew from a float32 residual: they are unpacked to that from then on. */

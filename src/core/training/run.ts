@@ -69,10 +69,12 @@ export interface TrainingRun {
   readonly imageSize: number;
   /** Samples of a sound wave per sequence (seconds × sampling rate); only models that hear have any. */
   readonly audioSamples?: number;
-  /** Texts that one sample is: the choices of a question (`multiple-choice`); 1 when absent. */
+  /** Inputs that one sample is: the choices of a question (`multiple-choice`), a picture and one of its class (`diffusion`); 1 when absent. */
   readonly choices?: number;
   readonly gradientAccumulationSteps: number;
   readonly loadDtype: DType;
+  /** Dtypes of the weights of models that stand below a name of their own, where they are not `loadDtype` (an autoencoder's beside a denoiser). */
+  readonly partDtypes?: Readonly<Record<string, DType>>;
   /** `torch.autocast` dtype, or null for none (HF `bf16`/`fp16`). */
   readonly autocast: "bfloat16" | "float16" | null;
   /** float32 products on TensorFloat-32 units; absent: not allowed, as PyTorch has it. */
@@ -112,6 +114,8 @@ export interface TrainingRun {
     /** It runs behind the trained model's forward, without gradients and without autocast. */
     readonly runs?: CompanionSpec;
   };
+  /** Weights of other models on the device before the first step, and no longer (text encoders that embed a run's one prompt). */
+  readonly embeds?: { readonly elements: number; readonly dtype: DType };
   /** Absent or null: the model's own loss, over all logits at once. */
   readonly chunkedLoss?: ChunkedLossSpec | null;
   /** Liger's norms and gated activations too; as `fusedLoss` when absent (TRL's own chunked loss has only the loss). */

@@ -47,10 +47,16 @@ export const diffusersShell = schemaFormat({
       : NOT_RECOGNISED;
   },
   derive(settings, view) {
+    const script = view.words.find((word) => SCRIPT.test(word));
+    const [first] = settings;
+    if (script === undefined || first === undefined) return [];
+    const name = /train_(\w{1,80})\.py$/.exec(script)?.[1];
     // The LoRA scripts always train adapters; `--rank` has a default.
-    const script = view.words.find((word) => /lora\w{0,80}\.py$/.test(word));
-    const origin = settings.find((setting) => setting.name === "lora_rank") ?? settings[0];
-    const stated = settings.some((setting) => setting.name === "adapter");
-    return script !== undefined && origin !== undefined && !stated ? [derived(origin, "adapter", "lora")] : [];
+    const origin = settings.find((setting) => setting.name === "lora_rank") ?? first;
+    const adapts = /lora\w{0,80}\.py$/.test(script) && !settings.some((setting) => setting.name === "adapter");
+    return [
+      ...(adapts ? [derived(origin, "adapter", "lora")] : []),
+      ...(name === undefined ? [] : [derived(first, "training_script", name)]),
+    ];
   },
 });

@@ -102,6 +102,8 @@ export const ANALYSIS = {
     "`{network}` is no network of nnU-Net's own, or its lists do not go together: its code is not in the plans",
   "not-modelled.engine": "verl's engine `{strategy}` is not modelled yet; fsdp and fsdp2 are",
   "not-modelled.reward-model": "a reward model on verl's training GPUs is not modelled yet",
+  "assume.text-encoders": "text encoders by their weights alone",
+  "not-modelled.script": "what `{script}` runs is read and explained, but not simulated yet",
   "not-modelled.format": "runs of {format} are read and explained, but not simulated yet",
   "not-modelled.trainer.one-model-ppo":
     "{trainer} of LLaMA-Factory is not modelled: one model takes turns as policy, value and reward model",

@@ -87,6 +87,8 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "not-modelled.network": "`{network}` 不是 nnU-Net 自带的网络，或其列表长度不一致：计划文件中没有它的代码",
   "not-modelled.engine": "尚未建模 verl 的 `{strategy}` 引擎；已支持 fsdp 和 fsdp2",
   "not-modelled.reward-model": "尚未建模 verl 训练 GPU 上的奖励模型",
+  "assume.text-encoders": "文本编码器只计权重",
+  "not-modelled.script": "`{script}` 运行的内容可以读取和解释，但尚不能模拟",
   "not-modelled.format": "{format} 的运行可以读取和解释，但尚不能模拟",
   "not-modelled.trainer.one-model-ppo": "LLaMA-Factory 的 {trainer} 未建模：同一个模型轮流充当策略、价值和奖励模型",
   "not-modelled.badam-ratio": "`badam_mode: ratio` 未建模：稀疏梯度在 GPU 上排序；`badam_mode: layer` 已建模",

@@ -397,7 +397,8 @@ export class Interpreter {
     const replaced = this.options.modules.get(path);
     const outside = torch.usage !== undefined && torch.layer === NO_LAYER;
     if (outside) torch.usage?.enterModule?.(torch, path, this.parametersOf(path));
-    const { gradEnabled } = torch;
+    const { autocastEnabled, gradEnabled } = torch;
+    if (instruction.noamp) torch.autocastEnabled = false;
     if (instruction.nograd) torch.gradEnabled = false;
     const given = this.given(instruction);
     // A parametrized leaf (a router that is a linear layer of its own).
@@ -409,6 +410,7 @@ export class Interpreter {
         ? this.leaf(instruction, path, input, context, inside)
         : replaced(torch, input, this.restOf(instruction, path, context)));
     inside?.leave();
+    torch.autocastEnabled = autocastEnabled;
     torch.gradEnabled = gradEnabled;
     if (given === null && this.inputEmbeddings.has(instruction)) this.requireGrad(out, path);
     const result = this.hooked.after(path, input, out);

@@ -1,12 +1,15 @@
 /** Operators that compute elements: sums, products, powers, limits, reductions, complex numbers. */
 
 import { table } from "../../../../terms/table";
+import type { Tensor } from "../../tensor";
+import type { Torch } from "../../torch";
 import { addcmul } from "../addcmul";
 import type { Arguments, Rule } from "../arguments";
 import * as arithmetic from "../arithmetic";
 import { isTensor } from "../arithmetic";
 import * as complex from "../complex";
 import * as functions from "../functions";
+import { unsqueeze } from "../layout";
 import { clampHalf } from "../overflow";
 import * as pooling from "../pooling";
 import { std, variance } from "../spread";
@@ -18,12 +21,21 @@ function limits(args: Arguments): 1 | 2 {
   return given(1, "min") && given(2, "max") ? 2 : 1;
 }
 
+/** Every product of two vectors' elements: the first as a column, multiplied (aten/src/ATen/native/LinearAlgebra.cpp, `outer`). */
+function outer(torch: Torch, args: Arguments): Tensor {
+  const column = unsqueeze(torch, args.tensor(0), 1);
+  const made = arithmetic.mul(torch, column, args.operand(1));
+  column.release();
+  return made;
+}
+
 export const ARITHMETIC: Readonly<Record<string, Rule>> = table({
   add: (t, a) => arithmetic.add(t, a.operand(0), a.operand(1)),
   sub: (t, a) => arithmetic.sub(t, a.operand(0), a.operand(1)),
   rsub: (t, a) => arithmetic.sub(t, a.operand(1), a.operand(0), "rsub"),
   mul: (t, a) => arithmetic.mul(t, a.operand(0), a.operand(1)),
   addcmul: (t, a) => addcmul(t, a.tensor(0), a.tensor(1), a.tensor(2)),
+  outer,
   multiply: (t, a) => arithmetic.mul(t, a.operand(0), a.operand(1)),
   // Rounded quotients of whole numbers are whole (aten/src/ATen/native/BinaryOps.cpp, div.Tensor_mode).
   div: (t, a) =>

@@ -25,6 +25,12 @@ function eye(torch: Torch, args: Arguments): Tensor {
   return torch.empty("eye", [rows, args.number(1, rows)], args.dtype(-1) ?? "float32");
 }
 
+/** `randint(high, size)` and `randint(low, high, size)`: whole numbers (native_functions.yaml). */
+function randint(torch: Torch, args: Arguments): Tensor {
+  const sizes = Array.isArray(args.get(1)) ? args.numbers(1) : args.numbers(2);
+  return torch.empty("randint", sizes, args.dtype(-1) ?? "int64");
+}
+
 function arange(torch: Torch, args: Arguments): Tensor {
   const [a, b, step] = [args.number(0, 0), args.get(1), args.number(2, 1)];
   const [start, end] = typeof b === "number" ? [a, b] : [0, a];
@@ -70,6 +76,7 @@ export const FACTORIES: Readonly<Record<string, Rule>> = table({
   empty: factory("empty", () => "float32"),
   rand: factory("rand", () => "float32"),
   randn: factory("randn", () => "float32"),
+  randint,
   full: factory("full", (args) => resultType([args.operand(1)])),
   scalar_tensor: (t, a) => t.empty("scalar_tensor", [], a.dtype(-1) ?? resultType([a.operand(0)])),
   new_zeros: newFactory("new_zeros"),
@@ -81,6 +88,7 @@ export const FACTORIES: Readonly<Record<string, Rule>> = table({
   empty_like: likeFirst("empty_like"),
   full_like: likeFirst("full_like"),
   rand_like: likeFirst("rand_like"),
+  randn_like: likeFirst("randn_like"),
   triu: likeFirst("triu"),
   tril: likeFirst("tril"),
 });

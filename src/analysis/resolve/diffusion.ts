@@ -1,0 +1,186 @@
+/**
+ * A run of one of diffusers' training scripts: an accelerate loop around a denoiser, with an autoencoder and text encoders beside
+ * it that nothing trains. Sources: `examples/text_to_image/train_*.py`, `examples/dreambooth/train_*.py`; `diffusers/loaders/peft.py`
+ * (add_adapter), `diffusers/training_utils.py` (cast_training_params, EMAModel); `accelerate/accelerator.py` (autocast around the denoiser alone).
+ */
+import type { DType } from "../../core/engine/dtype";
+import type { AdapterSpec, ModelConfig, TrainingRun } from "../../core/training/run";
+import { say } from "../../words/message";
+import { DIFFUSION_SCRIPTS, type DiffusionScript } from "../diffusion-scripts";
+import type { ResolveContext } from "./context";
+import { accumulationOf, globalBatch } from "./data";
+import { deviceOf, modelOf, worldSizeOf } from "./model";
+import { parallelOf } from "./parallel";
+import { precisionOf, tf32Of } from "./precision";
+import { checkpointingOf, optimizerOf } from "./step";
+import type { Resolution } from "./types";
+
+/** Models beside the denoiser, by the names that pipelines have for them. */
+const BESIDE = ["vae", "text_encoder", "text_encoder_2"] as const;
+const DENOISER = "(?:unet|transformer)";
+
+/** Switches with which a script trains, adapts or calls more than its graph was captured with. */
+const OTHERWISE = ["train_text_encoder"] as const;
+
+/** The script's row; null where it, or what it is asked for, is not followed, which is said. */
+function scriptOf(c: ResolveContext): DiffusionScript | null {
+  const name = c.settings.string("training_script") ?? "";
+  const script = DIFFUSION_SCRIPTS[name];
+  if (script === undefined) {
+    c.obstacles.push({ code: "not-modelled", message: say("not-modelled.script", { script: name || "?" }) });
+    return null;
+  }
+  const other = OTHERWISE.map((one) => c.settings.find(one)).find((found) => found?.value === true);
+  if (other === undefined) return script;
+  c.obstacles.push({ code: "not-modelled", message: say("not-modelled.switch", { key: other.key }) });
+  return null;
+}
+
+/** LoRA as the scripts make it: `lora_alpha` is the rank, and factors are raised where the precision is float16 alone. */
+function adapterOf(
+  c: ResolveContext,
+  { adapts, alpha }: DiffusionScript,
+  precision: TrainingRun["autocast"],
+): AdapterSpec | null {
+  if (adapts === undefined) return null;
+  const stated = c.settings.find("lora_rank");
+  if (stated === undefined) c.put("lora_rank", Number(c.value("lora_rank", 4)), "default", "rank", null);
+  else c.keep("lora_rank", stated);
+  const rank = Number(c.value("lora_rank", 4));
+  c.put("adapter", "lora", "default", "rank", null);
+  const modules = adapts.map((module) => module.replaceAll(".", "\\.")).join("|");
+  return {
+    type: "lora",
+    rank,
+    alpha: c.settings.number("lora_alpha") ?? alpha ?? rank,
+    dropout: 0,
+    targetModules: `${DENOISER}\\..*\\.(?:${modules})`,
+    modulesToSave: [],
+    bias: "none",
+    useRslora: false,
+    autocastAdapterDtype: precision === "float16",
+  };
+}
+
+/** Pictures of a micro-batch; the script's own default where nothing says it. */
+function batchOf(c: ResolveContext, { batch }: DiffusionScript): number {
+  const stated = c.settings.find("micro_batch_size");
+  if (typeof stated?.value === "number" && stated.value >= 1) {
+    c.keep("micro_batch_size", stated);
+    return Math.floor(stated.value);
+  }
+  c.put("micro_batch_size", batch, "default", "train_batch_size", null);
+  return batch;
+}
+
+/** Tokens of a prompt, where a script's texts have a length of their own. */
+function tokensOf(c: ResolveContext, { tokens }: DiffusionScript): number {
+  if (tokens === undefined) return 0;
+  const stated = c.settings.find("sequence_length");
+  if (stated !== undefined) c.keep("sequence_length", stated);
+  return tokens.before + (c.settings.number("sequence_length") ?? tokens.own);
+}
+
+/** Dtypes of the models beside the denoiser, where they are not those of its weights. */
+function partDtypes(
+  c: ResolveContext,
+  script: DiffusionScript,
+  load: DType,
+  half: DType,
+): Readonly<Record<string, DType>> {
+  const named = c.settings.find("autoencoder") !== undefined;
+  const whole = script.wholeAutoencoder === "always" || (script.wholeAutoencoder === "own" && !named);
+  const dtypes = BESIDE.map((part): [string, DType] => [part, part === "vae" && whole ? "float32" : half]);
+  return Object.fromEntries(dtypes.filter(([, dtype]) => dtype !== load));
+}
+
+/** Weights on the device besides those of the models that a step calls. */
+type Others = Pick<TrainingRun, "beside" | "embeds">;
+
+/**
+ * A copy of the denoiser in float32 whose weights follow the trained ones (`EMAModel`, moved to the device), or text encoders whose
+ * prompts are embedded anew in every step without being in the graph.
+ */
+function besideOf(c: ResolveContext, script: DiffusionScript, config: ModelConfig, half: DType): Others {
+  const { denoiser_parameters: denoiser, text_parameters: texts } = config;
+  if (c.settings.boolean("use_ema") === true && typeof denoiser === "number")
+    return { beside: { elements: denoiser, dtype: "float32" } };
+  if (script.texts === "encoded" || typeof texts !== "number") return {};
+  if (hasCaptions(c)) {
+    c.suppose(say("assume.text-encoders"), "caption_column");
+    return { beside: { elements: texts, dtype: half } };
+  }
+  // An adapted denoiser is on the device by then, one that is trained whole is not.
+  return script.adapts === undefined ? {} : { embeds: { elements: texts, dtype: half } };
+}
+
+/** Every picture has a prompt of its own (`custom_instance_prompts`). */
+function hasCaptions(c: ResolveContext): boolean {
+  return c.settings.find("caption_column") !== undefined;
+}
+
+/** The script's row, with texts embedded in every step where they differ and the text encoders are in a graph. */
+function withCaptions(c: ResolveContext, script: DiffusionScript): DiffusionScript {
+  return script.texts === "given" && script.adapts !== undefined && script.tokens === undefined && hasCaptions(c)
+    ? { ...script, texts: "encoded" }
+    : script;
+}
+
+function diffusionRun(c: ResolveContext, device: ReturnType<typeof deviceOf>): TrainingRun | null {
+  const model = modelOf(c);
+  const row = scriptOf(c);
+  if (model === null || row === null) return null;
+  const script = withCaptions(c, row);
+  const precision = precisionOf(c);
+  const half = precision ?? "float32";
+  const loadDtype = script.adapts === undefined ? "float32" : half;
+  const config = { ...model.config, latents: script.latents, texts: script.texts };
+  const worldSize = worldSizeOf(c, device.spec);
+  const microBatchSize = batchOf(c, script);
+  const gradientAccumulationSteps = accumulationOf(c, microBatchSize, worldSize);
+  globalBatch(c, microBatchSize, gradientAccumulationSteps, worldSize);
+  c.put("load_dtype", loadDtype, "default", "mixed_precision", null);
+  const side = c.settings.number("image_size");
+  const checkpointing = checkpointingOf(c);
+  return {
+    model: { ...model, config },
+    task: "diffusion",
+    microBatchSize,
+    sequenceLength: tokensOf(c, script),
+    targetLength: 0,
+    imageSize: side ?? script.resolution,
+    // pictures of the class stand in the same batch (`collate_fn`)
+    ...(c.settings.boolean("with_prior_preservation") === true ? { choices: 2 } : {}),
+    gradientAccumulationSteps,
+    loadDtype,
+    partDtypes: partDtypes(c, script, loadDtype, half),
+    autocast: precision,
+    ...(tf32Of(c) ? { tf32: true } : {}),
+    attention: "sdpa",
+    // models/modeling_utils.py, enable_gradient_checkpointing
+    checkpointing: checkpointing === null ? null : { useReentrant: false },
+    optimizer:
+      c.settings.find("optimizer") === undefined
+        ? { name: "adamw_torch", args: {}, oneGroup: true }
+        : { ...optimizerOf(c, config), oneGroup: true },
+    maxGradNorm: Number(c.value("max_grad_norm", 1)),
+    adapter: adapterOf(c, script, precision),
+    trained: { rules: BESIDE.map((part) => ({ pattern: `^${part}\\.`, trained: false })) },
+    quantization: null,
+    fusedLoss: false,
+    labelSmoothing: 0,
+    loop: { holds: "outputs", keepsDtype: true },
+    ...besideOf(c, script, config, half),
+    parallel: parallelOf(c, config, precision, worldSize),
+    libraries: c.libraries,
+    expandableSegments: c.settings.boolean("expandable_segments") === true,
+    device: device.spec === null ? null : { ...device.spec, count: Math.max(device.spec.count, worldSize) },
+  };
+}
+
+/** The whole resolution of such a run. */
+export function resolveDiffusion(c: ResolveContext): Resolution {
+  const device = deviceOf(c);
+  const run = diffusionRun(c, device);
+  return c.resolution({ run: c.obstacles.length > 0 ? null : run, device, trainer: "trainer", padding: null });
+}
