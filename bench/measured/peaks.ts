@@ -185,6 +185,10 @@ function torchtune(row: PeakRow): Written | Unwritten {
         compile: /compile/.test(row.other),
         enable_activation_checkpointing: row.checkpointing === "full",
         ...(/offload/.test(row.parallelism) ? { fsdp_cpu_offload: true } : {}),
+        // as its recipe for the model has it (recipes/configs/llama3_1/70B_full.yaml)
+        ...(row.task === "full" && (row.n_gpus ?? 1) > 1
+          ? { custom_sharded_layers: ["tok_embeddings", "output"] }
+          : {}),
         dtype: "bf16",
       },
       { device: { name: /4090/.test(row.gpu) ? "RTX 4090" : "A100-80GB", count: row.n_gpus ?? 1 } },

@@ -414,6 +414,7 @@ export const SETTINGS = {
   fsdp_reduce_dtype: { type: "string" },
   fsdp_reshard_after_forward: { type: "boolean" },
   fsdp_state_dict_type: { type: "any" },
+  fsdp_units: { type: "list" },
   fsdp_use_orig_params: { type: "boolean" },
   fsdp_version: { type: "integer" },
   fsdp_wrap_class: { type: "any" },

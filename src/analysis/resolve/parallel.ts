@@ -293,6 +293,9 @@ function fsdpSpec(c: ResolveContext, worldSize: number): FsdpSpec | null {
   c.put("fsdp", sharding, origin.from, origin.key, origin.place);
   const replicas = replicasOf(c, sharding, worldSize);
   const own = c.framework.fsdpOf?.(settings, c.libraries) ?? c.framework.fsdp ?? {};
+  // torchtune/training/_distributed.py (get_shard_conditions)
+  const units = settings.find("fsdp_units")?.value;
+  const apart = Array.isArray(units) ? units.filter((unit) => typeof unit === "string") : [];
   const known = own.version ?? (holds("transformers>=5", c.libraries) ? 2 : 1);
   const engine = settings.string("strategy") === "fsdp2" ? 2 : undefined;
   const version = (settings.number("fsdp_version") ?? engine ?? known) === 2 ? 2 : 1;
@@ -313,6 +316,7 @@ function fsdpSpec(c: ResolveContext, worldSize: number): FsdpSpec | null {
     ...(reduce === undefined ? {} : { reduceDtype: reduce }),
     reshardAfterForward: settings.boolean("fsdp_reshard_after_forward") ?? sharding !== "shard_grad_op",
     ...(replicas > 1 ? { replicas } : {}),
+    ...(apart.length > 0 && own.groups === "layers" ? { apart } : {}),
     ...(version === 1 && settings.boolean("fsdp_use_orig_params") === false ? { flatOptimizer: true } : {}),
     ...(version === 1 && prefetch !== undefined ? { backwardPrefetch: prefetch } : {}),
   };

@@ -80,7 +80,7 @@ export const TORCHTUNE_KEYS: readonly KeySpec[] = [
     default: true,
     also: [{ name: "fsdp", means: { true: "full_shard", false: "shard_grad_op" } }],
   }),
-  memory("custom_sharded_layers", null, "list"),
+  memory("custom_sharded_layers", "fsdp_units", "list"),
   memory("tensor_parallel_dim", "tensor_parallel", "integer", "tensor", { default: 1, min: 1 }),
   memory("context_parallel_dim", "context_parallel", "integer", "context", { default: 1, min: 1 }),
   memory("data_parallel_shard_dim", "dp_shard_size", "integer", "data_parallel_shard_degree"),

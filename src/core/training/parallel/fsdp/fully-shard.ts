@@ -92,7 +92,7 @@ export class FullyShard implements Strategy {
     const { reshardAfterForward: resharded } = spec;
     const units =
       spec.groups === "layers"
-        ? byLayers(whole, resharded, spec.rootStays === true ? false : resharded)
+        ? byLayers(whole, resharded, spec.rootStays === true ? false : resharded, spec.apart)
         : byLayersAndEnds(whole, resharded);
     this.model = new FullyShardedModel(units, this.shards, policy);
     if (!spec.cpuOffload) return;

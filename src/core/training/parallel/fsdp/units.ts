@@ -39,15 +39,28 @@ function layersOf(parameters: readonly Tensor[], resharded: boolean | number): U
 /**
  * Every layer, and the model with what is left (`fully_shard` from the inside out).
  *
+ * @param apart paths of modules that are groups, too
  * @param root what becomes of the model's own after forward; false where the call leaves it open (torch/distributed/fsdp/_fully_shard/_fsdp_state.py, `_lazy_init`)
  */
 export function byLayers(
   { parameters }: ShardedModel,
   resharded: boolean | number,
   root: boolean | number,
+  apart: readonly string[] = [],
 ): readonly Unit[] {
   const layers = layersOf(parameters, resharded);
-  return [rest(parameters, layers, root), ...layers];
+  const named = apart
+    .map((path) => ({ modules: [path], parameters: under(parameters, path), resharded }))
+    .filter((unit) => unit.parameters.length > 0);
+  const units = [...named, ...layers];
+  return [rest(parameters, units, root), ...units];
+}
+
+/** Parameters outside of layers of a module and what is in it. */
+function under(parameters: readonly Tensor[], path: string): Tensor[] {
+  return parameters.filter(
+    ({ name, layer }) => layer === null && (name === path || name?.startsWith(`${path}.`) === true),
+  );
 }
 
 /** The model itself, with the parameters that no unit has. */
@@ -65,7 +78,7 @@ export function byLayersAndEnds(model: ShardedModel, resharded: boolean | number
   const layers = layersOf(parameters, resharded);
   const tied = embedding !== null && head !== null && embedding.weight === head.weight;
   const taken = new Set(layers.flatMap((unit) => unit.parameters));
-  const under = (path: string): Tensor[] => {
+  const take = (path: string): Tensor[] => {
     const own = parameters.filter(
       (parameter) => !taken.has(parameter) && (parameter.name === path || parameter.name?.startsWith(`${path}.`)),
     );
@@ -73,11 +86,11 @@ export function byLayersAndEnds(model: ShardedModel, resharded: boolean | number
     return own;
   };
   const lookup: Unit[] =
-    embedding === null || tied ? [] : [{ modules: [embedding.path], parameters: under(embedding.path), resharded }];
+    embedding === null || tied ? [] : [{ modules: [embedding.path], parameters: take(embedding.path), resharded }];
   const norm = finalNorm(model);
   const last = [norm, tied ? embedding.path : null, head?.path ?? null].filter((path) => path !== null);
   const modules = last.filter((path, k) => last.indexOf(path) === k);
-  const tail: Unit[] = modules.length === 0 ? [] : [{ modules, parameters: modules.flatMap(under), resharded: false }];
+  const tail: Unit[] = modules.length === 0 ? [] : [{ modules, parameters: modules.flatMap(take), resharded: false }];
   const inside = [...lookup, ...layers, ...tail];
   const root = rest(parameters, inside, false);
   return tied ? [root, ...tail, ...layers] : [root, ...inside];
