@@ -131,6 +131,21 @@ describe("parallel strategies", () => {
     assert.ok(kept.allocatedPeakBytes > sharded.allocatedPeakBytes);
   });
 
+  it("ZeRO-3 gathers and reduces on streams of its own where communication overlaps", () => {
+    const streamsOf = (overlapComm: boolean) => {
+      const one = simulateFullest(
+        spread(8, { deepspeed: { zeroStage: 3, overlapComm, reduceBucketSize: 1e6 } }),
+        llama,
+      );
+      assert.ok(one.ok);
+      const { ledger } = one.simulation;
+      return new Set([...(ledger.streams ?? [])].map((stream, id) => `${stream} ${ledger.labelOf(id).operator}`));
+    };
+    assert.equal(streamsOf(false).size, 0);
+    assert.ok(streamsOf(true).has("1 all_gather"));
+    assert.ok([...streamsOf(true)].some((one) => one.startsWith("2 ")));
+  });
+
   it("FSDP's streams have pools of their own: what is gathered and reduced lies in no hole of the model's", () => {
     for (const version of [1, 2] as const) {
       const run = spread(8, { fsdp: { version } });

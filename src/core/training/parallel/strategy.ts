@@ -183,9 +183,9 @@ export function reserve(
 }
 
 /** What runs under `torch.cuda.stream(...)`: its blocks come from that stream's pool (c10/cuda/CUDACachingAllocator.cpp, BlockPool). */
-export function onStream<T>({ ledger }: Torch, stream: SideStream, run: () => T): T {
+export function onStream<T>({ ledger }: Torch, stream: SideStream | null, run: () => T): T {
   const before = ledger.stream;
-  ledger.stream = stream;
+  ledger.stream = stream ?? before;
   const result = run();
   ledger.stream = before;
   return result;

@@ -3,7 +3,9 @@
  * gathers ahead from the second on. Source: deepspeed/runtime/zero/partitioned_param_coordinator.py
  * (PartitionedParameterCoordinator), whose methods' names the comments give.
  */
+import { SIDE_STREAMS } from "../../../../engine/labels";
 import type { Torch } from "../../../../engine/torch";
+import { onStream } from "../../strategy";
 import { type GatherOptions, gather, type Handle, type ZeroParameter } from "./parameter";
 
 /** A module, with the parameters that are its own. */
@@ -21,6 +23,8 @@ export interface CoordinatorOptions {
   /** Frozen parameters that a recomputation gathers stay for the module whose backward runs. */
   readonly keepsRecomputed: boolean;
   readonly maxLive: number;
+  /** Gathers run on a stream of their own (`overlap_comm`; stage3.py, `__allgather_stream`). */
+  readonly apartStream: boolean;
   /** Ranks of the group that keeps a second copy of its own; null: there is none. */
   readonly secondaryRanks: number | null;
 }
@@ -42,6 +46,7 @@ export class Coordinator {
   private uses = new Map<ZeroParameter, number[]>();
   private before: number[] = [];
 
+  private readonly stream: typeof SIDE_STREAMS.gathering | null;
   /** Over the group that keeps a second copy. */
   private readonly within: GatherOptions;
 
@@ -49,6 +54,7 @@ export class Coordinator {
     private readonly options: CoordinatorOptions,
     private readonly over: GatherOptions,
   ) {
+    this.stream = options.apartStream ? SIDE_STREAMS.gathering : null;
     this.within = { ...over, ranks: options.secondaryRanks ?? over.ranks };
   }
 
@@ -141,7 +147,7 @@ export class Coordinator {
       }
       const handle = this.inFlight.get(parameter);
       this.inFlight.delete(parameter);
-      handle?.wait(torch);
+      onStream(torch, this.stream, () => handle?.wait(torch));
     }
     if (this.mode === "complete") this.lookAhead(torch, parameters);
     this.step++;
@@ -161,7 +167,7 @@ export class Coordinator {
     for (const [group, over] of groups) {
       if (group.length === 0) continue;
       const sorted = [...group].sort((a, b) => a.id - b.id);
-      for (const handle of gather(torch, sorted, over))
+      for (const handle of onStream(torch, this.stream, () => gather(torch, sorted, over)))
         for (const parameter of handle.of) this.inFlight.set(parameter, handle);
     }
   }

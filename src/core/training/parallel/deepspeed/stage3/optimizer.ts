@@ -4,11 +4,12 @@
  * comments give.
  */
 import { type DType, ELEMENT_BYTES } from "../../../../engine/dtype";
+import { SIDE_STREAMS } from "../../../../engine/labels";
 import { alias, hostTensor, type Tensor } from "../../../../engine/tensor";
 import type { Torch } from "../../../../engine/torch";
 import { DEVICES_PER_MACHINE } from "../../../../hardware/devices";
 import type { Optimizer } from "../../../optimizers";
-import { reserve, reserveWhole } from "../../strategy";
+import { onStream, reserve, reserveWhole } from "../../strategy";
 import { converted, dropGradient, flatten, moveGradient, normOf } from "../blocks";
 import { communicatedIn, type EngineOptions, type MakeOptimizer, masterOf, type ZeroEngine } from "../engine";
 import { reducedInFourBits } from "./four-bits";
@@ -110,9 +111,14 @@ export class Stage3Optimizer implements ZeroEngine {
     this.bucketElements += leaf.elements;
   }
 
-  /** `__reduce_and_partition_ipg_grads`. */
+  /** `__reduce_and_partition_ipg_grads`, on `reduce_and_partition_stream`. */
   private reduce(torch: Torch): void {
     if (this.bucket.length === 0) return;
+    const { overlapComm } = this.options.spec;
+    onStream(torch, overlapComm ? SIDE_STREAMS.reducing : null, () => this.reduceBucket(torch));
+  }
+
+  private reduceBucket(torch: Torch): void {
     const { spec } = this.options;
     const isWhole =
       this.buffer !== null && this.bucketElements <= spec.reduceBucketSize && spec.reduceScatter === false;

@@ -55,6 +55,7 @@ export class Stage3 implements Strategy, Watcher, Gathered {
         maxReuseDistance: spec.stage3MaxReuseDistance,
         keepsRecomputed: spec.releasesRecomputed !== true,
         maxLive: spec.stage3MaxLiveParameters,
+        apartStream: spec.overlapComm,
         secondaryRanks: spec.hpzPartitionSize > 1 ? spec.hpzPartitionSize : null,
       },
       {
