@@ -14,7 +14,7 @@ export const COVERAGE: Readonly<Record<RunKind, number>> = {
   "own-code": 0.8,
   "framework-code": 0.6,
   "stands-in": 0.6,
-  ranks: 0.5,
+  ranks: 0.65,
 };
 
 export function kindOf({ parallel, standsFor, trainer, model, loop }: TrainingRun, { family }: FamilyGraphs): RunKind {
