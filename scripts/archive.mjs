@@ -10,17 +10,26 @@ import lzma from "lzma-native";
 import { root } from "./process.mjs";
 
 /**
- * LZMA2 for text: literals by the four bits before them, no alignment. The dictionary is memory of whoever unpacks; one that holds
- * all takes a two-hundredth off the archive.
+ * LZMA2 for text: literals by the four bits before them, no alignment. The dictionary holds all, which takes a hundredth off the
+ * archive; it is memory of whoever unpacks.
  */
-const TEXT = { dictSize: 8 << 20, lc: 4, lp: 0, pb: 0, mode: lzma.MODE_NORMAL, mf: lzma.MF_BT4, niceLen: 273 };
+const TEXT = { dictSize: 16 << 20, lc: 4, lp: 0, pb: 0, mode: lzma.MODE_NORMAL, mf: lzma.MF_BT4, niceLen: 273 };
 
 /** The table of parts that a stored file goes on from; it says so at its beginning. */
 const LIKE = /"like":"([\w.-]+)"/;
 
+/** Graphs that the package has no room for: the command line and the npm package have them (docs/trainers.md, "Diffusion"). */
+const LEFT_OUT = /^diffusers\./;
+
+/** What a person reads in an entry of the catalogue and no program does. */
+const FOR_PEOPLE = new Set(["stated", "license", "note"]);
+
 /** Paths below models/, those beside one another that are alike: files that go on from one table, those of large tables first. */
 function inOrder(folder) {
-  const below = (name) => readdirSync(join(folder, name)).map((file) => `${name}/${file}`);
+  const below = (name) =>
+    readdirSync(join(folder, name))
+      .filter((file) => !LEFT_OUT.test(file))
+      .map((file) => `${name}/${file}`);
   const graphs = below("graphs").map((path) => {
     const like = LIKE.exec(readFileSync(join(folder, path), "utf8").slice(0, 200))?.[1] ?? "";
     return { path, like };
@@ -62,12 +71,18 @@ function archived(file, partsOf) {
   return Object.fromEntries(fields);
 }
 
+/** The catalogue without what is for people. */
+function catalogued({ models, ...rest }) {
+  const brief = (entry) => Object.fromEntries(Object.entries(entry).filter(([key]) => !FOR_PEOPLE.has(key)));
+  return { ...rest, models: models.map(brief) };
+}
+
 /** Paths and bytes of what the archive holds. */
 export function archivedFiles(models) {
   const read = (path) => JSON.parse(readFileSync(join(models, path), "utf8"));
   const partsOf = (table) => read(`parts/${table}.json`).parts.length;
   return inOrder(models).map((path) => {
-    const file = read(path);
+    const file = path === "catalogue.json" ? catalogued(read(path)) : read(path);
     return [path, Buffer.from(JSON.stringify(file.parts === undefined ? file : archived(file, partsOf)))];
   });
 }

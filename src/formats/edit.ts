@@ -114,7 +114,7 @@ function intoMissing(
   place: Place,
 ): Insertion | null {
   if (value === null || read.settings.some((setting) => setting.name === name)) return null;
-  const spec = keys.find((key) => key.name === name && key.removedIn === undefined);
+  const spec = keys.find((key) => key.name === name && key.removedIn === undefined && key.unwritten !== true);
   const target = spec === undefined ? undefined : place(spec);
   if (spec === undefined || target === undefined) return null;
   const path = spec.key.slice(target.strip?.length ?? 0).split(".");
@@ -177,7 +177,7 @@ function editOne(
   dialect: EditDialect,
 ): EditResult {
   const stated: LocatedSetting | undefined = read.settings.findLast((setting) => setting.name === change.name);
-  const spec = keys.find((key) => key.name === change.name && key.removedIn === undefined);
+  const spec = keys.find((key) => key.name === change.name && key.removedIn === undefined && key.unwritten !== true);
   if (change.value === null) return stated === undefined ? { edits: [] } : remove(document, stated, place(), dialect);
   const value: Value = change.value;
   if (stated?.node.kind === "scalar" || stated?.node.kind === "list")

@@ -152,7 +152,8 @@ const TYPES: Readonly<Record<string, string>> = table(
 
 /** A `peft_config` that stands beside TrainingArguments, as it is handed to `peft.get_peft_config`. */
 export const PEFT_CONFIG_KEYS: readonly KeySpec[] = [
-  memory("peft_type", "adapter", "string", "adapter", { means: TYPES }),
+  // TrainingArguments themselves take no such key: it is written into no file that lacks it.
+  memory("peft_type", "adapter", "string", "adapter", { means: TYPES, unwritten: true }),
   memory("r", "lora_rank", "integer", "rank", { min: 0 }),
   memory("num_virtual_tokens", "adapter_virtual_tokens", "integer", "num_virtual_tokens", { min: 1 }),
 ];

@@ -121,6 +121,8 @@ export interface KeySpec {
   readonly writes?: Readonly<Record<string, string>>;
   /** Values of a key without a setting that ask for nothing beyond what is computed. */
   readonly computed?: readonly string[];
+  /** It is read where it stands, and never added to a file. */
+  readonly unwritten?: true;
   /** Link to another document that the value names. */
   readonly link?: DocumentLink["kind"];
   /** Version that renamed or removed it. */

@@ -131,7 +131,10 @@ bf16: true
       uri("sft.yaml"),
       options,
     );
-    assert.equal(short.runs[0]?.verdict, "does-not-fit");
+    // It may be tight: the band of several ranks is wide, and the fewest are those that the estimate itself fits.
+    const { perDevice, devices, verdict } = short.runs[0]!;
+    assert.notEqual(verdict, "fits");
+    assert.ok((perDevice?.usedPeakBytes ?? 0) > (devices.usableBytes ?? 0));
   });
 
   it("is stated as a machine's, so that there are plans, where no number is enough", async () => {

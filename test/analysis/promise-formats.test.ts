@@ -16,6 +16,9 @@ async function analyse(files: Files, main: string, device: string | null, plans:
   return run;
 }
 
+/** A number as `--set` takes it, of one that is shown with its digits in groups. */
+const plain = (value: string): string => (/^\d{1,3}(?:,\d{3})+$/.test(value) ? value.replaceAll(",", "") : value);
+
 describe("analysis: what plans promise in every format", () => {
   for (const [name, { main, text, beside, count }] of Object.entries(WHOLE_RUNS))
     it(name, async () => {
@@ -90,7 +93,7 @@ describe("analysis: what hovers try in every format is what the edited files say
             if (run === undefined || curve == null || setting === undefined || seen.has(setting)) continue;
             seen.add(setting);
             for (const { value, bytes, now } of curve.points) {
-              const written = analysis.whatIfEdits(run.id, { [setting]: SWITCHES[value] ?? value });
+              const written = analysis.whatIfEdits(run.id, { [setting]: SWITCHES[value] ?? plain(value) });
               if (now || written === null || "refused" in written) continue;
               write(edited(files, written.edits));
               const after: ReportRun | undefined = (await analyzer.analyse(uri(path), options)).runs.find(

@@ -99,7 +99,7 @@ describe("analysis: what plans promise", () => {
   });
 
   it("write what only a launch script can hold: the count of processes", async () => {
-    const { plans } = await analyse(LAUNCHED, "train.yaml", "1900MiB", true);
+    const { plans } = await analyse(LAUNCHED, "train.yaml", "2GiB", true);
     const more = plans.find(({ levers }) => levers.includes("more-gpus"));
     assert.match(edited(LAUNCHED, more?.edits ?? [])["run.sh"] ?? "", /--nproc_per_node (?:4|8|16) /);
   });

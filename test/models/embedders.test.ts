@@ -12,6 +12,7 @@ describe("graphs of models that are given tokens", () => {
     const unmarked = families.filter(
       (family) =>
         "transformers" in graphsOf(family).captured &&
+        !("diffusers" in graphsOf(family).captured) &&
         graphsOf(family).graphs.some(
           ({ main }) =>
             main.inputs.includes("input_ids") && !main.body.some((instruction) => "inputgrad" in instruction),

@@ -48,7 +48,12 @@ describe("model data", () => {
     const stored = ["graphs/llama.json", "graphs/qwen3_5.json", "graphs/t5.json", "graphs/torchvision.resnet.json"];
     for (const name of [...stored, "trainers/trl.json", "releases/transformers.json"])
       assert.deepEqual(await graphs(name, (path) => opened.text(path)), await graphs(name, text));
-    assert.deepEqual(JSON.parse((await opened.text("catalogue.json")) ?? ""), JSON.parse(await text("catalogue.json")));
+    // What only people read in the catalogue is left out.
+    const { models, ...rest } = JSON.parse(await text("catalogue.json"));
+    const brief = models.map(
+      ({ stated: _, license: __, note: ___, ...entry }: Readonly<Record<string, unknown>>) => entry,
+    );
+    assert.deepEqual(JSON.parse((await opened.text("catalogue.json")) ?? ""), { ...rest, models: brief });
     assert.equal(await opened.text("graphs/none.json"), undefined);
   });
 

@@ -192,20 +192,27 @@ function adaptsQuantized(settings: readonly LocatedSetting[]): readonly LocatedS
   return rank.value > 0 && of("adapter", "use_peft") === undefined ? [derived(rank, "adapter", "lora")] : [];
 }
 
+const PREPARES = /(?:^|\.)prepare_model_for_(?:kbit|int8)_training$/;
+
+/** Whether a call that prepares packed weights is told to leave checkpointing off, and the inputs with it. */
+function leavesCheckpointing({ keywords }: PythonModule["calls"][number]): boolean {
+  const own = keywords.entries.find(({ key }) => key === "use_gradient_checkpointing")?.value;
+  return own?.kind === "scalar" && own.value === false;
+}
+
 /** Checkpointing is switched on beside, unless told not to (peft/utils/other.py, prepare_model_for_kbit_training). */
 function preparedForKbit(python: PythonModule): readonly LocatedSetting[] {
   const training = trainingOf(python);
   const before = python.calls.filter((call) => isBefore(training, call));
-  const call = before.find(({ callee }) => /(?:^|\.)prepare_model_for_(?:kbit|int8)_training$/.test(callee));
-  const own = call?.keywords.entries.find(({ key }) => key === "use_gradient_checkpointing")?.value;
-  if (call === undefined || (own?.kind === "scalar" && own.value === false)) return [];
+  const call = before.find(({ callee }) => PREPARES.test(callee));
+  if (call === undefined || leavesCheckpointing(call)) return [];
   const { callee: key, calleeSpan } = call;
   const node = { kind: "scalar" as const, value: true, raw: key, ...calleeSpan };
   return [{ name: "gradient_checkpointing", key, value: true, node, keySpan: calleeSpan, valueSpan: calleeSpan }];
 }
 
 /** What has embeddings require grad: the call itself, or peft where checkpointing is on before it wraps the model (peft/peft_model.py). */
-const TELLS = /(?:^|\.)(?:enable_input_require_grads|prepare_model_for_(?:kbit|int8)_training)$/;
+const TELLS = /(?:^|\.)enable_input_require_grads$/;
 
 /** Whether a script that wraps its model in adapters has embeddings require grad; which releases do it by themselves is not the script's to say. */
 function embeddingsTold(python: PythonModule): readonly LocatedSetting[] {
@@ -214,7 +221,10 @@ function embeddingsTold(python: PythonModule): readonly LocatedSetting[] {
   const wraps = before.find(({ callee }) => /(?:^|\.)get_peft_model$/.test(callee));
   if (wraps === undefined) return [];
   const value = before.some(
-    ({ callee, start }) => TELLS.test(callee) || (/gradient_checkpointing_enable$/.test(callee) && start < wraps.start),
+    (call) =>
+      TELLS.test(call.callee) ||
+      (PREPARES.test(call.callee) && !leavesCheckpointing(call)) ||
+      (/gradient_checkpointing_enable$/.test(call.callee) && call.start < wraps.start),
   );
   const { callee: key, calleeSpan } = wraps;
   const node = { kind: "scalar" as const, value, raw: key, ...calleeSpan };

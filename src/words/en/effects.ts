@@ -423,7 +423,8 @@ export const EFFECTS = {
   train_text_encoder: "Trains the text encoder too: its gradients and states are added.",
   with_prior_preservation: "Adds class images to every batch: twice the rows per forward.",
   "diffusers.offload": "Moves the frozen parts to the host between their forwards.",
-  autoencoder: "Another autoencoder: SDXL's own stays in float32 while LoRA is trained, another one has the dtype of the frozen parts.",
+  autoencoder:
+    "Another autoencoder: SDXL's own stays in float32 while LoRA is trained, another one has the dtype of the frozen parts.",
   caption_column: "DreamBooth: every image has its own prompt, so the text encoders stay on the card.",
   pre_compute_text_embeddings: "Embeds the prompts once: the text encoder is not kept.",
   cache_latents: "Encodes the images once: the autoencoder is not kept.",

@@ -23,6 +23,8 @@ const families = readdirSync(path.join(MODELS, "graphs")).map((file) => path.bas
  * graph is asked for at the published depths alone. Donut's encoder is a Swin.
  */
 const FIXED_STAGES: ReadonlySet<string> = new Set([
+  "diffusers.transformer",
+  "diffusers.unet",
   "swin",
   "swinv2",
   "mobilevit",
@@ -45,6 +47,9 @@ const IRRELEVANT: Readonly<Record<string, readonly string[]>> = {
     "sliding_window",
     "image_size",
   ],
+  // Counts of what lies beside the models of a step, which the analysis reads.
+  "diffusers.unet": ["denoiser_parameters", "text_parameters"],
+  "diffusers.transformer": ["denoiser_parameters", "text_parameters"],
   // Initial values and scales.
   beit: ["layer_scale_init_value"],
   "data2vec-vision": ["layer_scale_init_value"],
