@@ -97,7 +97,7 @@ export const ASKED = [
       await workbench.screenshot(join(pictures, "plans-job.png"));
       assert.doesNotMatch(plans, /^\d+ GPUs/m, plans);
       assert.match(plans, /^\d+\.\d GiB · \u2212\d+\.\d GiB · /m, "the figures have a line of their own");
-      await workbench.page.keyboard.press("Escape");
+      await workbench.closeQuick();
     },
   },
   {
@@ -107,7 +107,7 @@ export const ASKED = [
       const plans = await plansOf(workbench);
       await workbench.screenshot(join(pictures, "plans-apple.png"));
       assert.doesNotMatch(plans, /8-bit|4-bit|QLoRA|Flash|Liger|paged|host memory/i, plans);
-      await workbench.page.keyboard.press("Escape");
+      await workbench.closeQuick();
     },
   },
   {

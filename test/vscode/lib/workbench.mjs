@@ -79,6 +79,15 @@ export class Workbench {
     });
   }
 
+  /** Closes the quick input, which on a busy machine may miss a key. */
+  async closeQuick() {
+    await eventually("no quick input", async () => {
+      if (!(await this.page.locator(QUICK_INPUT).isVisible())) return true;
+      await this.page.keyboard.press("Escape");
+      return false;
+    });
+  }
+
   /** Runs a command by its title. */
   command(title) {
     return this.quick("F1", title);
