@@ -42,6 +42,11 @@ describe("analysis: training scripts of diffusers", () => {
     assert.equal(lora.settings.find(({ name }) => name === "micro_batch_size")?.value, 4);
   });
 
+  it("says which options are not counted", async () => {
+    const run = await runOf(`${SDXL} --gradient_checkpointing --cache_latents\n`);
+    assert.ok(run.assumptions.some(({ what }) => what.includes("cache_latents ↓")));
+  });
+
   it("has no estimate of a script, or of a part trained with it, that is not followed", async () => {
     for (const command of [`${SDXL} --train_text_encoder\n`, SDXL.replace("dreambooth_lora_sdxl", "controlnet_sdxl")]) {
       const run = await runOf(command);

@@ -12,8 +12,10 @@ import { accumulationOf, globalBatch } from "./data";
 import { deviceOf, modelOf, worldSizeOf } from "./model";
 import { parallelOf } from "./parallel";
 import { precisionOf, tf32Of } from "./precision";
+import { outOfRange } from "./ranges";
 import { checkpointingOf, optimizerOf } from "./step";
 import type { Resolution } from "./types";
+import { supposeUncounted } from "./uncounted";
 
 /** Models beside the denoiser, by the names that pipelines have for them. */
 const BESIDE = ["vae", "text_encoder", "text_encoder_2"] as const;
@@ -182,5 +184,9 @@ function diffusionRun(c: ResolveContext, device: ReturnType<typeof deviceOf>): T
 export function resolveDiffusion(c: ResolveContext): Resolution {
   const device = deviceOf(c);
   const run = diffusionRun(c, device);
+  if (run !== null) {
+    c.obstacles.push(...outOfRange(c, run.model.config));
+    supposeUncounted(c);
+  }
   return c.resolution({ run: c.obstacles.length > 0 ? null : run, device, trainer: "trainer", padding: null });
 }

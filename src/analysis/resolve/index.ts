@@ -10,7 +10,6 @@ import { runsOwnCode } from "../frameworks";
 import type { RunInputs } from "../inputs";
 import { obstaclesOf } from "../not-modelled";
 import { OWN_LOSS, trainerOf } from "../trainers";
-import { uncountedDirections, uncountedKeys } from "../uncounted";
 import { holds } from "../versions";
 import { adapterOf, quantizationOf } from "./adapters";
 import { ResolveContext } from "./context";
@@ -45,6 +44,7 @@ import {
 import { trainedOf } from "./trained";
 import { classified, generatedLengths, trainerSpecOf } from "./trainer";
 import type { Choice, Resolution } from "./types";
+import { supposeUncounted } from "./uncounted";
 
 export type { Choice, Obstacle, Resolution, Resolved, Supposition } from "./types";
 
@@ -186,12 +186,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
             device.spec === null ? null : { ...device.spec, count: Math.max(device.spec.count, parallel.worldSize) },
         };
   if (run !== null) supposePatterns(c, run);
-  const uncounted = run === null ? [] : uncountedKeys(inputs);
-  if (uncounted.length > 0) {
-    const may = uncountedDirections(inputs);
-    const keys = uncounted.map((key) => (may[key] === undefined ? key : `${key} ${may[key] === "more" ? "↑" : "↓"}`));
-    c.suppose(say("assume.uncounted", { keys: keys.join(", ") }), uncounted[0]!);
-  }
+  if (run !== null) supposeUncounted(c);
   return c.resolution({ run, device, trainer, padding });
 }
 
