@@ -60,6 +60,16 @@ function setEmpty(text: string, node: LocatedNode, value: Value, dialect: EditDi
   return { refused: say("refused.no-value") };
 }
 
+/** A key that is added: where, and as what. */
+interface Insertion {
+  readonly text: string;
+  readonly parent: MapNode;
+  readonly path: readonly string[];
+  readonly value: Value;
+  readonly dialect: EditDialect;
+  readonly near: Entry | undefined;
+}
+
 /**
  * Adds a nested key, next to `near` (or the last key) and in the layout of its neighbours, creating the maps on the way
  * that are missing.
@@ -81,20 +91,21 @@ export function insertPath(
     if (existing.value.kind === "map") return insertPath(text, existing.value, rest, value, dialect, near);
     return { refused: say("refused.other-kind", { key }) };
   }
+  const insertion = { text, parent, path, value, dialect, near };
   switch (dialect) {
     case "json":
     case "python":
     case "notebook":
-      return insertBracketed(text, parent, path, value, dialect, near);
+      return insertBracketed(insertion);
     case "pyyaml":
     case "omegaconf":
       return text.charAt(parent.start) === "{" && text.charAt(parent.end - 1) === "}"
-        ? insertBracketed(text, parent, path, value, dialect, near)
-        : insertYaml(text, parent, path, value, dialect, near);
+        ? insertBracketed(insertion)
+        : insertYaml(insertion);
     case "toml":
-      return insertToml(text, parent, path, value, near);
+      return insertToml(insertion);
     case "shell":
-      return insertFlag(text, parent, key, value, near);
+      return insertFlag(insertion, key);
   }
 }
 
@@ -138,14 +149,7 @@ export function indentOf(text: string, at: number): string {
 }
 
 /** JSON objects, YAML flow maps, Python calls and dicts: comma-separated between brackets. */
-function insertBracketed(
-  text: string,
-  parent: MapNode,
-  path: readonly string[],
-  value: Value,
-  dialect: EditDialect,
-  near: Entry | undefined,
-): EditOutcome {
+function insertBracketed({ text, parent, path, value, dialect, near }: Insertion): EditOutcome {
   const after = sibling(parent, near);
   const call = text.charAt(parent.start) === "(";
   const member = spellMember(path, value, dialect, call, after, text);
@@ -155,11 +159,8 @@ function insertBracketed(
     const inside = text.slice(parent.start + 1, close);
     if (call && inside.replace(/#.*$/gm, "").trim() !== "") {
       const comma = /,\s*$/.test(inside) ? " " : ", ";
-      return one(
-        parent.start + 1 + inside.trimEnd().length,
-        parent.start + 1 + inside.trimEnd().length,
-        comma + member,
-      );
+      const end = parent.start + 1 + inside.trimEnd().length;
+      return one(end, end, comma + member);
     }
     return one(close, close, member);
   }
@@ -206,14 +207,7 @@ function spellMember(
   return `"${key}": ${typeof value === "string" && rest.length === 0 ? JSON.stringify(value) : inner}`;
 }
 
-function insertYaml(
-  text: string,
-  parent: MapNode,
-  path: readonly string[],
-  value: Value,
-  dialect: EditDialect,
-  near: Entry | undefined,
-): EditOutcome {
+function insertYaml({ text, parent, path, value, dialect, near }: Insertion): EditOutcome {
   const eol = eolOf(text);
   const after = sibling(parent, near);
   if (after === undefined) {
@@ -238,13 +232,7 @@ function yamlLines(path: readonly string[], value: Value, indent: string, dialec
     .join(eol);
 }
 
-function insertToml(
-  text: string,
-  parent: MapNode,
-  path: readonly string[],
-  value: Value,
-  near: Entry | undefined,
-): EditOutcome {
+function insertToml({ text, parent, path, value, near }: Insertion): EditOutcome {
   if (value === null) return { refused: say("refused.toml-null") };
   const eol = eolOf(text);
   if (text.charAt(parent.start) === "{") {
@@ -288,7 +276,7 @@ function dashed(text: string, parent: MapNode): boolean {
 }
 
 /** Adds a flag in front of its neighbour's line, or behind it on the same line. */
-function insertFlag(text: string, parent: MapNode, key: string, value: Value, near: Entry | undefined): EditOutcome {
+function insertFlag({ text, parent, value, near }: Insertion, key: string): EditOutcome {
   // Nested options stand beside nested ones: a launcher's own flags have no dots.
   const alike = (entry: Entry) => !key.includes(".") || entry.key.includes(".");
   const after =

@@ -28,8 +28,3 @@ const ROWS: Readonly<Record<string, QuantizerRow>> = table(QUANTIZERS);
 export function quantizerOf(type: string | undefined): QuantizerRow | undefined {
   return type === undefined ? undefined : ROWS[type];
 }
-
-/** The way that a switch alone asks for; undefined for another setting. */
-export function switchedOn(name: string | null): QuantizerName | undefined {
-  return (Object.keys(QUANTIZERS) as QuantizerName[]).find((type) => QUANTIZERS[type].switch === name);
-}

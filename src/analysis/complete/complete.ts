@@ -52,9 +52,17 @@ export async function completionsAt(
   const keys = keysOf(analysis, document);
   const context = syntax === undefined ? undefined : contextAt(analysis, document, offset, syntax);
   if (syntax === undefined || context === undefined || keys === undefined) return [];
-  return context.kind === "key"
-    ? keyCompletions(analysis, document, context, keys, STYLES[syntax])
-    : valueCompletions(analysis, document, context, keys, STYLES[syntax]);
+  const place: Place = { analysis, document, context, keys, style: STYLES[syntax] };
+  return context.kind === "key" ? keyCompletions(place) : valueCompletions(place);
+}
+
+/** Where something is typed, and what may stand there. */
+interface Place {
+  readonly analysis: RunAnalysis;
+  readonly document: LoadedDocument;
+  readonly context: Context;
+  readonly keys: readonly KeySpec[];
+  readonly style: Style;
 }
 
 interface Context extends TypingContext {
@@ -107,13 +115,7 @@ function knownParent(path: readonly string[], parents: { has(key: string): boole
   return undefined;
 }
 
-function keyCompletions(
-  analysis: RunAnalysis,
-  document: LoadedDocument,
-  context: Context,
-  keys: readonly KeySpec[],
-  style: Style,
-): CompletionContent[] {
+function keyCompletions({ analysis, document, context, keys, style }: Place): CompletionContent[] {
   const table = tableOf(keys);
   const parent = style.flat === true ? "" : knownParent(context.path, table.children);
   if (parent === undefined) return [];
@@ -148,13 +150,8 @@ function keyCompletions(
   });
 }
 
-async function valueCompletions(
-  analysis: RunAnalysis,
-  document: LoadedDocument,
-  context: Context,
-  keys: readonly KeySpec[],
-  style: Style,
-): Promise<readonly CompletionContent[]> {
+async function valueCompletions(place: Place): Promise<readonly CompletionContent[]> {
+  const { analysis, document, context, keys, style } = place;
   const byPath = tableOf(keys).byPath;
   const path = knownParent(context.path, byPath);
   const spec = path === undefined || path === "" ? undefined : byPath.get(path);

@@ -46,9 +46,9 @@ function adapterOf(
 ): AdapterSpec | null {
   if (adapts === undefined) return null;
   const stated = c.settings.find("lora_rank");
-  if (stated === undefined) c.put("lora_rank", Number(c.value("lora_rank", 4)), "default", "rank", null);
-  else c.keep("lora_rank", stated);
   const rank = Number(c.value("lora_rank", 4));
+  if (stated === undefined) c.put("lora_rank", rank, "default", "rank", null);
+  else c.keep("lora_rank", stated);
   c.put("adapter", "lora", "default", "rank", null);
   const modules = adapts.map((module) => module.replaceAll(".", "\\.")).join("|");
   return {

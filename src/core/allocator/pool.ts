@@ -34,6 +34,8 @@ export class Pool {
   private heads = new Int32Array(LANES).fill(NONE);
   /** The next block in each lane, per block. */
   private lanes = new Int32Array(0);
+  /** What `findAhead` found, per lane; `NONE`: the lane's first block is behind the address, or there is none. */
+  private readonly ahead = new Int32Array(LANES);
   private startCount = 0;
   /**
    * The block that was freed last stands in no list yet: mostly the next request takes it, or it is joined to what is freed
@@ -113,15 +115,8 @@ export class Pool {
   /** A block of a list before an address, as near as its lanes know one. */
   private nearest(list: number, address: number): number {
     const start = this.starts[list]!;
-    const { blocks, heads, lanes } = this;
-    let from = NONE;
-    for (let lane = LANES - 1; lane >= 0 && start !== NONE; lane--) {
-      let next = from === NONE ? heads[start + lane]! : lanes[from * LANES + lane]!;
-      while (next !== NONE && blocks.addressOf(next) < address) {
-        from = next;
-        next = lanes[from * LANES + lane]!;
-      }
-    }
+    if (start !== NONE) this.findAhead(start, address);
+    const from = start === NONE ? NONE : this.ahead[0]!;
     return from === NONE ? this.firsts[list]! : from;
   }
 
@@ -139,26 +134,19 @@ export class Pool {
     const { blocks } = this;
     if (this.lanes.length < LANES * blocks.room) this.lanes = widened(this.lanes, new Int32Array(LANES * blocks.room));
     const start = this.lanesAt(list);
-    const { heads, lanes } = this;
-    const address = blocks.addressOf(block);
-    let from = NONE;
-    for (let lane = LANES - 1; lane >= 0; lane--) {
-      let next = from === NONE ? heads[start + lane]! : lanes[from * LANES + lane]!;
-      while (next !== NONE && blocks.addressOf(next) < address) {
-        from = next;
-        next = lanes[from * LANES + lane]!;
-      }
-      if (lane >= count) continue;
-      lanes[block * LANES + lane] = next;
+    this.findAhead(start, blocks.addressOf(block));
+    const { ahead, heads, lanes } = this;
+    for (let lane = 0; lane < count; lane++) {
+      const from = ahead[lane]!;
+      lanes[block * LANES + lane] = from === NONE ? heads[start + lane]! : lanes[from * LANES + lane]!;
       if (from === NONE) heads[start + lane] = block;
       else lanes[from * LANES + lane] = block;
     }
   }
 
-  private leaveLanes(list: number, block: number, count: number): void {
-    const { blocks, heads, lanes } = this;
-    const start = this.starts[list]!;
-    const address = blocks.addressOf(block);
+  /** Notes the last block before an address in each lane, from the lane of the longest strides down. */
+  private findAhead(start: number, address: number): void {
+    const { ahead, blocks, heads, lanes } = this;
     let from = NONE;
     for (let lane = LANES - 1; lane >= 0; lane--) {
       let next = from === NONE ? heads[start + lane]! : lanes[from * LANES + lane]!;
@@ -166,7 +154,16 @@ export class Pool {
         from = next;
         next = lanes[from * LANES + lane]!;
       }
-      if (lane >= count) continue;
+      ahead[lane] = from;
+    }
+  }
+
+  private leaveLanes(list: number, block: number, count: number): void {
+    const start = this.starts[list]!;
+    this.findAhead(start, this.blocks.addressOf(block));
+    const { ahead, heads, lanes } = this;
+    for (let lane = 0; lane < count; lane++) {
+      const from = ahead[lane]!;
       if (from === NONE) heads[start + lane] = lanes[block * LANES + lane]!;
       else lanes[from * LANES + lane] = lanes[block * LANES + lane]!;
     }

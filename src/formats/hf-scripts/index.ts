@@ -11,7 +11,7 @@ import { builds, NOT_RECOGNISED, passes, type Recognition, runs, trains } from "
 import { count, derived, schemaFormat, type View } from "../schema";
 import { problem } from "../table";
 import { TRL_KEYS } from "../trl/keys";
-import type { CarrierId, ConfigDocument, Format, FormatProblem, LocatedSetting, SchemaId } from "../types";
+import type { CarrierId, ConfigDocument, Format, FormatProblem, LocatedSetting } from "../types";
 import { argumentsReset, argumentsSet, parsedArguments, setTooLate } from "./arguments";
 import { besideStep, evaluatesAfter, loaderOfTrainer } from "./beside";
 import { builtModel, configOverrides } from "./built";
@@ -22,7 +22,7 @@ import { constructed } from "./construct";
 import { embedderSettings } from "./embedders";
 import { exampleSettings } from "./examples";
 import { adapterCast, freezingOf } from "./freezing";
-import { pythonKeys, READ_BESIDE, scriptKeys } from "./keys";
+import { pythonKeys, READ_BESIDE, scriptKeys, TRAINED, type Trained } from "./keys";
 import { changedLayers } from "./layers";
 import { loadedClass } from "./loads";
 import { backwardCall, LOADER, plainLoop, trainingLoader } from "./loop";
@@ -380,7 +380,7 @@ function readsWordsAlone(view: View): readonly LocatedSetting[] {
 /** Programs that a launcher starts to answer, not to train. */
 const ANSWERS = /(?:^|[/_])(?:chatbot|inference|infer|predict|serve|demo|eval|evaluate|evaluation)\w{0,20}\.py$/;
 
-function recogniseShell(id: SchemaId, view: View): Recognition {
+function recogniseShell({ plain }: Trained, view: View): Recognition {
   const command = view.words.join(" ");
   if (
     /llamafactory-cli|openrlhf|verl\.|swift[/.]cli|(?:^|\s)(?:swift|megatron)\s{1,20}(?:sft|pt|rlhf)|axolotl|tune run|nnUNet/.test(
@@ -393,15 +393,15 @@ function recogniseShell(id: SchemaId, view: View): Recognition {
   const isTrl =
     /(?:^|[\s/])trl[\s/.]|\btrl\b/.test(command) ||
     (trl >= 2 && count(view.map, ["dataset_name"]) > 0 && count(view.map, TRL_SCRIPTS) > 0);
-  const wanted = (id === "trl") === isTrl;
+  const wanted = plain !== isTrl;
   if (count(view.map, ["per_device_train_batch_size"]) > 0 || training >= 4)
     return { confidence: wanted ? 0.92 : 0.6, because: passes(training, "TrainingArguments") };
   if (view.words.some((word) => ANSWERS.test(word))) return NOT_RECOGNISED;
-  if (id !== "trl" && /accelerate(?:\.commands\.launch)?(?:\s+launch)?\b/.test(command) && /launch/.test(command))
+  if (plain && /accelerate(?:\.commands\.launch)?(?:\s+launch)?\b/.test(command) && /launch/.test(command))
     return { confidence: 0.62, because: runs("accelerate launch") };
-  if (id !== "trl" && /^(?:\S*\/)?deepspeed\s/.test(command) && count(view.map, ["deepspeed", "deepspeed_config"]) > 0)
+  if (plain && /^(?:\S*\/)?deepspeed\s/.test(command) && count(view.map, ["deepspeed", "deepspeed_config"]) > 0)
     return { confidence: 0.62, because: runs("deepspeed") };
-  if (id === "trl" && isTrl && /\btrl\s+(?:sft|dpo|grpo|kto|reward|rloo)\b/.test(command))
+  if (!plain && isTrl && /\btrl\s+(?:sft|dpo|grpo|kto|reward|rloo)\b/.test(command))
     return { confidence: 0.9, because: runs("trl") };
   return training >= 2 &&
     /\.py\b|torchrun|python/.test(command) &&
@@ -410,15 +410,15 @@ function recogniseShell(id: SchemaId, view: View): Recognition {
     : NOT_RECOGNISED;
 }
 
-function shell(id: SchemaId): Format {
+function shell(trained: Trained): Format {
   const format = schemaFormat({
-    id,
+    id: trained.id,
     carrier: "shell",
-    keys: scriptKeys(id),
+    keys: scriptKeys(trained),
     readsBeside: (path) => Object.hasOwn(JOINED, path),
     views: shellViews,
     derive,
-    recognise: (view) => recogniseShell(id, view),
+    recognise: (view) => recogniseShell(trained, view),
     place: (key, view, _document, context) => commandPlace(key, view, context),
   });
   return {
@@ -523,7 +523,7 @@ function classDefaults(python: PythonModule): readonly Entry[] {
     .flatMap((type) => type.fields.entries);
 }
 
-function recognisePython(id: SchemaId, view: View, python: PythonModule | undefined): Recognition {
+function recognisePython({ plain }: Trained, view: View, python: PythonModule | undefined): Recognition {
   const trl = view.words.some((word) => /^trl(?:\.|$)/.test(word)) || view.words.some((word) => TRL_CALL.test(word));
   const transformers = view.words.some((word) => /^(?:transformers|peft|unsloth|accelerate)(?:\.|$)/.test(word));
   const called = view.words.some((word) => TRAINING_CALL.test(word) || TRL_CALL.test(word));
@@ -531,7 +531,7 @@ function recognisePython(id: SchemaId, view: View, python: PythonModule | undefi
     called ||
     view.words.some((word) => /(?:^|\.)\w*Trainer$/.test(word)) ||
     view.map.entries.some((entry) => TRAINING.includes(entry.key));
-  const wanted = (id === "trl") === trl;
+  const wanted = plain !== trl;
   const loop = view.words.some((word) => LOOP.test(word));
   const models =
     view.map.entries.some((entry) => /^(?:lora|load|accelerator)\./.test(entry.key)) ||
@@ -544,39 +544,39 @@ function recognisePython(id: SchemaId, view: View, python: PythonModule | undefi
       confidence: wanted ? 0.9 : 0.55,
       because: trl ? trains("TRL") : trains("Hugging Face Trainer"),
     };
-  if (id !== "trl" && loop && models && transformers)
+  if (plain && loop && models && transformers)
     return { confidence: 0.52, because: say("because.own-loop", { model: "transformers" }) };
   return called ? { confidence: wanted ? 0.7 : 0.5, because: builds("TrainingArguments") } : NOT_RECOGNISED;
 }
 
 /** A loop around a network of torchvision or timm, or around a class of the workspace, which names nothing of transformers. */
-function recognisedLoop(id: SchemaId, view: View, { parsed: { python } }: ConfigDocument): Recognition | undefined {
-  if (id === "trl" || python === undefined || backwardCall(python) === undefined) return undefined;
+function recognisedLoop(trained: Trained, view: View, { parsed: { python } }: ConfigDocument): Recognition | undefined {
+  if (!trained.plain || python === undefined || backwardCall(python) === undefined) return undefined;
   const network = builtNetwork(python) ?? ownModelCall(python);
-  if (network === undefined || recognisePython(id, view, python).confidence > 0) return undefined;
+  if (network === undefined || recognisePython(trained, view, python).confidence > 0) return undefined;
   return { confidence: 0.52, because: say("because.own-loop", { model: network.callee }) };
 }
 
-function python(id: SchemaId, carrier: CarrierId): Format {
+function python(trained: Trained, carrier: CarrierId): Format {
   const syntax = carrier === "notebook" ? "notebook" : "python";
   return schemaFormat({
-    id,
+    id: trained.id,
     carrier,
-    keys: pythonKeys(id),
+    keys: pythonKeys(trained),
     calls: CALLS,
     readsBeside: (path) => READ_BESIDE.test(path),
     views: (document) => (document.parsed.syntax === syntax ? pythonViews(document) : []),
     derive,
     check: (_settings, _view, { parsed }) => (parsed.python === undefined ? [] : tooLate(parsed.python)),
     recognise: (view, document) =>
-      recognisedLoop(id, view, document) ?? recognisePython(id, view, document.parsed.python),
+      recognisedLoop(trained, view, document) ?? recognisePython(trained, view, document.parsed.python),
     place: (key, view, document, context) => callPlace(key, view, document, context, PREFIXES),
     construct: constructed,
   });
 }
 
-export const HF_SCRIPTS: readonly Format[] = (["hf-training-arguments", "trl"] as const).flatMap((id) => [
-  shell(id),
-  python(id, "python"),
-  python(id, "notebook"),
+export const HF_SCRIPTS: readonly Format[] = TRAINED.flatMap((trained) => [
+  shell(trained),
+  python(trained, "python"),
+  python(trained, "notebook"),
 ]);

@@ -100,10 +100,22 @@ function linked(spec: KeySpec): KeySpec {
   return link === undefined ? key : { ...key, ...(fsdp === undefined ? {} : { type: "any" }), link };
 }
 
-/** Flags of a script that trains with TRL or with the plain Trainer. */
-export function scriptKeys(id: SchemaId): readonly KeySpec[] {
-  const base = id === "trl" ? TRL_FORMAT_KEYS : PLAIN_TRAINER_KEYS;
-  return [...base.filter((key) => !OWN.has(key.key)).map(linked), ...SCRIPT_KEYS];
+/** What a script trains with. */
+export interface Trained {
+  readonly id: SchemaId;
+  readonly keys: readonly KeySpec[];
+  /** The Trainer itself, or a loop of the script's own. */
+  readonly plain: boolean;
+}
+
+export const TRAINED: readonly Trained[] = [
+  { id: "hf-training-arguments", keys: PLAIN_TRAINER_KEYS, plain: true },
+  { id: "trl", keys: TRL_FORMAT_KEYS, plain: false },
+];
+
+/** Flags of a script. */
+export function scriptKeys({ keys }: Trained): readonly KeySpec[] {
+  return [...keys.filter((key) => !OWN.has(key.key)).map(linked), ...SCRIPT_KEYS];
 }
 
 /** Keywords of the calls around the trainer; the prefix is the call. */
@@ -180,7 +192,7 @@ export const CALL_KEYS: readonly KeySpec[] = [
 export const READ_BESIDE =
   /^(?:kbit\.use_gradient_checkpointing|lora\.rank_pattern\..+|trainer\.(?:optimizers|optimizer_cls_and_kwargs(?:\..+)?)|loop\.(?:foreach|fused|centered|amsgrad|capturable))$/;
 
-/** Keywords of a Python file that trains with TRL or with the plain Trainer. */
-export function pythonKeys(id: SchemaId): readonly KeySpec[] {
-  return [...scriptKeys(id), ...CALL_KEYS, ...PEFT_CALL_KEYS];
+/** Keywords of a Python file. */
+export function pythonKeys(trained: Trained): readonly KeySpec[] {
+  return [...scriptKeys(trained), ...CALL_KEYS, ...PEFT_CALL_KEYS];
 }

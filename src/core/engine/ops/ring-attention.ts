@@ -6,7 +6,7 @@
  */
 import { say } from "../../../words/message";
 import { NotModelled } from "../not-modelled";
-import { preservedStrides, type Sizes } from "../shape";
+import { preservedStrides } from "../shape";
 import { alias, type Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import { elementwise } from "./arithmetic";
@@ -47,8 +47,10 @@ class Rotation {
     this.buffer = made;
   }
 
-  /** What came in, as tensors of these sizes that lie in one block. */
-  received(sizes: readonly Sizes[]): Tensor[] {
+  /** What came in, in the place of tensors of the same sizes, which are given up. */
+  instead(of: readonly Tensor[]): Tensor[] {
+    const sizes = of.map((tensor) => tensor.sizes);
+    release(of);
     return sizes.map((one) => alias(this.buffer!, one, null));
   }
 
@@ -173,16 +175,12 @@ function forward(
   causal: boolean,
 ): ReturnType<AttentionKernel["forward"]> {
   const rotation = new Rotation(torch, ring, ring.rotation === "allgather");
-  const sizes = [key.sizes, value.sizes];
   let pair = [contiguous(torch, key), contiguous(torch, value)];
   let merged: Merged | null = null;
   let used: readonly Tensor[] = [];
   let made: readonly Tensor[] = [];
   for (let turn = 0; turn < ring.degree; turn++) {
-    if (turn > 0) {
-      release(pair);
-      pair = rotation.received(sizes);
-    }
+    if (turn > 0) pair = rotation.instead(pair);
     if (turn < ring.degree - 1) {
       const sent = joined(torch, pair[0]!, pair[1]!);
       rotation.exchange(sent);
@@ -224,7 +222,6 @@ function backward(
   [query, key, value]: Three,
   causal: boolean,
 ): [Tensor, Tensor, Tensor] {
-  const sizes = [key.sizes, value.sizes];
   let gradQuery = zeros(torch, query);
   let grads = [zeros(torch, key), zeros(torch, value)];
   let pair = [contiguous(torch, key), contiguous(torch, value)];
@@ -235,10 +232,7 @@ function backward(
   let used: readonly Tensor[] = [];
   let made: readonly Tensor[] = [];
   for (let turn = 0; turn < ring.degree; turn++) {
-    if (turn > 0) {
-      release(pair);
-      pair = rotation.received(sizes);
-    }
+    if (turn > 0) pair = rotation.instead(pair);
     if (turn < ring.degree - 1) {
       const next = joined(torch, pair[0]!, pair[1]!);
       sent?.release();
@@ -256,8 +250,8 @@ function backward(
     release(made);
     made = next;
     if (turn > 0) {
-      release([sentGradients, ...grads]);
-      grads = ofGradients.received(sizes);
+      sentGradients?.release();
+      grads = ofGradients.instead(grads);
       if (share === "first-keys") grads = grads.map((gradient) => updated(torch, gradient));
     }
     const gathered = joined(torch, grads[0]!, grads[1]!);
@@ -272,7 +266,7 @@ function backward(
   const both = came.dtype === key.dtype ? came.retain() : torch.toCopy(came, key.dtype);
   release([sentGradients, ...grads, ...made, came, ...used, sent, ...pair]);
   rotation.end();
-  const [ofKey, ofValue] = sizes.map((one) => alias(both, one, null)) as [Tensor, Tensor];
+  const [ofKey, ofValue] = [key, value].map(({ sizes }) => alias(both, sizes, null)) as [Tensor, Tensor];
   both.release();
   return [own, ofKey, ofValue];
 }

@@ -7,10 +7,10 @@ import type { ModuleHooks } from "../../../engine/module-hooks";
 import type { Tensor } from "../../../engine/tensor";
 import type { Torch } from "../../../engine/torch";
 import type { FsdpSpec, SavingSpec } from "../../run";
-import { elements, type ForwardUsage, type ModelEnds, reserve, type Strategy } from "../strategy";
+import { type ForwardUsage, type ModelEnds, reserve, type Strategy } from "../strategy";
 import { FlatModel, type FlatOptions } from "./flat-model";
 import { FlatParameter } from "./flat-parameter";
-import { FrozenGathering } from "./frozen";
+import { frozenShards } from "./frozen";
 import { byFlatUnits } from "./units";
 
 export class FlatSharding implements Strategy {
@@ -79,13 +79,8 @@ export class FlatSharding implements Strategy {
     return requiresGradFlag ? "float32" : load;
   }
 
-  /** Wrapped apart, in the dtype it was loaded in: only trained parameters are raised (trl/models/utils.py, prepare_fsdp). */
   prepareFrozen(torch: Torch, parameters: readonly Tensor[], onHost = this.spec.cpuOffload): ForwardUsage | null {
-    const { load, compute, ranks } = this.options;
-    const own = elements(parameters) / ranks;
-    if (onHost) this.host.pinned += own * ELEMENT_BYTES[load];
-    else reserve(torch, "flat_shard", own, load, "weights");
-    return new FrozenGathering(parameters, compute ?? load);
+    return frozenShards(torch, parameters, this.options, onHost ? this.host : null);
   }
 
   /** The first norm leaves a zero (`_zero_scalar`). */

@@ -4,16 +4,8 @@ import type { ModuleHooks } from "../../../engine/module-hooks";
 import type { Tensor } from "../../../engine/tensor";
 import type { Torch } from "../../../engine/torch";
 import type { FsdpSpec, SavingSpec } from "../../run";
-import {
-  elements,
-  type ForwardUsage,
-  type MergedParts,
-  type ModelEnds,
-  reserve,
-  type Strategy,
-  type WeightHandover,
-} from "../strategy";
-import { FrozenGathering } from "./frozen";
+import type { ForwardUsage, MergedParts, ModelEnds, Strategy, WeightHandover } from "../strategy";
+import { frozenShards } from "./frozen";
 import { FullyShardedModel } from "./model";
 import { ShardedParameter } from "./parameter";
 import type { ShardingPolicy } from "./policy";
@@ -111,13 +103,8 @@ export class FullyShard implements Strategy {
     return requiresGradFlag && raises ? "float32" : load;
   }
 
-  /** Wrapped apart, in the dtype it was loaded in: only trained parameters are raised (trl/models/utils.py, prepare_fsdp). */
   prepareFrozen(torch: Torch, parameters: readonly Tensor[], onHost = this.spec.cpuOffload): ForwardUsage | null {
-    const { load, compute, ranks } = this.options;
-    const own = elements(parameters) / ranks;
-    if (onHost) this.host.pinned += own * ELEMENT_BYTES[load];
-    else reserve(torch, "flat_shard", own, load, "weights");
-    return new FrozenGathering(parameters, compute ?? load);
+    return frozenShards(torch, parameters, this.options, onHost ? this.host : null);
   }
 
   beginMicroBatch(_: Torch, last: boolean): void {
