@@ -1,8 +1,9 @@
-/** Files named on the command line run alone; without any, the whole suite does. */
-const named = process.argv.slice(2).some((argument) => /\.test\.ts$/.test(argument));
+/** Files and folders of tests that the command line names run alone; without any, the whole suite does. */
+const named = process.argv.slice(2).some((argument) => /^(?:\.\/)?test\/|\.test\.ts$/.test(argument));
 
 module.exports = {
   extension: ["ts"],
+  recursive: true,
   ...(named ? {} : { spec: ["test/**/*.test.ts"] }),
   ignore: ["test/vscode/**"],
   "node-option": ["import=tsx"],

@@ -8,10 +8,8 @@ steps; those there are kept. Mixed precision is float16: without a driver PyTorc
 which lay gradients out as no card does.
 """
 
-import argparse
 import contextlib
 import gc
-import json
 import pathlib
 import random
 
@@ -24,7 +22,7 @@ from ..recording.diffusion import PIPELINES, TOKENS
 from vram_lens.running import ledger as storages
 from vram_lens.running.kernels import attention
 
-from .rows import rows_of
+from .rows import draw
 from .storages import Ledger
 
 FILE = pathlib.Path(__file__).resolve().parent.parent.parent / "test" / "analysis" / "diffusion.jsonl"
@@ -177,24 +175,10 @@ def peak(case):
         gc.collect()
 
 
-def main():
-    arguments = argparse.ArgumentParser()
-    arguments.add_argument("--pipeline", choices=NAMES)
-    arguments.add_argument("--count", type=int, default=4)
-    arguments.add_argument("--seed", default="receipts")
-    args = arguments.parse_args()
-    rows = rows_of(FILE)
-    known = {row["id"] for row in rows}
-    for name in NAMES:
-        for number in range(args.count):
-            identity = f"{name} {args.seed} {number}"
-            if identity in known or args.pipeline not in (None, name):
-                continue
-            case = case_of(name, number, args.seed)
-            rows.append({"id": identity, "command": command_of(case), "allocated": peak(case)})
-            print(rows[-1], flush=True)
-            FILE.write_text("".join(json.dumps(row) + "\n" for row in rows))
+def row_of(name, number, seed):
+    case = case_of(name, number, seed)
+    return {"command": command_of(case), "allocated": peak(case)}
 
 
 if __name__ == "__main__":
-    main()
+    draw(FILE, "pipeline", NAMES, 4, row_of)

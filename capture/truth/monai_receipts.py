@@ -7,9 +7,7 @@ tutorials on fake CUDA tensors whose storages are followed. Each row has the scr
 Autocast is to float16: without a driver PyTorch takes bfloat16 convolutions for kernels of its own, which lay gradients out as no card does.
 """
 
-import argparse
 import gc
-import json
 import pathlib
 import random
 import types
@@ -18,7 +16,7 @@ from ..recording import environment  # noqa: F401  (fake devices answer as real 
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from .rows import rows_of
+from .rows import draw
 from .storages import Ledger
 
 FILE = pathlib.Path(__file__).resolve().parent.parent.parent / "test" / "analysis" / "monai.jsonl"
@@ -243,26 +241,10 @@ def peak(case):
         gc.collect()
 
 
-def main():
-    arguments = argparse.ArgumentParser()
-    arguments.add_argument("--network", choices=NETWORKS)
-    arguments.add_argument("--count", type=int, default=12)
-    arguments.add_argument("--seed", default="receipts")
-    args = arguments.parse_args()
-    rows = rows_of(FILE)
-    known = {row["id"] for row in rows}
-    for network in NETWORKS:
-        for number in range(args.count):
-            identity = f"{network} {args.seed} {number}"
-            if identity in known or args.network not in (None, network):
-                continue
-            case = case_of(network, number, args.seed)
-            try:
-                rows.append({"id": identity, "script": script_of(case), "allocated": peak(case)})
-            except ValueError as error:  # groups that do not divide the channels
-                print(f"{identity}: {error}", flush=True)
-    FILE.write_text("".join(json.dumps(row) + "\n" for row in rows))
+def row_of(network, number, seed):
+    case = case_of(network, number, seed)
+    return {"script": script_of(case), "allocated": peak(case)}  # ValueError: groups that do not divide the channels
 
 
 if __name__ == "__main__":
-    main()
+    draw(FILE, "network", NETWORKS, 12, row_of)

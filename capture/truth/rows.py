@@ -1,5 +1,6 @@
 """Rows of a file of receipts, one JSON object a line."""
 
+import argparse
 import json
 import pathlib
 
@@ -13,3 +14,29 @@ def rows_of(file):
 def drawn_in(file):
     """Ids of the cases that a file has rows of: they are not drawn again."""
     return {row["case"]["id"] for row in rows_of(file)}
+
+
+def draw(file, option, kinds, count, row_of):
+    """The command of receipts that are drawn by kind and number: adds the rows that a file has not got.
+
+    `row_of(kind, number, seed)` gives what a row says beside its id; where it raises ValueError, there is no such run, which is told.
+    """
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument(f"--{option}", dest="kind", choices=kinds)
+    arguments.add_argument("--count", type=int, default=count)
+    arguments.add_argument("--seed", default="receipts")
+    args = arguments.parse_args()
+    rows = rows_of(file)
+    known = {row["id"] for row in rows}
+    for kind in kinds:
+        for number in range(args.count):
+            identity = f"{kind} {args.seed} {number}"
+            if identity in known or args.kind not in (None, kind):
+                continue
+            try:
+                rows.append({"id": identity, **row_of(kind, number, args.seed)})
+            except ValueError as error:
+                print(f"{identity}: {error}", flush=True)
+                continue
+            print(rows[-1], flush=True)
+            file.write_text("".join(json.dumps(row) + "\n" for row in rows))
