@@ -3,7 +3,7 @@
  * together they take a third of what each takes alone.
  */
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { finished } from "node:stream/promises";
 import lzma from "lzma-native";
@@ -18,18 +18,12 @@ const TEXT = { dictSize: 16 << 20, lc: 4, lp: 0, pb: 0, mode: lzma.MODE_NORMAL, 
 /** The table of parts that a stored file goes on from; it says so at its beginning. */
 const LIKE = /"like":"([\w.-]+)"/;
 
-/** Graphs that the package has no room for: the command line and the npm package have them (docs/trainers.md, "Diffusion"). */
-const LEFT_OUT = /^diffusers\./;
-
 /** What a person reads in an entry of the catalogue and no program does. */
 const FOR_PEOPLE = new Set(["stated", "license", "note"]);
 
 /** Paths below models/, those beside one another that are alike: files that go on from one table, those of large tables first. */
 function inOrder(folder) {
-  const below = (name) =>
-    readdirSync(join(folder, name))
-      .filter((file) => !LEFT_OUT.test(file))
-      .map((file) => `${name}/${file}`);
+  const below = (name) => readdirSync(join(folder, name)).map((file) => `${name}/${file}`);
   const graphs = below("graphs").map((path) => {
     const like = LIKE.exec(readFileSync(join(folder, path), "utf8").slice(0, 200))?.[1] ?? "";
     return { path, like };
@@ -104,10 +98,9 @@ export async function compressed(bytes, options = TEXT) {
   return Buffer.concat(chunks);
 }
 
-/** Writes the archive into a folder; seconds of work, which are saved where it holds what models/ holds now. */
-export async function writeModelArchive(folder) {
-  const content = archiveOf(archivedFiles(join(root, "models")));
-  const [file, note] = [join(folder, "models.xz"), join(folder, "models.sha256")];
+/** Writes a file packed; seconds of work, which are saved where the folder holds what would be written. */
+async function writePacked(folder, name, content) {
+  const [file, note] = [join(folder, `${name}.xz`), join(folder, `${name}.sha256`)];
   const digest = createHash("sha256").update(content).digest("hex");
   const isWritten = existsSync(file) && existsSync(note) && readFileSync(note, "utf8") === digest;
   if (!isWritten) {
@@ -115,4 +108,16 @@ export async function writeModelArchive(folder) {
     writeFileSync(note, digest);
   }
   return [file, note];
+}
+
+/** Writes the archive of models/ into a folder. */
+export async function writeModelArchive(folder) {
+  return writePacked(folder, "models", archiveOf(archivedFiles(join(root, "models"))));
+}
+
+/** Packs a program of a folder. */
+export async function packProgram(folder, name) {
+  const written = await writePacked(folder, name, readFileSync(join(folder, `${name}.js`)));
+  rmSync(join(folder, `${name}.js`));
+  return written;
 }

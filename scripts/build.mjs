@@ -12,7 +12,7 @@ import { fileURLToPath } from "node:url";
 
 import { build, context } from "esbuild";
 import { minify } from "terser";
-import { writeModelArchive } from "./archive.mjs";
+import { packProgram, writeModelArchive } from "./archive.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const development = process.argv.includes("--development");
@@ -78,19 +78,31 @@ const ENTRIES = [
   { in: "src/cli/main.ts", out: "command-line.js", options: node },
   { in: "src/mcp/main.ts", out: "mcp.js", options: { ...node, banner: { js: "#!/usr/bin/env node" } }, program: true },
   { in: "src/cli/api.ts", out: "api.js", options: node },
-  // Loaded as a thread or, where there are none, into the server's own.
+  // Started by thread.js in a thread or, where there are none, in the server's own.
   {
     in: "src/server/apart/worker.ts",
     out: "analysis.js",
     options: {
       ...anywhere,
+      // Its loader has it.
+      external: [...anywhere.external, "xz-decompress"],
       conditions: ["browser"],
       format: "iife",
       globalName: "VramLensAnalysis",
       footer: { js: 'if (typeof module === "object") module.exports = VramLensAnalysis;' },
     },
   },
-  { in: "src/server/apart/thread.ts", out: "thread.js", options: node },
+  {
+    in: "src/server/apart/thread.ts",
+    out: "thread.js",
+    options: {
+      ...anywhere,
+      conditions: ["browser"],
+      format: "iife",
+      globalName: "VramLensThread",
+      footer: { js: 'if (typeof module === "object") module.exports = VramLensThread;' },
+    },
+  },
   { in: "src/server/main.ts", out: "server.js", options: { ...anywhere, format: "iife" } },
   { in: "src/extension/main.ts", out: "extension.js", options: { ...anywhere, format: "cjs" } },
   { in: "webview-ui/main.ts", out: "webview.js", options: page },
@@ -147,18 +159,19 @@ if (watch) {
   );
   const shipped = entries.filter(({ out, options }) => options.platform !== "node" && out.endsWith(".js"));
   if (!development) await Promise.all(shipped.map(({ out }) => shorten(join(root, "dist", out))));
-  const archive = await writeModelArchive(join(root, "dist"));
+  const dist = join(root, "dist");
+  const packed = [...(await writeModelArchive(dist)), ...(development ? [] : await packProgram(dist, "analysis"))];
   const written = new Set([
     ...results.flatMap((result) => Object.keys(result.metafile.outputs)),
-    ...archive.map((file) => `dist/${basename(file)}`),
+    ...packed.map((file) => `dist/${basename(file)}`),
   ]);
   for (const name of readdirSync(join(root, "dist"))) {
     // What an earlier build left behind.
     if (!written.has(`dist/${name}`)) rmSync(join(root, "dist", name), { recursive: true });
   }
   for (const entry of entries) if (entry.program) chmodSync(join(root, "dist", entry.out), 0o755);
-  const sizes = entries.map(
-    ({ out }) => `dist/${out} ${(statSync(join(root, "dist", out)).size / 1024).toFixed(0)} kB`,
-  );
+  const sizes = [...written]
+    .filter((path) => existsSync(join(root, path)))
+    .map((path) => `${path} ${(statSync(join(root, path)).size / 1024).toFixed(0)} kB`);
   console.log(sizes.join("  "));
 }

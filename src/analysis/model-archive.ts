@@ -2,28 +2,14 @@
  * The packaged data as one archive, the way the extension ships it (`scripts/archive.mjs`): graphs are alike, and compressed
  * together they take a third of what each takes alone. What was asked for is kept by whoever asked; of the rest nothing stays.
  */
-import { XzReadableStream } from "xz-decompress";
 import type { Runtime } from "./runtime";
+import { unpacked } from "./unpacked";
 
 /** What stands in an archive: where each file is among the bytes. */
 interface Content {
   readonly bytes: Uint8Array;
   /** Start and end of each file by its path. */
   readonly places: ReadonlyMap<string, readonly [number, number]>;
-}
-
-/** Everything that a stream of bytes gives. */
-async function all(stream: ReadableStream<Uint8Array>): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  const reader = stream.getReader();
-  for (let next = await reader.read(); !next.done; next = await reader.read()) chunks.push(next.value);
-  const bytes = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.length;
-  }
-  return bytes;
 }
 
 /** XZ of a line of JSON, `[[path, bytes], …]`, and the files behind it in that order. */
@@ -52,14 +38,7 @@ export class ModelArchive {
   }
 
   private async unpacked(): Promise<Content> {
-    const { packed } = this;
-    const source = new ReadableStream<Uint8Array>({
-      start: (to) => {
-        to.enqueue(packed);
-        to.close();
-      },
-    });
-    const bytes = await all(new XzReadableStream(source));
+    const bytes = await unpacked(this.packed);
     const head = bytes.indexOf(10);
     const files = JSON.parse(new TextDecoder().decode(bytes.subarray(0, head))) as [string, number][];
     const places = new Map<string, readonly [number, number]>();

@@ -12,7 +12,7 @@ export function createClient(environment: ClientEnvironment): BaseLanguageClient
   const { Worker } = globalThis as unknown as { readonly Worker: WorkerConstructor };
   const options = clientOptions(environment, {
     modelDataRequests: true,
-    analysisProgram: vscode.Uri.joinPath(context.extensionUri, "dist", "analysis.js").toString(true),
+    analysisProgram: vscode.Uri.joinPath(context.extensionUri, "dist", "analysis.xz").toString(true),
   });
   const client = new LanguageClient("vramlens", "VRAM Lens", new Worker(url), options);
   serveFiles(client, context);

@@ -57,6 +57,32 @@ function keep(path: string, key: string, data: Buffer): void {
 }
 
 /**
+ * The source of a program that is shipped packed: unpacked once, and kept beside what is compiled of it.
+ *
+ * @param file absolute path of the packed bundle
+ * @param folder where it is kept; undefined: nowhere
+ */
+export async function unpackedSource(
+  file: string,
+  folder: string | undefined,
+  unpack: (packed: Uint8Array) => Promise<Uint8Array>,
+): Promise<string> {
+  const path = folder && join(folder, `${basename(file)}.unpacked`);
+  const key = keyOf(file);
+  const known = path === undefined ? undefined : kept(path, key);
+  const source = known ?? Buffer.from(await unpack(readFileSync(file)));
+  if (path !== undefined && known === undefined) keep(path, key, source);
+  return source.toString("latin1");
+}
+
+/** What a program is started with, where it is not what its file gives. */
+interface Given {
+  /** Its text, in ASCII. */
+  readonly source?: string;
+  readonly require?: (name: string) => unknown;
+}
+
+/**
  * Runs a CommonJS program in this context.
  *
  * @param file absolute path of a bundle in ASCII
@@ -64,16 +90,21 @@ function keep(path: string, key: string, data: Buffer): void {
  * @param later calls back once the program has run for a while: what it has compiled by then is kept
  * @returns what the program exports
  */
-export function startCompiled(file: string, folder: string | undefined, later: (write: () => void) => void): unknown {
+export function startCompiled(
+  file: string,
+  folder: string | undefined,
+  later: (write: () => void) => void,
+  { source = readFileSync(file, "latin1"), require = createRequire(file) }: Given = {},
+): unknown {
   const path = folder && join(folder, `${basename(file)}.compiled`);
   const key = keyOf(file);
   const cachedData = path === undefined ? undefined : kept(path, key);
-  const source = `(function (exports, require, module, __filename, __dirname) {${readFileSync(file, "latin1")}\n})`;
-  const script = new Script(source, { filename: file, ...(cachedData && { cachedData }) });
+  const wrapped = `(function (exports, require, module, __filename, __dirname) {${source}\n})`;
+  const script = new Script(wrapped, { filename: file, ...(cachedData && { cachedData }) });
   if (path !== undefined && (cachedData === undefined || script.cachedDataRejected === true))
     later(() => keep(path, key, script.createCachedData()));
   const module: { exports: unknown } = { exports: {} };
   const run = script.runInThisContext() as (...given: readonly unknown[]) => void;
-  run.call(module.exports, module.exports, createRequire(file), module, file, dirname(file));
+  run.call(module.exports, module.exports, require, module, file, dirname(file));
   return module.exports;
 }

@@ -26,8 +26,7 @@ startServer(connection, {
     files: nodeFiles(),
   },
   reads: (scheme) => scheme === "file",
-  createAnalyzer: (runtime, log) =>
-    new RemoteAnalyzer(nodeThreads(join(__dirname, "analysis.js"), log, join(__dirname, "thread.js")), runtime),
+  createAnalyzer: (runtime, log) => new RemoteAnalyzer(nodeThreads(join(__dirname, "thread.js"), log), runtime),
   version: process.env["VRAM_LENS_VERSION"] ?? "development",
   debounceMs: DEBOUNCE_MS,
 });

@@ -100,7 +100,7 @@ export type ThemeKind = "dark" | "light" | "contrast-dark" | "contrast-light";
 
 /** Sent by the client in `initializationOptions`; every field optional so that any editor can start the server. */
 export interface InitializationOptions {
-  /** URL of the program of the analysis thread, for a server in a Web Worker. */
+  /** URL of the packed program of the analysis thread, for a server in a Web Worker. */
   readonly analysisProgram?: string;
   /** Language of messages: `en` or `zh-cn` (default: the client's `locale`, else `en`). */
   readonly locale?: string;

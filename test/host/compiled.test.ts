@@ -3,7 +3,7 @@ import { strict as assert } from "node:assert";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { compiledFolder, startCompiled } from "../../src/host/compiled";
+import { compiledFolder, startCompiled, unpackedSource } from "../../src/host/compiled";
 
 const PROGRAM = 'module.exports = { folder: __dirname, file: __filename, join: require("node:path").join };';
 
@@ -48,6 +48,26 @@ describe("compiled code", () => {
     assert.equal((exported as { readonly changed: boolean }).changed, true);
     writeFileSync(file, "nonsense");
     assert.equal(start().compiled, true);
+  });
+
+  it("is of a program that is shipped packed, which is unpacked once", async () => {
+    let unpackings = 0;
+    const unpack = async (packed: Uint8Array) => {
+      unpackings++;
+      return Buffer.from(`module.exports = require("${Buffer.from(packed).toString()}");`);
+    };
+    writeFileSync(program, "library");
+    const begin = async (kept: string | undefined) => {
+      const source = await unpackedSource(program, kept, unpack);
+      return startCompiled(program, kept, (write) => write(), { source, require: (name) => `the ${name}` });
+    };
+    assert.equal(await begin(store), "the library");
+    assert.equal(await begin(store), "the library");
+    assert.equal(unpackings, 1);
+    writeFileSync(program, "other library");
+    assert.equal(await begin(store), "the other library");
+    assert.equal(await begin(undefined), "the other library");
+    assert.equal(unpackings, 3);
   });
 
   it("is done without where it cannot be kept or is not wanted", () => {

@@ -152,8 +152,9 @@ describe("the analysis thread", function () {
 
   it("runs the analysis itself", async function () {
     this.timeout(20_000);
-    const worker = join(__dirname, "..", "..", "src", "server", "apart", "worker.ts");
-    const client = await served({}, await bundled(worker, join(folder, "analysis.js")));
+    const apart = join(__dirname, "..", "..", "src", "server", "apart");
+    await bundled(join(apart, "worker.ts"), join(folder, "analysis.js"));
+    const client = await served({}, await bundled(join(apart, "thread.ts"), join(folder, "thread.js")));
     const done = ready(client, A);
     const text =
       "model_name_or_path: meta-llama/Llama-3.2-1B\noutput_dir: o\nbf16: true\nper_device_train_batch_size: 1\n";

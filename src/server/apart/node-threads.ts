@@ -1,6 +1,6 @@
 /** Analysis threads of a Node process. */
 import { Worker } from "node:worker_threads";
-import type { CreateProgram } from "./errands";
+import type { Loader } from "./program";
 import type { Thread, ThreadSource } from "./remote";
 import { THREAD_DATA } from "./thread-data";
 
@@ -12,15 +12,12 @@ const LARGEST_HEAP = 1024;
  */
 const YOUNG = 48;
 
-/**
- * @param program absolute path of the bundled `worker.ts`
- * @param entry what a thread starts with, where it is another file
- */
-export function nodeThreads(program: string, log: (message: string) => void, entry = program): ThreadSource {
+/** @param entry absolute path of the bundled `thread.ts` */
+export function nodeThreads(entry: string, log: (message: string) => void): ThreadSource {
   return {
     log,
     start: () => startThread(entry),
-    here: async () => (require(program) as { readonly createProgram: CreateProgram }).createProgram,
+    here: async () => (await (require(entry) as Loader).loaded()).createProgram,
   };
 }
 

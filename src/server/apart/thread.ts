@@ -1,25 +1,16 @@
-/** Entry of the analysis thread in Node: starts the analysis program, compiled where it ran before, and gives memory back when it rests. */
-import { join } from "node:path";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
-import { parentPort } from "node:worker_threads";
-import { compiledFolder, startCompiled } from "../../host/compiled";
+/**
+ * Entry of every analysis thread, one program for Node's worker threads and for Web Workers: starts the analysis program, which
+ * is shipped packed. A server that has no threads loads it into its own and has the program from `loaded`.
+ */
+import { inNode } from "../../terms/place";
+import type { AnalysisModule } from "./program";
 
-/** Quiet after which a thread rests: nobody is typing; milliseconds. */
-const QUIET = 5000;
-
-/** What an estimate leaves behind is a third of the thread's memory, and V8 lets it lie until there is more of it. */
-function collectGarbage(): void {
-  setFlagsFromString("--expose-gc");
-  (runInNewContext("gc") as () => void)();
+/** @param program URL of the packed analysis program, in a browser */
+export async function loaded(program?: string): Promise<AnalysisModule> {
+  if (inNode()) return (await import("./thread-node")).loaded();
+  return (await import("./thread-browser")).loaded(program ?? "");
 }
 
-const atRest: (() => void)[] = [];
-startCompiled(join(__dirname, "analysis.js"), compiledFolder(process.env, process.platform), (write) =>
-  atRest.push(write),
-);
-const rest = setTimeout(() => {
-  for (const task of atRest.splice(0)) task();
-  collectGarbage();
-}, QUIET).unref();
-parentPort?.on("message", () => rest.refresh());
+void (inNode()
+  ? import("./thread-node").then(({ start }) => start())
+  : import("./thread-browser").then(({ start }) => start()));

@@ -1,5 +1,5 @@
 /** Analysis threads of a server that is a Web Worker itself. */
-import type { CreateProgram } from "./errands";
+import type { Loader } from "./program";
 import type { Thread, ThreadSource } from "./remote";
 import { THREAD_DATA } from "./thread-data";
 
@@ -15,26 +15,29 @@ interface WebWorker {
 interface Scope {
   readonly Worker?: new (url: string, options: { readonly name: string }) => WebWorker;
   importScripts?(url: string): void;
-  /** What the program leaves where it is loaded by `importScripts`. */
-  readonly VramLensAnalysis?: { readonly createProgram: CreateProgram };
+  /** What `thread.ts` leaves where it is loaded by `importScripts`. */
+  readonly VramLensThread?: Loader;
 }
 
-/** @param program URL of the bundled `worker.ts`, once the client said it */
+/** @param program URL of the packed analysis program, once the client said it; `thread.js` stands beside it */
 export function webThreads(program: () => string | undefined, log: (message: string) => void): ThreadSource {
   const scope = globalThis as unknown as Scope;
+  const entryOf = (url: string): string => new URL("thread.js", url).href;
   return {
     log,
     start: () => {
       const url = program();
       if (scope.Worker === undefined || url === undefined) throw new Error("workers cannot start workers here");
-      return thread(new scope.Worker(url, { name: THREAD_DATA }));
+      const worker = new scope.Worker(entryOf(url), { name: THREAD_DATA });
+      worker.postMessage(url);
+      return thread(worker);
     },
     here: async () => {
       const url = program();
-      if (url !== undefined && scope.VramLensAnalysis === undefined) scope.importScripts?.(url);
-      const found = scope.VramLensAnalysis;
-      if (found === undefined) throw new Error("the analysis cannot be loaded");
-      return found.createProgram;
+      if (url !== undefined && scope.VramLensThread === undefined) scope.importScripts?.(entryOf(url));
+      const found = scope.VramLensThread;
+      if (url === undefined || found === undefined) throw new Error("the analysis cannot be loaded");
+      return (await found.loaded(url)).createProgram;
     },
   };
 }

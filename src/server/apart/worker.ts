@@ -1,8 +1,9 @@
 /**
- * Entry of the analysis thread, one program for Node's worker threads and for Web Workers. Where neither can be had, the server
- * loads it into its own thread and takes what it makes from it.
+ * The analysis program, one for Node's worker threads and for Web Workers; `thread.ts` starts it. Where neither can be had, it
+ * is loaded into the server's own thread, which takes what it makes from it.
  */
 import { createAnalyzer } from "../../analysis";
+import { inNode } from "../../terms/place";
 import { programOf } from "./errands";
 import type { Port } from "./messages";
 import { serveAnalyses } from "./serve";
@@ -26,10 +27,10 @@ interface WorkerScope {
   addEventListener?(event: "message", handler: (event: { readonly data: unknown }) => void): void;
 }
 
-declare const require: undefined | ((name: string) => unknown);
+declare const require: (name: string) => unknown;
 
 function portOfNode(): Port | undefined {
-  if (typeof process === "undefined" || typeof require === "undefined") return undefined;
+  if (!inNode()) return undefined;
   const { parentPort, workerData } = require("node:worker_threads") as WorkerThreads;
   if (parentPort === null || workerData !== THREAD_DATA) return undefined;
   return {

@@ -32,7 +32,8 @@ const createAnalyzer: CreateAnalyzer = (runtime) => {
   };
 };
 
-export const createProgram = programOf(createAnalyzer);
+const createProgram = programOf(createAnalyzer);
+export const loaded = async () => ({ createProgram });
 
 const port = parentPort;
 if (!isMainThread && port !== null)
