@@ -3,6 +3,7 @@
  * Offsets are UTF-16 code units into the document's text; `end` is exclusive.
  */
 
+import type { Bound } from "../terms/weights";
 import type { Message } from "../words/message";
 
 /** Half-open span of the text. */
@@ -70,7 +71,7 @@ export type LocatedNode = ScalarNode | UnknownNode | MapNode | ListNode;
 export type PythonStep =
   | { readonly kind: "attribute"; readonly name: string }
   /** Elements of a sequence, from the one up to before the other; negative ones count from the end, null: to the end. */
-  | { readonly kind: "items"; readonly from: number; readonly to: number | null; readonly step?: number }
+  | { readonly kind: "items"; readonly from: Bound; readonly to: Bound | null; readonly step?: number }
   /** Elements of a sequence by their indices, none twice. */
   | { readonly kind: "picked"; readonly at: readonly number[] }
   | { readonly kind: "call"; readonly name: string }

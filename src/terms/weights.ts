@@ -1,12 +1,21 @@
 /** Which weights of a model something means, by their names and by parts of the model. */
 
+/** An end of a slice of a list: negative numbers count from its end, `{ divided: 2 }` is half of its length, rounded down. */
+export type Bound = number | { readonly divided: number };
+
+/** The index that an end of a slice stands for in a list of so many. */
+export function indexOf(bound: Bound, count: number): number {
+  if (typeof bound === "object") return Math.floor(count / bound.divided);
+  return bound < 0 ? count + bound : bound;
+}
+
 /**
  * A step into a model: the name of a module, some of a list of modules by their bounds (negative ones count from its end, null: up to it) or indices, or what
  * a method of transformers' models gives, by its name (`base_model`, `get_input_embeddings`; transformers/modeling_utils.py).
  */
 export type PartStep =
   | string
-  | { readonly from: number; readonly to: number | null; readonly step?: number }
+  | { readonly from: Bound; readonly to: Bound | null; readonly step?: number }
   | { readonly at: readonly number[] }
   | { readonly method: "base" | "input-embeddings" | "output-embeddings" | "encoder" | "decoder" };
 

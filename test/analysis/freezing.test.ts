@@ -35,6 +35,9 @@ describe("analysis: weights that a script freezes", () => {
     assert.deepEqual((await rules(counted)).rules, [
       { pattern: "", trained: false, part: ["bert", "encoder", "layer", { from: 2, to: 6 }, "attention"] },
     ]);
+    const half =
+      "n = model.config.num_hidden_layers // 2\nfor i in range(n):\n    model.bert.encoder.layer[i].requires_grad_(False)";
+    assert.deepEqual((await rules(half)).rules[0]?.part?.at(-1), { from: 0, to: { divided: 2 } });
     const method = "model.get_input_embeddings().weight.requires_grad = False";
     assert.deepEqual((await rules(method)).rules, [
       { pattern: "^weight$", trained: false, part: [{ method: "input-embeddings" }] },

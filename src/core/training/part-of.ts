@@ -3,7 +3,7 @@
  * transformers/modeling_utils.py: `base_model` is the attribute `base_model_prefix`, or the model itself where it has none;
  * `get_input_embeddings` and `get_output_embeddings` are the tables at its ends; `get_encoder` and `get_decoder` its halves.
  */
-import type { PartStep } from "../../terms/weights";
+import { indexOf, type PartStep } from "../../terms/weights";
 import type { PlacedTensor } from "./placed";
 import { isTable } from "./placed";
 
@@ -40,11 +40,11 @@ export function partOf(
     if (match === null) return null;
     const chosen = ranges.every((range, k) => {
       const count = counts[k] ?? 0;
-      const at = (index: number): number => (index < 0 ? count + index : index);
       const index = Number(match[k + 1]);
-      if ("at" in range) return range.at.some((one) => at(one) === index);
+      if ("at" in range) return range.at.some((one) => indexOf(one, count) === index);
       const { from, to, step = 1 } = range;
-      return index >= at(from) && (to === null || index < at(to)) && (index - at(from)) % step === 0;
+      const begin = indexOf(from, count);
+      return index >= begin && (to === null || index < indexOf(to, count)) && (index - begin) % step === 0;
     });
     return chosen ? name.slice(match[0].length) : null;
   };

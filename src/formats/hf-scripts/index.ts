@@ -122,6 +122,7 @@ function derive(
       ...unstated(givenModels(python), settings),
       ...embedding(python),
       ...adapterDefaults(python, settings),
+      ...addedByModel(python),
       ...rankPattern(view),
       ...tokensOfEmbedding(view),
       ...adapterCast(python),
@@ -300,6 +301,17 @@ function adapterDefaults(python: PythonModule, settings: readonly LocatedSetting
   const peft = made.find(({ callee }) => /(?:^|\.)LoraConfig$/.test(callee));
   if (unsloth !== undefined) return [at("adapter_defaults", unsloth, "unsloth")];
   return peft === undefined ? [] : [at("adapter_defaults", peft, "peft")];
+}
+
+/** Factors stay in the model's dtype where transformers puts them on it (transformers/integrations/peft.py, `add_adapter`; PeftModel.__init__ raises them). */
+function addedByModel(python: PythonModule): readonly LocatedSetting[] {
+  const training = trainingOf(python);
+  const before = python.calls.filter((call) => isBefore(training, call));
+  const adds = before.find(({ callee }) => /(?:^|\.)add_adapter$/.test(callee));
+  const wraps = before.some(({ callee }) =>
+    /(?:^|\.)(?:get_peft_model|PeftModel\w{0,40}\.from_pretrained)$/.test(callee),
+  );
+  return adds === undefined || wraps ? [] : [at("autocast_adapter_dtype", adds, false)];
 }
 
 /** Ranks of modules by patterns of their names, each as JSON (peft/utils/peft_types.py; `rank_pattern` of LoraConfig). */

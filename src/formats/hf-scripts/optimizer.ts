@@ -32,14 +32,19 @@ export function optimizerSettings(call: PythonCall, python: PythonModule): Locat
   const name =
     OPTIMIZER_CLASSES[classOf(call)] ??
     (!ADAFACTOR.test(call.callee) ? classOf(call) : ofTorch ? "adafactor_torch" : "adafactor");
+  const given = call.positional[0] ?? keyword(call, "params")?.value;
+  const groups = given?.kind === "list" ? given.items.filter((item) => item.kind === "map") : [];
+  // A group's own option stands before the call's (torch/optim/optimizer.py, `add_param_group`).
+  const ofGroup = (option: string): LocatedNode | undefined =>
+    groups.flatMap(({ entries }) => entries.filter(({ key }) => key === option))[0]?.value;
   const options = OPTIONS.flatMap((option) => {
-    const value = plain(keyword(call, option)?.value);
+    const value = plain(ofGroup(option) ?? keyword(call, option)?.value);
     return value === undefined || value === null
       ? []
       : [`${option}=${value === true ? "True" : value === false ? "False" : value}`];
   });
   const decay = keyword(call, "weight_decay");
-  const whole = /\.parameters\(\)/.test(rawOf(call.positional[0] ?? keyword(call, "params")?.value) ?? "");
+  const whole = /\.parameters\(\)/.test(rawOf(given) ?? "");
   return [
     at("optimizer", call, name),
     at("own_optimizer", call, true),

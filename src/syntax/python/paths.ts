@@ -2,6 +2,7 @@
 
 import type { SyntaxNode } from "@lezer/common";
 import { table } from "../../terms/table";
+import type { Bound } from "../../terms/weights";
 import { MAX_DEPTH } from "../text";
 import type { LocatedNode, PythonPath, PythonStep, PythonTest } from "../tree";
 import { LONGEST_NAME, MAX_WAYS } from "./bounds";
@@ -233,13 +234,15 @@ export class Paths {
 
   /** `layers[from:to:step]`; steps back are none that anybody takes. */
   private sliced(inside: readonly SyntaxNode[]): PythonStep {
-    const bounds: (number | null | undefined)[] = [null];
+    const bounds: (Bound | null | undefined)[] = [null];
     for (const node of inside)
       if (node.name === ":") bounds.push(null);
-      else bounds.push(bounds.pop() === null ? this.number(node) : undefined);
-    const [from, to, step] = bounds;
-    if (bounds.length > 3 || bounds.includes(undefined) || (step ?? 1) < 1) return { kind: "unknown" };
-    return { kind: "items", from: from ?? 0, to: to ?? null, ...(step ? { step } : {}) };
+      else bounds.push(bounds.pop() === null ? this.bound(node) : undefined);
+    const [from, to, step = null] = bounds;
+    const steps = step === null || (typeof step === "number" && step >= 1);
+    if (bounds.length > 3 || bounds.includes(undefined) || !steps || Object.is(from, -0)) return { kind: "unknown" };
+    const end = Object.is(to, -0) ? null : to;
+    return { kind: "items", from: from ?? 0, to: end ?? null, ...(step === null ? {} : { step }) };
   }
 
   /** Elements by indices that are known, each once. */
@@ -320,7 +323,7 @@ export class Paths {
 
   /** `range(len(layers) - 2)`, `range(config.num_hidden_layers)`: bounds from the end of the list. */
   private countedFromEnd(bounds: readonly SyntaxNode[]): PythonStep {
-    const ends = bounds.map((one) => this.fromEnd(one));
+    const ends = bounds.map((one) => this.bound(one));
     const [first, second] = ends.length === 1 ? [0, ...ends] : ends;
     if (ends.length > 2 || first === undefined || second === undefined || Object.is(first, -0))
       return { kind: "unknown" };
@@ -328,18 +331,20 @@ export class Paths {
   }
 
   /** A bound as Python's slices take it: negative ones count from the end, -0 is the end itself. */
-  private fromEnd(node: SyntaxNode, depth = 0): number | undefined {
+  private bound(node: SyntaxNode, depth = 0): Bound | undefined {
     const known = this.number(node);
     if (known !== undefined || depth > MAX_DEPTH) return known;
     const [binding, ...others] = node.name === "VariableName" ? (this.flow.bindingsAt(node) ?? []) : [];
     if (node.name === "VariableName")
-      return others.length > 0 || binding?.expression == null ? undefined : this.fromEnd(binding.expression, depth + 1);
+      return others.length > 0 || binding?.expression == null ? undefined : this.bound(binding.expression, depth + 1);
     if (node.name === "BinaryExpression") {
       const [left, operator, right] = childrenOf(node).filter(({ name }) => name !== "Comment");
-      const less = right && this.number(right);
-      const end = left && this.fromEnd(left, depth + 1);
-      const isLess = operator !== undefined && this.evaluator.slice(operator) === "-";
-      return isLess && less !== undefined && less >= 0 && Object.is(end, -0) ? -less : undefined;
+      const by = right && this.number(right);
+      const end = left && this.bound(left, depth + 1);
+      if (operator === undefined || by === undefined || by < 0 || !Object.is(end, -0)) return undefined;
+      const sign = this.evaluator.slice(operator);
+      if (sign === "//") return by === 0 ? undefined : { divided: by };
+      return sign === "-" ? -by : undefined;
     }
     return COUNTS.test(this.evaluator.slice(node)) ? -0 : undefined;
   }

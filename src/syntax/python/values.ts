@@ -243,9 +243,11 @@ export class Evaluator {
     return property === null ? "" : this.slice(property);
   }
 
-  /** The class that a name stands for (`model_class = AutoModelForCausalLM`); the first of those it may be. */
+  /** The class that a name stands for (`model_class = AutoModelForCausalLM`, `import AutoModel as A`); the first of those it may be. */
   private classNamed(node: SyntaxNode): string | undefined {
     const [binding] = this.flow.bindingsAt(node) ?? [];
+    const imported = this.found.bound.get(this.slice(node))?.split(".").at(-1);
+    if (binding === undefined && imported !== undefined) return CLASS_NAME.test(imported) ? imported : undefined;
     const expression = binding?.element === undefined ? binding?.expression : undefined;
     if (expression?.name !== "VariableName" && expression?.name !== "MemberExpression") return undefined;
     const name = this.slice(expression);
