@@ -26,6 +26,8 @@ export interface OwnCode {
 export interface Flavour {
   readonly kind: TrainerKind;
   readonly loss?: string;
+  /** The likelihood of what was chosen is no part of it. */
+  readonly unlikely?: true;
 }
 
 /** Captured losses of trainers (`models/trainers`). */
@@ -124,6 +126,8 @@ export interface Framework {
   /** Compiles each layer for itself. */
   readonly compilesLayers?: true;
 
+  /** Packs stacked experts by a parametrization that unpacks them whole, unless kernels of its own run them. */
+  readonly parametrizesExperts?: true;
   /** Tells `lora` and `qlora` apart by name. */
   readonly namesQlora?: true;
   /** The model is loaded where it is trained, before the adapter is put on. */
@@ -198,7 +202,8 @@ const ROWS: Readonly<Record<SchemaId, Framework>> = {
     trlDefaults: true,
     flavours: table({
       ...OF_TRL,
-      simpo: SIMPO,
+      // SimPO's own trainer (princeton-nlp/SimPO, scripts/simpo_config.py: `sft_weight` 0)
+      simpo: { ...SIMPO, unlikely: true },
       ppo: { kind: "ppo" },
       "online-dpo": { kind: "online-dpo" },
       xpo: { kind: "xpo" },
@@ -222,6 +227,8 @@ const ROWS: Readonly<Record<SchemaId, Framework>> = {
     autoIsBfloat16: true,
     offloadsAll: "once",
     namesQlora: true,
+    // axolotl/monkeypatch/moe_quant.py, integrations/kernels/libs/scattermoe_lora/layers.py
+    parametrizesExperts: true,
     // axolotl/loaders/model.py (`_set_device_map_config`)
     loadsOnDevice: true,
     // axolotl/core/builders/rl.py (0.19)

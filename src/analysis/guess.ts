@@ -8,7 +8,8 @@ import type { ModelConfig } from "../core/training/run";
 import { withoutEnding } from "../terms/text";
 import type { Catalogue, CatalogueEntry } from "./catalogue";
 
-const STORED = "bf16 fp16 fp32 fp8 dynamic bnb gptq awq int4 int8 4bit 8bit nf4 unsloth".split(" ");
+const STORED =
+  "bf16 fp16 fp32 fp8 nvfp4 mxfp4 dynamic bnb gptq awq aqlm 2bit 1x16 2x8 int4 int8 4bit 8bit nf4 unsloth".split(" ");
 /** Words of a name that say how a model was tuned or stored, not how large it is. */
 const NEUTRAL = new Set([..."instruct chat it base hf pt meta sft dpo orpo rlhf".split(" "), ...STORED]);
 /** What copies add to the name of the repository they were made from. */
@@ -57,11 +58,14 @@ function longestStart(name: string, catalogue: Catalogue): CatalogueEntry | unde
   return best?.entry;
 }
 
-/** How a name says its weights are stored; 4 bits in groups of 128 is what quantized copies are made with by default. */
-function quantizationOf(name: string): Readonly<Record<string, unknown>> | undefined {
-  const bits = /(?:^|[-_])(?:int8|8bit)(?:$|[-_])/i.test(name) ? 8 : 4;
-  if (/(?:^|[-_])gptq(?:$|[-_])/i.test(name)) return { quant_method: "gptq", bits, group_size: 128 };
-  if (/(?:^|[-_])awq(?:$|[-_])/i.test(name)) return { quant_method: "awq", bits, group_size: 128 };
+/**
+ * How a name says its weights are stored; 4 bits in groups of 128 is what quantized copies are made with by default, and what says bits
+ * alone are GPTQ's (Qwen's `-Int4` and `-Int8`).
+ */
+export function quantizationOf(name: string): Readonly<Record<string, unknown>> | undefined {
+  const word = (pattern: string): boolean => new RegExp(`(?:^|[-_/])(?:${pattern})(?:$|[-_/])`, "i").test(name);
+  const bits = word("int8|8bit") ? 8 : 4;
+  if (word("awq")) return { quant_method: "awq", bits, group_size: 128 };
   if (/bnb[-_](?:4bit|nf4)/i.test(name))
     return {
       quant_method: "bitsandbytes",
@@ -69,5 +73,14 @@ function quantizationOf(name: string): Readonly<Record<string, unknown>> | undef
       bnb_4bit_quant_type: "nf4",
       bnb_4bit_use_double_quant: true,
     };
-  return undefined;
+  if (word("aqlm")) return { quant_method: "aqlm", ...codebooksOf(name) };
+  if (word("gptq|int4|int8")) return { quant_method: "gptq", bits, group_size: 128 };
+  const method = ["nvfp4", "mxfp4", "fp8"].find(word);
+  return method === undefined ? undefined : { quant_method: method };
+}
+
+/** AQLM's names say codebooks and bits of a code (`2Bit-1x16`). */
+function codebooksOf(name: string): Readonly<Record<string, number>> {
+  const [, count, bits] = /(?:^|[-_])([1-8])x(\d{1,2})(?:$|[-_])/.exec(name) ?? [];
+  return count === undefined ? {} : { num_codebooks: Number(count), nbits_per_codebook: Number(bits) };
 }

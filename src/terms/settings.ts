@@ -73,6 +73,7 @@ export const SETTINGS = {
   untied_embeddings: { type: "boolean" },
   adapter_whole: { type: "list" },
   packs_experts: { type: "boolean" },
+  expert_kernels: { type: "boolean" },
   packs_head: { type: "boolean" },
   use_unsloth: { type: "boolean" },
   vocab_divisor: { type: "integer" },

@@ -63,6 +63,19 @@ trainer = DPOTrainer(model="Qwen/Qwen2.5-0.5B-Instruct", args=args, train_datase
     assert.equal(await of(""), "dpo sigmoid model");
   });
 
+  it("SimPO's own trainer has no likelihood beside it", async () => {
+    const cpo = (more: string): Promise<number> => peakOf(`${DPO}${more}`, "cpo.yaml");
+    assert.equal(await cpo("gamma_beta_ratio: 0.5\n"), await cpo("simpo_gamma: 1\nloss_type: simpo\ncpo_alpha: 0\n"));
+  });
+
+  it("have their losses on models of earlier releases, which take the mask as it is", async () => {
+    const pins = "transformers==4.48.3\ntrl==0.12.0\n";
+    for (const mark of ["gamma_beta_ratio: 0.5", "cpo_alpha: 1", "center_rewards_coefficient: 0.01"]) {
+      const [run] = await runsOf(`${DPO}${mark}\n`, "cpo.yaml", pins);
+      assert.ok(run?.perDevice, run?.findings.map(({ message }) => message).join("; "));
+    }
+  });
+
   it("DPO holds the logits of chosen answers once more for their likelihood, before the fused head", async () => {
     const variant = async (version: string, more: string) => {
       const files = { "dpo.yaml": `${DPO}${more}`, "requirements.txt": `trl==${version}\n` };

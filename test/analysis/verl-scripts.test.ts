@@ -43,6 +43,20 @@ describe("verl's launch scripts", () => {
     );
   });
 
+  it("before 0.2 it is multiplied by the completions of a prompt, which the whole config shows", async () => {
+    const own = "actor_rollout_ref:\n  actor:\n    ppo_epochs: 1\n    ppo_micro_batch_size: 64\n";
+    const of = async (config: string) => {
+      const run = verl("actor_rollout_ref.actor.ppo_micro_batch_size=16 actor_rollout_ref.rollout.n=3");
+      const program =
+        '@hydra.main(config_path="config", config_name="ppo_trainer", version_base=None)\ndef main(config): ...\n';
+      const beside = { "verl/trainer/main_ppo.py": program, "verl/trainer/config/ppo_trainer.yaml": config };
+      const { value } = await runOf({ "run.sh": run, ...beside }, "run.sh");
+      return value("micro_batch_size");
+    };
+    assert.equal(await of(own), 6);
+    assert.equal(await of(`${own}    ppo_micro_batch_size_per_gpu: null\n`), 2);
+  });
+
   it("ranks that share a sequence score and learn from their part of it", async () => {
     const one = "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=2";
     const alone = await sized(one);

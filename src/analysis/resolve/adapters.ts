@@ -15,9 +15,10 @@ import type { SettingName } from "../../terms/settings";
 import { table, tables } from "../../terms/table";
 import { say } from "../../words/message";
 import { keyFor } from "../defaults";
+import { quantizationOf as namedQuantization } from "../guess";
 import type { Setting, SettingValue } from "../settings";
 import { holds, type Versions } from "../versions";
-import { storedWeights } from "./checkpoint";
+import { NVFP4, storedWeights } from "./checkpoint";
 import type { ResolveContext } from "./context";
 import { initializationOf } from "./initialization";
 import { leftByLoader } from "./left-by-loader";
@@ -89,7 +90,7 @@ export function quantizationOf(
     ...skippedModules(c, config),
     ...(holds("bitsandbytes<0.43.2", c.libraries) ? { keepsInputs: true } : {}),
     ...(holds("transformers<5", c.libraries) ? { packsSubclasses: true } : {}),
-    ...(c.settings.boolean("packs_experts") === true ? { packsExperts: true } : {}),
+    ...packedExperts(c),
     ...(c.settings.boolean("packs_head") === true ? { packsHead: true } : {}),
   };
   if (stated !== undefined) {
@@ -103,10 +104,13 @@ export function quantizationOf(
       ...beside,
     };
   }
+  const own = storedWeights(ofName(c) ?? config);
   const four = c.settings.find("load_in_4bit");
   const eight = c.settings.find("load_in_8bit");
   const on = four?.value === true ? four : eight?.value === true ? eight : undefined;
-  if (on !== undefined) {
+  // Another library's way goes before what is asked of the loader (transformers/quantizers/auto.py, merge_quantization_configs).
+  const isOther = own?.kind === "packed" && quantizerOf(own.spec.type) === undefined;
+  if (on !== undefined && !isOther) {
     const type = on === four ? (c.settings.string("bnb_4bit_quant_type") ?? "nf4") : "int8";
     c.keep("quantization", on, type);
     if (quantizerOf(type)?.outliers) c.suppose(say("assume.int8-outliers"), "llm_int8_threshold");
@@ -118,15 +122,32 @@ export function quantizationOf(
       ...beside,
     };
   }
-  const own = storedWeights(config);
   if (own?.kind === "packed") {
     c.put("quantization", own.spec.type, "linked", "quantization_config", null);
     if (quantizerOf(own.spec.type)?.outliers) c.suppose(say("assume.int8-outliers"), "llm_int8_threshold");
     return { ...own.spec, prepareForKbit: false, computeDtype: compute, prequantized: true, ...beside };
   }
+  if (own?.method === NVFP4 && c.settings.boolean("expert_kernels") === true) {
+    c.put("quantization", "nvfp4", "linked", "quantization_config", null);
+    const alone = { packsExperts: true, packsOnlyExperts: true };
+    return { type: "nvfp4", double: false, prepareForKbit: false, computeDtype: compute, prequantized: true, ...alone };
+  }
   if (own !== null) c.suppose(say("assume.dequantized", { method: own.method, dtype: loadDtype }), "dequantize");
   if (c.trains) c.put("quantization", "none", "default", "quantization", null);
   return null;
+}
+
+/** What the name of a model nobody published says of its weights. */
+function ofName({ inputs: { model } }: ResolveContext): ModelConfig | undefined {
+  const stored = model?.kind === "missing" ? namedQuantization(model.name) : undefined;
+  return stored && { quantization_config: stored };
+}
+
+/** Stacked experts that are packed with the rest (axolotl's `quantize_moe_experts`, Unsloth's loader). */
+function packedExperts(c: ResolveContext): Pick<QuantizationSpec, "packsExperts" | "unpacksExperts"> {
+  if (c.settings.boolean("packs_experts") !== true) return {};
+  const whole = c.framework.parametrizesExperts === true && c.settings.boolean("expert_kernels") !== true;
+  return { packsExperts: true, ...(whole ? { unpacksExperts: true } : {}) };
 }
 
 /**

@@ -95,10 +95,19 @@ const METHODS: Readonly<Record<string, (own: Json) => StoredWeights>> = table({
   torchao,
 });
 
+/** NVIDIA's 4 bits in blocks of 16, which kernels of axolotl's train on for experts; the rest is unpacked as it is loaded. */
+export const NVFP4 = "nvfp4";
+
+/** ModelOpt has several ways under its name. */
+const methodOf = (own: Json): string => {
+  const name = String(own["quant_method"] ?? "").toLowerCase();
+  return name === "modelopt" ? String(own["quant_algo"] ?? name).toLowerCase() : name;
+};
+
 /** How the checkpoint stores its weights; null where it says nothing. */
 export function storedWeights(config: ModelConfig): StoredWeights | null {
   const own = map(config["quantization_config"]);
-  const method = String(own["quant_method"] ?? "").toLowerCase();
+  const method = methodOf(own);
   if (method === "") return null;
   const read = Object.hasOwn(METHODS, method) ? METHODS[method] : undefined;
   return read === undefined ? { kind: "dequantized", method } : read(own);

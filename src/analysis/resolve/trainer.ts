@@ -485,7 +485,11 @@ const RECORDED_EARLIER: Readonly<Partial<Record<TrainerKind, ReadonlySet<string>
   kto: new Set(["kto", "apo_zero_unpaired"]),
 };
 
-function variantOf(c: ResolveContext, { kind, loss: own }: Flavour, adapted: boolean): TrainerSpec["variant"] {
+function variantOf(
+  c: ResolveContext,
+  { kind, loss: own, unlikely }: Flavour,
+  adapted: boolean,
+): TrainerSpec["variant"] {
   if (kind === "orpo" || kind === "rm") return {};
   if (kind === "reward") {
     const centered = c.settings.number("center_rewards_coefficient") !== undefined;
@@ -509,7 +513,8 @@ function variantOf(c: ResolveContext, { kind, loss: own }: Flavour, adapted: boo
   }
   // AlphaPO is SimPO without the likelihood (trl/experimental/cpo/cpo_config.py).
   if (kind === "cpo" && loss === "alphapo") return { loss: "simpo", likelihood: false };
-  if (kind === "cpo") return { loss: loss ?? standard, likelihood: c.settings.number("cpo_alpha") !== 0 };
+  if (kind === "cpo")
+    return { loss: loss ?? standard, likelihood: unlikely !== true && c.settings.number("cpo_alpha") !== 0 };
   const reference = referenceOf(c, kind, adapted);
   const term = kind === "dpo" ? termOf(c) : undefined;
   // Terms were recorded beside one loss: the others differ from it in numbers for each pair.

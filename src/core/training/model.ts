@@ -6,6 +6,7 @@
 import { quantizerOf } from "../../terms/quantizers";
 import { type DType, ELEMENT_BYTES } from "../engine/dtype";
 import type { ModuleForward, ParameterWrapper } from "../engine/interpreter/options";
+import { view as viewed } from "../engine/ops/layout";
 import { Settling } from "../engine/settling";
 import { hostTensor, Tensor } from "../engine/tensor";
 import type { Torch } from "../engine/torch";
@@ -15,6 +16,7 @@ import { factsOf } from "../graph/facts";
 import type { ArchitectureGraph } from "../graph/types";
 
 import { adapt, embeddingOf } from "./adapters";
+import { byModule, type Unpack } from "./adapters/experts";
 import { canInitialize, REPACKED_FROM } from "./adapters/initialization";
 import type { PromptSizes } from "./adapters/prompt-sizes";
 import type { PromptEncoder } from "./adapters/prompts";
@@ -23,7 +25,7 @@ import { wrappedNames } from "./adapters/wrapped-names";
 import { inKeyOrder, warmUp, whilePacking, withPieces } from "./loading";
 import { type Part, partOf } from "./parts";
 import { isTable, type PlacedTensor, placeTensors } from "./placed";
-import { linear4bit, type PackedWeight, packWeight } from "./quantization/bitsandbytes";
+import { dequantize, linear4bit, type PackedWeight, packWeight } from "./quantization/bitsandbytes";
 import { float8Linear } from "./quantization/float8";
 import { linearGrouped, packGrouped } from "./quantization/grouped";
 import { linear8bit, packInt8 } from "./quantization/int8";
@@ -111,11 +113,20 @@ interface Loading {
   readonly byName: Map<string, Tensor>;
   readonly modules: Map<string, ModuleForward>;
   readonly packed: Map<string, PackedWeight>;
+  /** Stacked experts that a parametrization unpacks, by name. */
+  readonly unpacked: Map<string, Unpack>;
 }
 
 /** Loads the model: weights, buffers, quantization, adapters. Allocations are booked on the phase in force. */
 export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigView, options: LoadOptions): LoadedModel {
-  const loading: Loading = { torch, options, byName: new Map(), modules: new Map(), packed: new Map() };
+  const loading: Loading = {
+    torch,
+    options,
+    byName: new Map(),
+    modules: new Map(),
+    packed: new Map(),
+    unpacked: new Map(),
+  };
   const { byName } = loading;
   const tied = new Map(
     graph.tied
@@ -185,7 +196,7 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
     parameters,
     byName,
     modules: loading.modules,
-    parametrized: adapted?.parametrized ?? new Map(),
+    parametrized: adapted?.parametrized ?? byModule([], loading.unpacked),
     embedding: byName.get(embeddingOf(placed)?.name ?? "") ?? null,
     prompt: adapted?.prompt ?? null,
     regularised: adapted?.regularised ?? [],
@@ -256,7 +267,13 @@ function packs({ type, packsSubclasses }: QuantizationSpec, module: string): boo
 function isPacked({ options }: Loading, item: PlacedTensor): boolean {
   const { quantization, head } = options;
   if (isPackedExperts(quantization, item)) return true;
-  if (quantization === null || !item.name.endsWith(".weight") || !packs(quantization, item.module)) return false;
+  if (
+    quantization === null ||
+    quantization.packsOnlyExperts === true ||
+    !item.name.endsWith(".weight") ||
+    !packs(quantization, item.module)
+  )
+    return false;
   const path = item.name.slice(0, -".weight".length);
   if ((path === head && quantization.packsHead !== true) || staysWhole(quantization, path)) return false;
   return !(factsOf(options.family).keptInFloat32 ?? []).some((pattern) => isSkipped(path, pattern));
@@ -296,8 +313,16 @@ function loadParameter(loading: Loading, item: PlacedTensor): Tensor {
   if (isPackedExperts(options.quantization, item)) {
     const [count = 1, ...rest] = item.sizes;
     const one = { ...item, sizes: [count * (rest[0] ?? 1), rest[1] ?? 1] };
-    const { packed } = pack(torch, options.quantization!, one);
-    // What runs unpacks one expert at a time: the layer's operators see the weights as they are.
+    const whole = pack(torch, options.quantization!, one);
+    const { packed } = whole;
+    if (options.quantization?.unpacksExperts === true)
+      loading.unpacked.set(item.name, (torch) => {
+        const flat = dequantize(torch, whole);
+        const stacked = viewed(torch, flat, item.sizes);
+        flat.release();
+        return stacked;
+      });
+    // The layer's operators see the weights as they are.
     const seen = new Tensor(torch.ledger, packed.storage, item.sizes, null, item.dtype);
     return describe(seen, item, false);
   }

@@ -7,7 +7,7 @@ import { harmless, memory, other, PRECISION, STORAGE, touching } from "../effect
 import type { KeySpec } from "../types";
 
 export const LLM_FOUNDRY_KEYS: readonly KeySpec[] = [
-  memory("max_seq_len", "sequence_length", "integer", "sequence", { min: 1 }),
+  memory("max_seq_len", "sequence_length", "integer", "sequence", { min: 1, aliases: ["variables.max_seq_len"] }),
   memory("global_train_batch_size", "global_batch_size", "integer", "global-batch", { min: 1 }),
   memory("device_train_microbatch_size", "micro_batch_size", "number", {
     auto: true,
@@ -97,7 +97,7 @@ export const LLM_FOUNDRY_KEYS: readonly KeySpec[] = [
   memory("parallelism_config.fsdp.sharding_strategy", "fsdp", "string", "fsdp", { means: SHARDING }),
   memory("parallelism_config.fsdp.activation_checkpointing", "gradient_checkpointing", "boolean", "checkpointing"),
   ...harmless(
-    "variables.max_seq_len train_loader.dataset.max_seq_len eval_loader.dataset.max_seq_len model.config_overrides.max_seq_len fsdp_config.sync_module_states fsdp_config.state_dict_type",
+    "train_loader.dataset.max_seq_len eval_loader.dataset.max_seq_len model.config_overrides.max_seq_len fsdp_config.sync_module_states fsdp_config.state_dict_type",
   ),
   ...touching(
     "experts",

@@ -21,7 +21,18 @@ const TOKENS_PER_MICRO_BATCH = 16_384;
  */
 const OF_ALL = /^(?:actor_rollout_ref\.)?(?:actor\.)?ppo_micro_batch_size$/;
 
-function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
+/**
+ * Completions that the shared micro-batch is multiplied by: of each prompt in releases before 0.2 (verl/workers/fsdp_workers.py of 0.1),
+ * whose whole config has no micro-batch of one GPU.
+ */
+function multiplied(map: View["map"], completions: unknown): number {
+  const actor = "actor_rollout_ref.actor";
+  const isWhole = lookUp(map, `${actor}.ppo_epochs`) !== undefined;
+  const knowsOwn = lookUp(map, `${actor}.ppo_micro_batch_size_per_gpu`) !== undefined;
+  return isWhole && !knowsOwn && typeof completions === "number" ? completions : 1;
+}
+
+function derive(settings: readonly LocatedSetting[], { map }: View): readonly LocatedSetting[] {
   const result: LocatedSetting[] = [];
   const find = (name: string) => settings.findLast((setting) => setting.name === name);
   const devices = find("devices");
@@ -36,7 +47,9 @@ function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] 
   const shared = find("micro_batch_size") === undefined ? settings.findLast(({ key }) => OF_ALL.test(key)) : undefined;
   const ulysses = Number(find("context_parallel")?.value ?? 1);
   const each = Math.max(1, Math.floor(world / ulysses));
-  const own = typeof shared?.value === "number" && world > 0 ? Math.max(1, Math.floor(shared.value / each)) : 0;
+  const completions = multiplied(map, find("num_generations")?.value);
+  const own =
+    typeof shared?.value === "number" && world > 0 ? Math.max(1, Math.floor(shared.value / each)) * completions : 0;
   if (shared !== undefined && own > 0) result.push(derived(shared, "micro_batch_size", own));
   // A dynamic batch is filled up to its limit (verl/utils/seqlen_balancing.py).
   const length =

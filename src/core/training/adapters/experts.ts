@@ -77,12 +77,16 @@ function leafTargets(
   return [...matched];
 }
 
+/** What a parametrization below the adapters makes of a stored parameter each time it is read. */
+export type Unpack = (torch: Torch) => Tensor;
+
 /** An adapter on one parameter: its own parameters, and what takes the parameter's place while its module runs. */
 export interface ParameterLora {
   readonly path: string;
   readonly a: Tensor;
   readonly b: Tensor;
   readonly weight: Tensor;
+  readonly unpack?: Unpack | undefined;
   readonly scaled: boolean;
   /** The parameter has inputs before outputs. */
   readonly transposed: boolean;
@@ -95,7 +99,7 @@ export function parameterLora(
   rank: number,
   path: string,
   weight: Tensor,
-  family: string,
+  { family, unpacked }: { readonly family: string; readonly unpacked: ReadonlyMap<string, Unpack> },
 ): ParameterLora {
   const transposed = weight.rank === 3 && factsOf(family).transposedExperts === true;
   const [experts, first, last] = weight.rank === 3 ? weight.sizes : [1, ...weight.sizes];
@@ -105,14 +109,14 @@ export function parameterLora(
   const b = parameter(torch, `${path}.lora_B`, [outputs!, rank * experts!], dtype);
   // Rank and alpha of fused matrices are raised together.
   const scale = adapter.useRslora ? Math.sqrt(adapter.rank) : adapter.rank;
-  return { path, a, b, weight, scaled: adapter.alpha !== scale, transposed };
+  return { path, a, b, weight, unpack: unpacked.get(path), scaled: adapter.alpha !== scale, transposed };
 }
 
 /**
  * Adapters on parameters of one module, in the order of the parameters: the last wraps the others. While the module runs,
  * each parameter is computed once, when it is first read; registering the parametrization computes it once more, as a check.
  */
-export function wrapped(adapters: readonly ParameterLora[]): ParameterWrapper {
+function wrapped(adapters: readonly ParameterLora[], unpacks: ReadonlyMap<string, Unpack>): ParameterWrapper {
   return {
     enter(torch): ModuleParameters {
       const ways = new Map<string, Way>();
@@ -125,9 +129,9 @@ export function wrapped(adapters: readonly ParameterLora[]): ParameterWrapper {
       return {
         get(torch, path): Tensor | undefined {
           const known = computed.get(path);
-          const way = ways.get(path);
-          if (known !== undefined || way === undefined) return known;
-          const tensor = way.compute(torch);
+          const compute = ways.get(path)?.compute ?? unpacks.get(path);
+          if (known !== undefined || compute === undefined) return known;
+          const tensor = compute(torch);
           computed.set(path, tensor);
           return tensor;
         },
@@ -140,6 +144,21 @@ export function wrapped(adapters: readonly ParameterLora[]): ParameterWrapper {
   };
 }
 
+/** What stands for parameters, by the module that has them: adapters, and what unpacks those that have none. */
+export function byModule(
+  adapters: readonly ParameterLora[],
+  unpacks: ReadonlyMap<string, Unpack>,
+): Map<string, ParameterWrapper> {
+  const moduleOf = (path: string): string => path.slice(0, path.lastIndexOf("."));
+  const modules = new Set([...adapters.map(({ path }) => path), ...unpacks.keys()].map(moduleOf));
+  const on = (module: string): ParameterWrapper =>
+    wrapped(
+      adapters.filter(({ path }) => moduleOf(path) === module),
+      unpacks,
+    );
+  return new Map([...modules].map((module) => [module, on(module)]));
+}
+
 /** How the adapted parameter is computed, from what the parametrization holds. */
 interface Way {
   readonly held: readonly Tensor[];
@@ -147,7 +166,7 @@ interface Way {
 }
 
 /** `_LoraFactorsProxy`: one `baddbmm` in the parameter's own dtype. */
-function folded(torch: Torch, { a, b, weight, scaled, transposed }: ParameterLora): Way {
+function folded(torch: Torch, { a, b, weight, unpack, scaled, transposed }: ParameterLora): Way {
   const [experts = 1] = weight.sizes;
   const rows = view(torch, a, [experts, -1, a.size(1)]);
   const columns = view(torch, b, [b.size(0), -1, experts]);
@@ -161,7 +180,9 @@ function folded(torch: Torch, { a, b, weight, scaled, transposed }: ParameterLor
     compute: (torch) => {
       const { autocastEnabled } = torch;
       torch.autocastEnabled = false;
-      const out = baddbmmOperator(torch, weight, lhs, rhs, scaled);
+      const base = unpack?.(torch) ?? weight.retain();
+      const out = baddbmmOperator(torch, base, lhs, rhs, scaled);
+      base.release();
       torch.autocastEnabled = autocastEnabled;
       return out;
     },

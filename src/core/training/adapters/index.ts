@@ -8,7 +8,7 @@ import type { AdapterSpec } from "../run";
 import { adalora } from "./adalora";
 import { boft } from "./butterfly";
 import { isDepthwise, loraConvolution } from "./convolution";
-import { convertTargets, type ParameterLora, parameterLora, wrapped } from "./experts";
+import { byModule, convertTargets, type ParameterLora, parameterLora, type Unpack } from "./experts";
 import { loha, lokr } from "./factored";
 import { canInitialize, initialize } from "./initialization";
 import { type AdapterLayer, type BaseLayer, baseLayer, buffer, raised } from "./layer";
@@ -26,6 +26,8 @@ export interface AdaptedModel {
   readonly byName: Map<string, Tensor>;
   readonly modules: Map<string, ModuleForward>;
   readonly packed: ReadonlyMap<string, PackedWeight>;
+  /** Stacked experts that a parametrization unpacks, by name. */
+  readonly unpacked: ReadonlyMap<string, Unpack>;
   /** Parameters in the order of `model.parameters()`, tied ones once. */
   readonly placed: readonly PlacedTensor[];
   /** Parameters that are another one, by name. */
@@ -124,7 +126,7 @@ export function adapt(torch: Torch, given: AdapterSpec, model: AdaptedModel): Ad
         ? undefined
         : [...converted.parameters].find(([end]) => item.name.endsWith(`.${end}`))?.[1];
     if (rank !== undefined) {
-      const lora = parameterLora(torch, adapter, rank, item.name, byName.get(item.name)!, model.family);
+      const lora = parameterLora(torch, adapter, rank, item.name, byName.get(item.name)!, model);
       onParameters.push(lora);
       added.push(lora.a, lora.b);
     }
@@ -155,16 +157,9 @@ export function adapt(torch: Torch, given: AdapterSpec, model: AdaptedModel): Ad
   return {
     parameters: prompt === null ? parameters : [...parameters, ...prompt.parameters],
     prompt,
-    parametrized: byModule(onParameters),
+    parametrized: byModule(onParameters, model.unpacked),
     regularised,
   };
-}
-
-/** Adapters on parameters by the module that has them. */
-function byModule(adapters: readonly ParameterLora[]): Map<string, ParameterWrapper> {
-  const moduleOf = ({ path }: ParameterLora): string => path.slice(0, path.lastIndexOf("."));
-  const modules = new Set(adapters.map(moduleOf));
-  return new Map([...modules].map((path) => [path, wrapped(adapters.filter((lora) => moduleOf(lora) === path))]));
 }
 
 function trainBias(bias: Tensor | undefined): void {

@@ -3,7 +3,7 @@
  * The weight is unpacked for each forward and again for backward, by autograd functions that keep the packed one only.
  * Sources: gptqmodel (nn_modules/qlinear), transformers/integrations/{awq,hqq,eetq,compressed_tensors}.py, hqq
  * (core/{quantize,bitpack}.py, HQQMatmulNoCacheMul), compressed-tensors (compressors/quantized_compressors), torchao
- * (quantization/quant_api.py, Int8WeightOnlyConfig), aqlm (inference.py).
+ * (quantization/quant_api.py, Int8WeightOnlyConfig), aqlm (inference.py), torchao (prototype/mx_formats/nvfp4_tensor.py).
  */
 import type { DType } from "../../engine/dtype";
 import type { ModuleForward } from "../../engine/interpreter/options";
@@ -85,6 +85,16 @@ const FORMATS: Readonly<Record<GroupedFormat, Format>> = {
     ],
   },
   torchao: { bits: 8, group: -1, stored: bytesByRow(null) },
+  // Two numbers in a byte, a float8 scale for 16 of them and one of the whole.
+  nvfp4: {
+    bits: 4,
+    group: 16,
+    stored: ({ outputs, inputs, groups }) => [
+      [[outputs, Math.ceil(inputs / 2)], "uint8"],
+      [[outputs, groups], "int8"],
+      [[1], "float32"],
+    ],
+  },
   eetq: { bits: 8, group: -1, stored: bytesByRow("float16") },
   // aqlm/inference.py (QuantizedLinear, _QuantizedMatmul): codes, codebooks, a scale for each group of outputs.
   aqlm: {

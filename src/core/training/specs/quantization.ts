@@ -3,7 +3,7 @@ import type { QuantizerName } from "../../../terms/quantizers";
 import type { DType } from "../../engine/dtype";
 
 /** Formats whose weights are packed with constants per group of inputs, or per row. */
-export type GroupedFormat = "gptq" | "awq" | "hqq" | "compressed-tensors" | "torchao" | "eetq" | "aqlm";
+export type GroupedFormat = "gptq" | "awq" | "hqq" | "compressed-tensors" | "torchao" | "eetq" | "aqlm" | "nvfp4";
 
 /** Additive codes: blocks of a weight are sums of entries of codebooks. */
 export interface CodebookSpec {
@@ -45,6 +45,10 @@ export interface QuantizationSpec {
   readonly packsHead?: boolean;
   /** Experts that are stacked in one parameter are packed too, and unpacked one by one where they run. */
   readonly packsExperts?: boolean;
+  /** … by a parametrization, which unpacks the parameter for as long as its module runs (bitsandbytes/nn/parametrize.py). */
+  readonly unpacksExperts?: boolean;
+  /** … and nothing else is packed. */
+  readonly packsOnlyExperts?: boolean;
 }
 
 /** Scaling of torchao's float8 training, by the names of its recipes. */

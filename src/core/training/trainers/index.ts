@@ -15,7 +15,7 @@ import type { LoadedModel } from "../model";
 import type { ForwardUsage } from "../parallel";
 import type { TrainerKind, TrainerSpec, TrainingRun } from "../run";
 import { KeptCache } from "./kept-cache";
-import { mediaOf, untilHidden, untilLogits, untilStates } from "./models";
+import { takesMedia, untilHidden, untilLogits, untilStates } from "./models";
 import { type CalledModel, TrainerPass } from "./pass";
 import { sequencesOf } from "./sequences";
 import { withValueHead } from "./value-head";
@@ -95,7 +95,7 @@ export function calledGraph(
   head: string | null,
   kept = 0,
 ): ArchitectureGraph | null {
-  if (!SEES.has(loss.trainer) && mediaOf(graph).length > 0) return null;
+  if (!SEES.has(loss.trainer) && takesMedia(graph)) return null;
   if (loss.trainer === "rm") return withValueHead(graph, head);
   return asksForLogits(loss) ? untilLogits(graph, head, kept) : untilHidden(graph, head);
 }

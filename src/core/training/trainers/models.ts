@@ -101,3 +101,11 @@ const OF_TEXT: ReadonlySet<string> = new Set(["input_ids", "labels", "num_items_
 export function mediaOf({ batch }: ArchitectureGraph): ArchitectureGraph["batch"] {
   return batch.filter(({ name }) => !OF_TEXT.has(name));
 }
+
+/** The mask of paddings, which earlier releases' models take as it is; every trainer hands it on. */
+const MASK = "attention_mask";
+
+/** Whether a model takes pictures or recordings beside its text. */
+export function takesMedia(graph: ArchitectureGraph): boolean {
+  return mediaOf(graph).some(({ name }) => name !== MASK);
+}
