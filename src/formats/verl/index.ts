@@ -44,7 +44,8 @@ function derive(settings: readonly LocatedSetting[], { map }: View): readonly Lo
   if (typeof prompt?.value === "number" && typeof response?.value === "number")
     result.push(derived(response, "sequence_length", prompt.value + response.value));
   const world = typeof devices?.value === "number" && typeof nodes === "number" ? devices.value * nodes : 0;
-  const shared = find("micro_batch_size") === undefined ? settings.findLast(({ key }) => OF_ALL.test(key)) : undefined;
+  const isOpen = typeof find("micro_batch_size")?.value !== "number";
+  const shared = isOpen ? settings.findLast(({ key }) => OF_ALL.test(key)) : undefined;
   const ulysses = Number(find("context_parallel")?.value ?? 1);
   const each = Math.max(1, Math.floor(world / ulysses));
   const completions = multiplied(map, find("num_generations")?.value);
