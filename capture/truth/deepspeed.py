@@ -205,7 +205,8 @@ def receipts(rows):
         result = row["result"]
         if "error" in result:
             continue
-        kept = {key: value for key, value in row["case"].items() if key not in ("model_name", "task", "amp")}
+        causal = ("task",) if row["case"]["task"] == "causal-lm" else ()
+        kept = {key: value for key, value in row["case"].items() if key not in ("model_name", "amp", *causal)}
         row = {"case": kept, "peak": result["peak_allocated"], "reserved": result["peak_reserved"], "phase": result["peak_phase"]}
         apart = {phase: result["phase_peaks"][phase] for phase in ("saving", "handover") if phase in result["phase_peaks"]}
         yield {**row, **apart}

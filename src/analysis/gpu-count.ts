@@ -3,9 +3,9 @@ import { modelParallelSize } from "../core/training/parallel/degrees";
 import type { TrainingRun } from "../core/training/run";
 import type { Resolution } from "./resolve";
 
-/** Whether the run's settings make sense on several GPUs only: they share parameters, or the model itself. */
+/** Whether the run's settings make sense on several GPUs only: they share states, parameters, or the model itself. */
 function impliesSeveral({ parallel }: TrainingRun): boolean {
-  return parallel.deepspeed?.zeroStage === 3 || parallel.fsdp !== null || modelParallelSize(parallel) > 1;
+  return (parallel.deepspeed?.zeroStage ?? 0) > 0 || parallel.fsdp !== null || modelParallelSize(parallel) > 1;
 }
 
 /** What is open of a run's split: how many GPUs there are, or a file with the settings of it that could not be read. */

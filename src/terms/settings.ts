@@ -408,6 +408,7 @@ export const SETTINGS = {
       panelOnly: true,
     },
   },
+  ddp_find_unused_parameters: { type: "boolean" },
   fsdp_backward_prefetch: { type: "string" },
   fsdp_config: { type: "any" },
   fsdp_cpu_offload: { type: "boolean" },

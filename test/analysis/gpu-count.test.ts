@@ -82,8 +82,11 @@ describe("analysis: the number of GPUs", () => {
     assert.deepEqual(await verdictOf("", "16GB"), ["does-not-fit", 1]);
     assert.deepEqual(await verdictOf(named, "16GB"), ["unknown", 0]);
     assert.deepEqual(await verdictOf(named, "B300"), ["fits", 0]);
+    // States are shared over an unknown number: none is enough here, for each has all parameters.
     const stage = '{"zero_optimization": {"stage": 1}, "bf16": {"enabled": true}}';
-    assert.deepEqual(await verdictOf(named, "16GB", { "examples/ds.json": stage }), ["does-not-fit", 1]);
+    assert.deepEqual(await verdictOf(named, "16GB", { "examples/ds.json": stage }), ["unknown", 1]);
+    const none = '{"zero_optimization": {"stage": 0}, "bf16": {"enabled": true}}';
+    assert.deepEqual(await verdictOf(named, "16GB", { "examples/ds.json": none }), ["does-not-fit", 1]);
   });
 
   it("is left open, with the fewest that fit, where sharding says several and nothing how many", async () => {

@@ -15,9 +15,9 @@ import sys
 import time
 
 from ..receipts import FAMILIES, ROOT, alone, load
-from . import context, evaluating, group, handing, packing, pipeline, saving
+from . import context, copies, evaluating, group, handing, packing, pipeline, saving
 from .experts import ATTENTION, EXPERTS
-from .sharding import KINDS, mesh_of, split_layers
+from .sharding import KINDS, Sharded, mesh_of, split_layers
 from ..rows import drawn_in
 
 KEPT = ("peak_allocated", "peak_reserved", "peak_phase", "phase_peaks")
@@ -115,7 +115,8 @@ EVALUATED = ("fsdp2-evaluated", "fsdp1-evaluated")
 HANDED = ("fsdp2-handed", "fsdp1-handed")
 PACKED = ("fsdp1-packed",)
 ROUTED = ("fsdp2-experts", "fsdp1-experts")
-EVERY = (*KINDS, *OFFLOADED, *SAVED, *EVALUATED, *HANDED, *PACKED, *ROUTED, *SPLIT)
+COPIED = ("ddp", "ddp-packed")
+EVERY = (*KINDS, *COPIED, *OFFLOADED, *SAVED, *EVALUATED, *HANDED, *PACKED, *ROUTED, *SPLIT)
 OPTIMIZERS = ("adamw_torch_fused", "adamw_torch", "sgd", "sgd_momentum", "rmsprop", "adagrad")
 
 
@@ -188,6 +189,20 @@ def draw(kind, number):
             case["peft"] = adapter(r, linears)
         if not case["gradient_checkpointing"] and r.random() < 0.3:
             ranks["activation_checkpointing"] = True
+    if kind == "ddp":
+        ranks |= {
+            option: r.choice(values)
+            for option, values in {
+                "find_unused_parameters": (True, False),
+                "static_graph": (True,),
+                "gradient_as_bucket_view": (True,),
+                "bucket_cap_mb": (1, 5, 100),
+            }.items()
+            if r.random() < 0.3
+        }
+        ranks.pop("activation_checkpointing", None)
+        # What becomes of logits is seen where they are large.
+        model["vocab_size"] = r.choice((model["vocab_size"], 9000, 30000))
     if kind == "fsdp2":
         fewer = [size for size in (2, 4, 8) if world % size == 0 and size < world]
         ranks["reshard"] = r.choice((True, True, True, False, *fewer[:1]))
@@ -209,6 +224,8 @@ def draw(kind, number):
         case.update(load_dtype="bfloat16", bf16=True, quant={"type": "nf4", "double": r.random() < 0.5, "storage": "bfloat16"})
         case["peft"] = adapter(r, linears)
         ranks.pop("original", None)
+        if kind == "ddp":
+            case["quant"].pop("storage")
     if how == "experts":
         case["bf16"] = True
     if how == "handed":
@@ -453,6 +470,12 @@ def run_stage(oracle, case):
     return {**result, "peak_reserved": oracle.replay_allocator(events, loaded)}, events
 
 
+def whole(case, model, modes):
+    """Every rank has all of it."""
+    model = copies.wrapped(case, model, modes)
+    return Sharded(model, accumulating=lambda last: contextlib.nullcontext() if last else model.no_sync())
+
+
 def run(oracle, case):
     """Two steps of the Trainer's loop on one rank."""
     import torch
@@ -465,10 +488,10 @@ def run(oracle, case):
         shards = mesh["dp_shard_cp"] if "context" in ranks else mesh
         if "context" in ranks:
             context.prepare(ranks)
-        within.enter_context(oracle.FakeTensorMode(allow_non_fake_inputs=True))
+        fake = within.enter_context(oracle.FakeTensorMode(allow_non_fake_inputs=True))
         within.enter_context(ledger)
         config, model = oracle.build(case)
-        if "quant" in case:
+        if "storage" in case.get("quant", {}):
             packing.store(model, case["quant"]["storage"])
         model.train()
         if ranks["kind"] == "tensor":
@@ -479,7 +502,7 @@ def run(oracle, case):
             from accelerate.big_modeling import _attach_context_parallel_hooks
 
             _attach_context_parallel_hooks(model)
-        sharded = KINDS[ranks["kind"]](case, model, shards)
+        sharded = whole(case, model, (fake, ledger)) if ranks["kind"] == "ddp" else KINDS[ranks["kind"]](case, model, shards)
         del model
         if ranks.get("hands_over"):
             handing.over(sharded.model, ledger, fsdp_version={"fsdp1": 1, "fsdp2": 2}[ranks["kind"]])
@@ -540,6 +563,7 @@ def main():
     oracle = load(args.oracle)
     group.prepare(oracle)
     saving.prepare()
+    copies.counting_on_host(oracle)
     import torch
 
     torch.set_num_threads(1)

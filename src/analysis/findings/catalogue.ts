@@ -47,7 +47,7 @@ const OTHERS: readonly CatalogueEntry[] = [
     code: "gpu-count-open",
     severity: "warning",
     title: "Nothing says how many GPUs",
-    why: "ZeRO-3, FSDP and model parallelism spread a run over several GPUs, and neither a launcher, a scheduler nor a pin says how many. One GPU would be a guess, so there is no verdict: the message has the fewest of the chosen GPU that the run fits.",
+    why: "ZeRO, FSDP and model parallelism spread a run over several GPUs, and neither a launcher, a scheduler nor a pin says how many. One GPU would be a guess, so there is no verdict: the message has the fewest of the chosen GPU that the run fits.",
     mend: "State the number: `# vramlens: gpus=8`, `device: { count: 8 }` in `.vramlens.yaml`, or a launch script beside the config.",
   },
   {

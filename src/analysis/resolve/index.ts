@@ -21,7 +21,7 @@ import { cacheOf, clippingOf, keptBatchesOf, loopOf, toldOf } from "./loop";
 import { besideOf, deviceOf, frozenPartsOf, modelOf, taskOf, worldSizeOf } from "./model";
 import { resolveNnunet } from "./nnunet";
 import { paddingOf } from "./padding";
-import { parallelOf } from "./parallel";
+import { copiesOf, parallelOf } from "./parallel";
 import { supposePatterns } from "./patterns";
 import { loadDtypeOf, precisionOf, tf32Of } from "./precision";
 import { quirksOf } from "./quirks";
@@ -165,7 +165,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           ...stateSpaceKernelsOf(c, quantization),
           labelSmoothing,
           trainer: TAUGHT.has(task) || spec?.kind !== "sft" ? spec : null,
-          parallel,
+          parallel: copiesOf(c, parallel, adapter !== null || checkpointing === null),
           libraries: c.libraries,
           ...(compiled === null ? {} : { compiled }),
           expandableSegments: c.settings.boolean("expandable_segments") === true,

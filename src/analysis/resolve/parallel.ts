@@ -66,6 +66,21 @@ export function parallelOf(c: ResolveContext, config: ModelConfig, compute: Comp
   };
 }
 
+/**
+ * DDP is told to look for parameters without gradients unless layers are recomputed or the model is peft's (transformers/trainer.py,
+ * create_accelerator_and_postprocess); frameworks that make the Trainer for themselves decide otherwise.
+ */
+export function copiesOf(
+  { framework, settings }: ResolveContext,
+  parallel: ParallelSpec,
+  usual: boolean,
+): ParallelSpec {
+  const sharded = parallel.deepspeed !== null || parallel.fsdp !== null || parallel.mainParameters !== undefined;
+  if (sharded || parallel.worldSize === 1 || framework.trainer === undefined) return parallel;
+  const findsUnused = settings.boolean("ddp_find_unused_parameters") ?? (framework.trainer !== "within" && usual);
+  return findsUnused ? { ...parallel, ddp: { findsUnused } } : parallel;
+}
+
 /** Ways to place layers over all GPUs that one process sees (accelerate/utils/modeling.py, `infer_auto_device_map`). */
 const PLACES_LAYERS = new Set<unknown>(["auto", "balanced", "balanced_low_0", "sequential"]);
 

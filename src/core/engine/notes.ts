@@ -6,13 +6,13 @@
 import type { Tensor } from "./tensor";
 import type { Torch } from "./torch";
 
-/** Hooks of a module: before and after its forward, before its backward, and once the gradients of its inputs are there. */
-export type Moment = "forward" | "forwarded" | "backward" | "backwarded";
+/** Hooks of a module: before and after its forward, before its backward, and once the gradients of its inputs are there; a parameter of it that another's code reads. */
+export type Moment = "forward" | "forwarded" | "backward" | "backwarded" | "read";
 
 export type Note =
   /** `register_post_accumulate_grad_hook`: the gradient of this parameter is complete for the pass. */
   | { readonly kind: "gradient"; readonly leaf: Tensor }
-  /** A hook of the module at `path`; `tracked`: its inputs require grad. */
+  /** A hook of the module at `path`, of what is read the parameter's path; `tracked`: its inputs require grad. */
   | { readonly kind: "module"; readonly path: string; readonly moment: Moment; readonly tracked: boolean };
 
 /** A note among the events: it stands before event `event`, and belongs to the layer `layer` (see `folding/label.ts`). */

@@ -120,6 +120,11 @@ export class Trail {
     }
   }
 
+  /** The code of the innermost open module reads the parameter at `path`, of a module that is not called for it. */
+  read(path: string): void {
+    if (this.forwards.length > 0) this.note(path, "read");
+  }
+
   /** A backward pass begins, in another one where a segment is run again. */
   beginBackward(): void {
     this.backwards.push({ open: [], base: this.backwards.length === 0 ? "" : "?" });

@@ -382,7 +382,8 @@ function microBatch(
   };
   const names = options.batch.map(({ name }) => name);
   const given = strategy.split?.(torch, names, batch) ?? batch;
-  const [loss, ...outputs] = forward(torch, pass, given, options.autocast, step, converts);
+  const made = forward(torch, pass, given, options.autocast, step, converts);
+  const [loss, ...outputs] = strategy.returned?.(torch, made) ?? made;
   const rest = [...outputs, ...(pass.keptCache?.() ?? [])];
   if (offload !== null) torch.hooks.pop();
   torch.rebinds?.();

@@ -94,7 +94,7 @@ export const TRAINING_ARGUMENTS_KEYS: readonly KeySpec[] = [
     replacedBy: "fsdp_config.transformer_layer_cls_to_wrap",
   }),
   own.other("ddp_bucket_cap_mb", null, { min: 1 }),
-  own.other("ddp_find_unused_parameters", null),
+  own.memory("ddp_find_unused_parameters"),
   own.memory("parallelism_config", { type: "map" }),
   memory("parallelism_config.tp_size", "tensor_parallel", "integer", { default: 1, min: 1 }),
   memory("parallelism_config.cp_size", "context_parallel", "integer", { default: 1, min: 1 }),

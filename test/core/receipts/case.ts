@@ -14,6 +14,7 @@ import {
 } from "../../../src/core/training/adapters/peft-targets";
 import type {
   AdapterSpec,
+  DdpSpec,
   EvaluationSpec,
   Float8Recipe,
   FsdpSpec,
@@ -110,7 +111,7 @@ export interface Case {
 
 /** A sharded run in the words of `capture/truth/ranks`. */
 export interface Ranks {
-  readonly kind: "fsdp2" | "blocks" | "fsdp1" | "tensor" | "pipeline";
+  readonly kind: "fsdp2" | "blocks" | "fsdp1" | "tensor" | "pipeline" | "ddp";
   readonly world: number;
   readonly replicas?: number;
   readonly reshard?: boolean | number;
@@ -129,6 +130,11 @@ export interface Ranks {
   /** The pipeline's schedule, and the stage that is looked at. */
   readonly schedule?: "1F1B" | "GPipe";
   readonly stage?: number;
+  /** Arguments of DistributedDataParallel. */
+  readonly find_unused_parameters?: boolean;
+  readonly static_graph?: boolean;
+  readonly gradient_as_bucket_view?: boolean;
+  readonly bucket_cap_mb?: number;
   /** Ranks that each stage's parameters are spread over. */
   readonly shards?: number;
 }
@@ -283,7 +289,19 @@ function fsdpOf({ kind, reshard = true, replicas, reduce_dtype: reduceDtype, ...
   };
 }
 
-function spreadOf(ranks: Ranks): TrainingRun["parallel"] {
+/** The Trainer looks for unused parameters of what it does not know, or does not recompute (transformers/trainer.py). */
+function copiesOf(ranks: Ranks, { peft, gradient_checkpointing: recomputes }: Case): DdpSpec {
+  return {
+    findsUnused: ranks.find_unused_parameters ?? (peft !== undefined || recomputes !== true),
+    ...written({
+      staticGraph: ranks.static_graph,
+      bucketViews: ranks.gradient_as_bucket_view,
+      bucketMib: ranks.bucket_cap_mb,
+    }),
+  };
+}
+
+function spreadOf(ranks: Ranks, c: Case): TrainingRun["parallel"] {
   const { context: degree = 1, rotate: rotation = "allgather", rank = 0 } = ranks;
   const shares: Partial<TrainingRun["parallel"]> =
     degree === 1 ? {} : { contextParallel: degree, contextRotation: rotation, ring: { degree, rank, rotation } };
@@ -300,6 +318,7 @@ function spreadOf(ranks: Ranks): TrainingRun["parallel"] {
             fsdp: fsdpOf({ ...ranks, kind: "blocks", reduce_dtype: "float32" }),
           }),
     };
+  if (ranks.kind === "ddp") return { ...spread, ddp: copiesOf(ranks, c) };
   return ranks.kind === "tensor" ? { ...spread, tensorParallel: ranks.world } : { ...spread, fsdp: fsdpOf(ranks) };
 }
 
@@ -352,7 +371,7 @@ export function runOf(c: Case): TrainingRun {
     loadDtype: c.load_dtype ?? "bfloat16",
     autocast: c.bf16 ? "bfloat16" : c.amp ? AUTOCAST[c.amp] : null,
     attention: c.attn ?? "sdpa",
-    ...(c.ranks ? { parallel: spreadOf(c.ranks), ...savingOf(c.ranks) } : {}),
+    ...(c.ranks ? { parallel: spreadOf(c.ranks, c), ...savingOf(c.ranks) } : {}),
     checkpointing:
       c.gradient_checkpointing || c.ranks?.activation_checkpointing
         ? {

@@ -82,14 +82,24 @@ export function adapterDtype(adapter: AdapterSpec, base: DType): DType {
   return adapter.autocastAdapterDtype && (dtype === "float16" || dtype === "bfloat16") ? "float32" : dtype;
 }
 
-/** Runs the forward of a module inside an adapter's, between the hooks it has. */
-export function inModule(torch: Torch, path: string, input: Tensor, forward: (input: Tensor) => Tensor): Tensor {
-  torch.trail?.enter(path, input.requiresGrad);
+/**
+ * Runs the forward of a module inside an adapter's, between the hooks it has.
+ *
+ * @param called its path below the module that calls it, where that is another than the one it is part of
+ */
+export function inModule(
+  torch: Torch,
+  path: string,
+  input: Tensor,
+  forward: (input: Tensor) => Tensor,
+  called = path,
+): Tensor {
+  torch.trail?.enter(called, input.requiresGrad);
   const { scope, modules } = torch;
-  if (torch.trail !== null) torch.scope = path;
+  if (torch.trail !== null) torch.scope = called;
   const out = modules?.has(path) === true ? hooked(torch, modules, path, input, forward) : forward(input);
   torch.scope = scope;
-  torch.trail?.leave(path);
+  torch.trail?.leave(called);
   return out;
 }
 

@@ -90,6 +90,7 @@ function insideHooks(torch: Torch, { path, forward }: BaseLayer, input: Tensor):
 function plainLora(adapter: AdapterSpec, lora: Lora, base: BaseLayer): ModuleForward {
   return (torch, input) => {
     const result = insideHooks(torch, base, input);
+    torch.trail?.read(`${lora.a.name}.weight`);
     const x = castInput(torch, input, adapter.seenAs?.(lora.a) ?? lora.a.dtype);
     const sum = delta(torch, adapter, lora, x, result, base);
     const { dtype } = result;
@@ -143,25 +144,47 @@ function lowRank(
   return done(add(torch, result, output), output);
 }
 
-/** DoRA: the weight's norm is recomputed from an identity pushed through the adapter at every forward. */
+/** DoRA: `result + lora_magnitude_vector(dropout(x), …)` (peft/tuners/lora/variants.py, DoraLinearVariant). */
 function weightDecomposed(
   torch: Torch,
   adapter: AdapterSpec,
-  { a, b, magnitude }: Lora,
+  lora: Lora,
   input: Tensor,
   result: Tensor,
-  { weight, bias, transposed, format }: BaseLayer,
+  base: BaseLayer,
 ): Tensor {
   const dropping = adapter.dropout > 0 && torch.training;
   const x = dropout(torch, input, adapter.dropout, true);
+  const { magnitude } = lora;
+  const decomposed = inModule(torch, magnitude?.name ?? "", x, (given) =>
+    magnitudes(torch, lora, given, base, dropping ? null : result),
+  );
+  const out = done(add(torch, result, decomposed), decomposed);
+  x.release();
+  return out;
+}
+
+/**
+ * The module of the magnitudes: the weight's norm is recomputed from an identity pushed through the adapter at every forward.
+ *
+ * @param result what the layer below made; null: it is made anew
+ */
+function magnitudes(torch: Torch, lora: Lora, x: Tensor, base: BaseLayer, result: Tensor | null): Tensor {
+  const { a, b, magnitude } = lora;
+  const { weight, bias, transposed, format, path } = base;
+  const called = magnitude?.name ?? "";
+  const factor = (input: Tensor, of: Tensor): Tensor =>
+    inModule(torch, of.name ?? "", input, (given) => linear(torch, given, of, null), `${called}.${lastOf(of)}`);
   const features = a.size(1);
   // get_lora_weight: x_eye stays a local until the function returns
+  torch.trail?.read(`${a.name}.weight`);
   const eye = torch.empty("eye", [features, features], a.dtype);
-  const down = linear(torch, eye, a, null);
-  const up = done(linear(torch, down, b, null), down);
+  const down = factor(eye, a);
+  const up = done(factor(down, b), down);
   const turned = done(permute(torch, up, [1, 0]), up);
   eye.release();
   const loraWeight = done(castInput(torch, turned, x.dtype), turned);
+  torch.trail?.read(`${path}.base_layer.weight`);
   const stored = weight(torch);
   const baseWeight = done(castInput(torch, stored, x.dtype), stored);
   // get_weight_norm
@@ -172,18 +195,20 @@ function weightDecomposed(
   const norm = norm2(torch, combined);
   combined.release();
   detached.release();
-  const factor = div(torch, magnitude!, norm);
-  const scale = done(view(torch, factor, [1, -1]), factor);
-  const low = linear(torch, x, a, null);
-  const loraResult = done(linear(torch, low, b, null), low);
+  const quotient = div(torch, magnitude!, norm);
+  const scale = done(view(torch, quotient, [1, -1]), quotient);
+  const low = factor(x, a);
+  const loraResult = done(factor(low, b), low);
   let baseResult: Tensor;
-  if (dropping) {
+  if (result === null) {
     const turned = transposed
       ? transpose(torch, baseWeight, format === null && stored.dtype === x.dtype)
       : baseWeight.retain();
     baseResult = done(linear(torch, x, turned, null), turned);
-  } else if (bias !== null) baseResult = sub(torch, result, bias);
-  else baseResult = result.retain();
+  } else if (bias !== null) {
+    torch.trail?.read(`${path}.base_layer.bias`);
+    baseResult = sub(torch, result, bias);
+  } else baseResult = result.retain();
   // (mag_norm_scale - 1) * base_result + mag_norm_scale * lora_result * scaling
   const less = sub(torch, scale, 1);
   const first = done(mul(torch, less, baseResult), less);
@@ -191,9 +216,12 @@ function weightDecomposed(
   const third = done(mul(torch, second, 0.5), second);
   const decomposed = done(add(torch, first, third), first, third);
   for (const tensor of [loraWeight, baseWeight, norm, scale, loraResult, baseResult]) tensor.release();
-  const out = done(add(torch, result, decomposed), decomposed);
-  x.release();
-  return out;
+  return decomposed;
+}
+
+/** The last part of a name. */
+function lastOf({ name }: Tensor): string {
+  return name?.split(".").pop() ?? "";
 }
 
 /**

@@ -1,23 +1,113 @@
 /**
- * DistributedDataParallel: every rank keeps everything, and the gradient buckets hold all gradients a second time
- * (`gradient_as_bucket_view` is off in the Trainer). Source: torch/nn/parallel/distributed.py,
- * accelerate/utils/dataclasses.py (DistributedDataParallelKwargs).
+ * DistributedDataParallel: every rank keeps everything, and buckets hold all gradients a second time. Sources:
+ * torch/nn/parallel/distributed.py, torch/csrc/distributed/c10d/reducer.cpp, whose names the comments have.
  */
+import { type DType, ELEMENT_BYTES } from "../../engine/dtype";
+import type { Watcher } from "../../engine/notes";
+import { clone } from "../../engine/ops/layout";
+import type { Tensor } from "../../engine/tensor";
+import type { Torch } from "../../engine/torch";
+import type { DdpSpec } from "../specs/parallel";
+import { moveGradient } from "./deepspeed/blocks";
 import { elements, NO_HOST, reserve, type Strategy } from "./strategy";
 
-export function distributedDataParallel(): Strategy {
-  return {
-    parameterDtype: null,
-    keepsAutocast: true,
-    shardsParameters: false,
-    prepare(torch, parameters) {
-      const trained = parameters.filter((parameter) => parameter.requiresGradFlag);
-      const byDtype = new Map(trained.map(({ dtype }) => [dtype, trained.filter((other) => other.dtype === dtype)]));
-      for (const [dtype, list] of byDtype) reserve(torch, "ddp_buckets", elements(list), dtype, "communication");
-    },
-    optimizerGroups: (_, groups) => groups,
-    host: NO_HOST,
-  };
+const MIB = 1024 ** 2;
+/** `bucket_cap_mb`, where nobody says it, and what the first bucket is closed at then (`_DEFAULT_FIRST_BUCKET_BYTES`). */
+const BUCKET_MIB = 25;
+const FIRST_BUCKET_MIB = 1;
+
+export class DistributedDataParallel implements Strategy, Watcher {
+  readonly parameterDtype = null;
+  readonly keepsAutocast = true;
+  readonly shardsParameters = false;
+  readonly host = NO_HOST;
+  private trained: readonly Tensor[] = [];
+  private buckets: Tensor[] = [];
+  private readonly bucketOf = new Map<Tensor, Tensor>();
+  /** `has_rebuilt_bucket_`; null: nothing has been reduced. */
+  private rebuilt: boolean | null = null;
+  private reduces = true;
+  private isFirst = true;
+
+  constructor(private readonly spec: DdpSpec) {}
+
+  /** Gradients that become parts of buckets are told of as they are there. */
+  get watcher(): Watcher | undefined {
+    return this.spec.bucketViews === true ? this : undefined;
+  }
+
+  private get tracesUnused(): boolean {
+    return this.spec.findsUnused === true && this.spec.staticGraph !== true;
+  }
+
+  prepare(torch: Torch, parameters: readonly Tensor[]): void {
+    this.trained = parameters.filter((parameter) => parameter.requiresGradFlag);
+    // `_ddp_init_helper`: one bucket, until the order is known in which gradients come, where it will be.
+    this.make(torch, this.tracesUnused ? this.limits() : [Number.POSITIVE_INFINITY], this.trained);
+    if (this.tracesUnused) reserve(torch, "local_used_map", this.trained.length, "int32", "communication");
+  }
+
+  private limits(): readonly number[] {
+    const { bucketMib } = this.spec;
+    return bucketMib === undefined ? [FIRST_BUCKET_MIB * MIB, BUCKET_MIB * MIB] : [bucketMib * MIB];
+  }
+
+  /** `initialize_buckets`. */
+  private make(torch: Torch, limits: readonly number[], order: readonly Tensor[]): void {
+    for (const bucket of this.buckets) bucket.release();
+    this.buckets = bucketed(order, limits).map((own) => {
+      const bucket = reserve(torch, "ddp_buckets", elements(own), own[0]!.dtype, "communication");
+      for (const tensor of own) this.bucketOf.set(tensor, bucket);
+      return bucket;
+    });
+  }
+
+  optimizerGroups(_: Torch, groups: readonly (readonly Tensor[])[]): readonly (readonly Tensor[])[] {
+    return groups;
+  }
+
+  /** `_rebuild_buckets`, as the first forward after a reduction begins; gradients come last layer first. */
+  beginMicroBatch(torch: Torch, last: boolean): void {
+    this.reduces = last;
+    if (this.rebuilt !== false || this.tracesUnused) return;
+    this.rebuilt = true;
+    this.make(torch, this.limits(), this.trained.toReversed());
+  }
+
+  endMicroBatch(): void {
+    if (this.reduces) this.rebuilt ??= false;
+    this.isFirst = false;
+  }
+
+  /** `_DDPSink`, which clones all that the model returns. */
+  returned(torch: Torch, outputs: readonly Tensor[]): Tensor[] {
+    if (!this.tracesUnused && !(this.spec.staticGraph === true && this.isFirst)) return [...outputs];
+    const clones = outputs.map((output) => clone(torch, output));
+    for (const output of outputs) output.release();
+    return clones;
+  }
+
+  /** `mark_variable_ready_dense` with `gradient_as_bucket_view`. */
+  gradient(_: Torch, leaf: Tensor): void {
+    const bucket = this.bucketOf.get(leaf);
+    if (this.reduces && bucket !== undefined) moveGradient(leaf, bucket);
+  }
+}
+
+/** `compute_bucket_assignment_by_size`: a bucket of each dtype is closed once it has as much as its limit, the last limit holds for all that follow. */
+function bucketed(order: readonly Tensor[], limits: readonly number[]): readonly (readonly Tensor[])[] {
+  const closed: Tensor[][] = [];
+  const open = new Map<DType, { own: Tensor[]; bytes: number; limit: number }>();
+  for (const tensor of order) {
+    const bucket = open.get(tensor.dtype) ?? { own: [], bytes: 0, limit: 0 };
+    open.set(tensor.dtype, bucket);
+    bucket.own.push(tensor);
+    bucket.bytes += tensor.elements * ELEMENT_BYTES[tensor.dtype];
+    if (bucket.bytes < limits[bucket.limit]!) continue;
+    closed.push(bucket.own);
+    open.set(tensor.dtype, { own: [], bytes: 0, limit: Math.min(bucket.limit + 1, limits.length - 1) });
+  }
+  return [...closed, ...[...open.values()].flatMap(({ own }) => (own.length > 0 ? [own] : []))];
 }
 
 /** One device: nothing changes. */

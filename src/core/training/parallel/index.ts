@@ -1,7 +1,7 @@
 /** Which strategy a run uses on one of its devices. */
 import type { TrainingRun } from "../run";
 import { splittingSequences } from "./context";
-import { distributedDataParallel, singleDevice } from "./ddp";
+import { DistributedDataParallel, singleDevice } from "./ddp";
 import { fsdp } from "./fsdp";
 import { mainParameters } from "./main-parameters";
 import type { Strategy } from "./strategy";
@@ -33,5 +33,5 @@ function byData(run: TrainingRun): Strategy {
   if (parallel.deepspeed !== null) return zero(parallel.deepspeed, Math.max(1, parallel.worldSize));
   if (parallel.worldSize <= 1) return singleDevice();
   if (parallel.fsdp !== null) return fsdp(run);
-  return distributedDataParallel();
+  return new DistributedDataParallel(parallel.ddp ?? {});
 }

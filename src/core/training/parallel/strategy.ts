@@ -113,6 +113,8 @@ export interface Strategy {
   readonly stepsOnShards?: boolean;
   /** Who is told of each of those when its gradient is there. */
   onReduced?(reduced: (shard: Tensor) => void): void;
+  /** What the wrapper around the model makes of its outputs, which are given up. */
+  returned?(torch: Torch, outputs: readonly Tensor[]): Tensor[];
   /** What the model is given of a batch whose tensors go by `names`; what is made is the strategy's until the pass ends. */
   split?(torch: Torch, names: readonly string[], batch: readonly Tensor[]): Tensor[];
   /** Gradients of earlier micro-batches are there, where parameters do not tell. */

@@ -118,6 +118,17 @@ export interface StageSpec extends StageEnds {
   readonly batches: number;
 }
 
+/** Arguments of torch's DistributedDataParallel. */
+export interface DdpSpec {
+  /** `find_unused_parameters`. */
+  readonly findsUnused?: boolean;
+  readonly staticGraph?: boolean;
+  /** `gradient_as_bucket_view`. */
+  readonly bucketViews?: boolean;
+  /** `bucket_cap_mb`, where it is said. */
+  readonly bucketMib?: number;
+}
+
 /** How the run is spread over devices. Product of the degrees divides `worldSize`. */
 export interface ParallelSpec {
   readonly worldSize: number;
@@ -135,6 +146,8 @@ export interface ParallelSpec {
   readonly expertParallel: number;
   readonly deepspeed: DeepSpeedSpec | null;
   readonly fsdp: FsdpSpec | null;
+  /** What DistributedDataParallel is told, where nothing is sharded. */
+  readonly ddp?: DdpSpec;
   /** Tensor parallelism splits the residual stream along the sequence, too. */
   readonly sequenceParallel?: boolean;
   readonly mainParameters?: MainParametersSpec;

@@ -119,15 +119,13 @@ export class Coordinator {
   }
 
   /**
-   * What `reader`'s code reads of a module before that module runs is gathered there, and is a parameter of the reader's from then on
+   * What `reader`'s code reads of another module is gathered there, and is a parameter of the reader's from then on
    * (parameter_offload.py, `ZeROOrderedDict.__getitem__`).
    */
-  read(torch: Torch, reader: ZeroModule, module: ZeroModule): void {
-    for (const parameter of module.parameters) {
-      if (parameter.status !== "away") continue;
-      if (!reader.parameters.includes(parameter)) reader.parameters.push(parameter);
-      for (const handle of gather(torch, [parameter], { ...this.over, quantizes: false })) handle.wait(torch);
-    }
+  read(torch: Torch, reader: ZeroModule, parameter: ZeroParameter): void {
+    if (parameter.status !== "away") return;
+    if (!reader.parameters.includes(parameter)) reader.parameters.push(parameter);
+    for (const handle of gather(torch, [parameter], { ...this.over, quantizes: false })) handle.wait(torch);
     reader.parameters.sort((a, b) => a.id - b.id);
   }
 

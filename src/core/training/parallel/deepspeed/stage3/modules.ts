@@ -5,7 +5,11 @@ import type { ZeroParameter } from "./parameter";
 
 /** Factors of adapters are modules of their own in a dictionary of them (peft/tuners/lora/layer.py). */
 const FACTOR = /\.lora_[AB]$/;
+/** … and so are DoRA's magnitudes. */
+const OWN_MODULE = /\.lora_(?:[AB]|magnitude_vector)$/;
 const ATTRIBUTE = /\.[^.]+$/;
+/** Factors that DoRA's module calls are still those of the layer (peft/tuners/lora/dora.py). */
+const CALLED = /\.lora_magnitude_vector(?=\.lora_[AB]$)/;
 
 export class Modules {
   private readonly modules = new Map<string, ZeroModule>();
@@ -21,7 +25,7 @@ export class Modules {
     for (const [name, tensor] of named) {
       const parameter = parameters.get(tensor);
       if (parameter === undefined) continue;
-      const path = FACTOR.test(name) ? name : name.replace(ATTRIBUTE, "");
+      const path = OWN_MODULE.test(name) ? name : name.replace(ATTRIBUTE, "");
       // The layer under an adapter is a module inside the adapter's.
       const isBase = adapted.has(path) && /\.(?:weight|bias)$/.test(name);
       const at = isBase ? `${path}.base_layer` : path;
@@ -39,13 +43,21 @@ export class Modules {
       );
   }
 
+  /** The parameter at a path (`x.base_layer.weight`). */
+  parameter(path: string): ZeroParameter | undefined {
+    const [attribute = ""] = ATTRIBUTE.exec(path) ?? [];
+    const { parameters, path: module } = this.at(path.slice(0, path.length - attribute.length));
+    return parameters.find(({ tensor: { name } }) => name === module || name?.endsWith(attribute) === true);
+  }
+
   /** Modules with parameters of their own. */
   all(): Iterable<ZeroModule> {
     return this.modules.values();
   }
 
   /** The module at a path; those without parameters are steps of the trace, too. */
-  at(path: string): ZeroModule {
+  at(called: string): ZeroModule {
+    const path = called.replace(CALLED, "");
     let module = this.modules.get(path);
     if (module === undefined) {
       module = moduleOf(path, []);

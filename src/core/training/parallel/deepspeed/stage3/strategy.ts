@@ -21,15 +21,13 @@ import {
 } from "../../strategy";
 import type { EngineOptions, MakeOptimizer } from "../engine";
 import { hostOfOptimizer, onHost } from "../host";
-import { Coordinator } from "./coordinator";
+import { Coordinator, type ZeroModule } from "./coordinator";
 import { Modules } from "./modules";
 import { type Gathered, Stage3Optimizer } from "./optimizer";
 import { ZeroParameter } from "./parameter";
 import { packed } from "./quantized";
 
 const ROOT = "";
-/** The layer asks for the factor's dtype, to cast its input (peft/tuners/lora/layer.py, `_cast_input_dtype`). */
-const READ_BEFORE = /\.lora_A$/;
 
 export class Stage3 implements Strategy, Watcher, Gathered {
   readonly parameterDtype: DType | null;
@@ -160,6 +158,10 @@ export class Stage3 implements Strategy, Watcher, Gathered {
 
   /** The hooks of parameter_offload.py. */
   module(torch: Torch, path: string, moment: Moment, tracked: boolean): void {
+    if (moment === "read") {
+      this.read(torch, path);
+      return;
+    }
     const module = this.modules.at(path);
     switch (moment) {
       case "forward":
@@ -167,12 +169,12 @@ export class Stage3 implements Strategy, Watcher, Gathered {
           this.coordinator.reset(torch);
           this.inForward = true;
         }
-        if (this.inForward && READ_BEFORE.test(path))
-          this.coordinator.read(torch, this.modules.at(path.replace(READ_BEFORE, "")), module);
+        this.running.push(module);
         this.tracked.set(path, tracked);
         this.coordinator.fetch(torch, module, true, !this.inForward);
         break;
       case "forwarded":
+        this.running.pop();
         this.coordinator.release(torch, module, true);
         if (path === ROOT) this.inForward = false;
         break;
@@ -184,6 +186,17 @@ export class Stage3 implements Strategy, Watcher, Gathered {
         if (this.tracked.get(path) !== false) this.coordinator.release(torch, module, false);
     }
   }
+
+  /** A module's code looks at a parameter that is not its own; in a recomputation nobody notices. */
+  private read(torch: Torch, path: string): void {
+    const parameter = this.modules.parameter(path);
+    const reader = this.running.at(-1);
+    if (this.inForward && parameter !== undefined && reader !== undefined)
+      this.coordinator.read(torch, reader, parameter);
+  }
+
+  /** Modules whose forward runs, the innermost last (`FWD_MODULE_STACK`). */
+  private readonly running: ZeroModule[] = [];
 
   /** Whether the inputs of each module require grad. */
   private readonly tracked = new Map<string, boolean>();
