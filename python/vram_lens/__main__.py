@@ -4,7 +4,8 @@ import argparse
 import os
 import sys
 
-from . import __version__
+from . import __version__, started
+from .sentences import say
 from .words import BAD_USAGE, Speech, Stopped, one_line
 
 COMMANDS = ("trace", "check", "watch", "explain", "bench", "selftest")
@@ -89,13 +90,13 @@ def parser():
     return top
 
 
-def limited(seconds):
+def limited(seconds, speech):
     """Ends the process after so long, whatever its code does; a thread that nobody waits for."""
     import threading
 
     def end():
-        print(f"vram_lens: stopped after {seconds:g} s.", file=sys.stderr, flush=True)
-        os._exit(124)
+        speech.error(say("time", seconds=seconds))
+        started.leave(124)
 
     timer = threading.Timer(seconds, end)
     timer.daemon = True
@@ -114,7 +115,10 @@ def main(argv=None):
     arguments = parser().parse_args(argv)
     speech = Speech(arguments.json, arguments.said)
     if arguments.time_limit > 0:
-        limited(arguments.time_limit)
+        limited(arguments.time_limit, speech)
+    looks = arguments.command in ("trace", "check", "selftest")
+    if looks:
+        started.adopt()
     status = 0
     try:
         run(arguments, speech)
@@ -122,7 +126,7 @@ def main(argv=None):
         speech.error(str(stopped))
         status = stopped.status
     except KeyboardInterrupt:
-        speech.error("interrupted")
+        speech.error(say("interrupted"))
         status = 130
     except Exception as error:  # a fault of this program's own
         if os.environ.get("VRAM_LENS_TRACEBACK"):
@@ -132,8 +136,8 @@ def main(argv=None):
     sys.stderr.flush()
     speech.out.flush()
     # Threads of autograd for a device that is not there cannot be joined at exit.
-    if arguments.command in ("trace", "check", "selftest"):
-        os._exit(status)
+    if looks:
+        started.leave(status)
     return status
 
 

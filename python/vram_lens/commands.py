@@ -5,7 +5,8 @@ import os
 import re
 import shlex
 
-from .words import BAD_USAGE, Stopped, one_line, torch_at_hand
+from .sentences import say
+from .words import BAD_USAGE, Stopped, one_line, relative, torch_at_hand
 
 _ENTRY = re.compile(r"(.+?\.py)(?::(.*))?$", re.DOTALL)
 
@@ -33,7 +34,7 @@ def trace(arguments, speech):
         raise Stopped(f"{arguments.entry}: FILE.py, FILE.py:MODEL, or a model's folder.", BAD_USAGE)
     os.chdir(arguments.root)
     if found and not os.path.isfile(found[1]):
-        raise Stopped(f"There is no file {found[1]}.", BAD_USAGE)
+        raise Stopped(say("no-file", file=found[1]), BAD_USAGE)
     ready(autograd=arguments.script)
     from .tracing import entry, inputs, own
 
@@ -73,11 +74,11 @@ def trace(arguments, speech):
     except BaseException as error:  # the person's code: sys.exit() among the rest
         if isinstance(error, KeyboardInterrupt):
             raise
-        raise Stopped(f"{arguments.entry} could not be traced: {one_line(error)}.") from error
+        raise Stopped(say("not-traced", entry=arguments.entry, error=one_line(error))) from error
     name = arguments.name or name
     if not re.fullmatch(r"[A-Za-z_][\w.-]{0,99}", name):
         raise Stopped(f"{name}: a graph's name is made of letters, digits, dots and dashes (--name).", BAD_USAGE)
-    file = os.path.relpath(os.path.realpath(path), os.path.realpath(os.getcwd())).replace(os.sep, "/")
+    file = relative(os.path.realpath(path), os.path.realpath(os.getcwd()))
     said = {"entry": text, "file": file, "inputs": shown, "sources": sources}
     target = os.path.join(".vramlens", "graphs", f"{name}.json")
     os.makedirs(os.path.dirname(target), exist_ok=True)
@@ -109,7 +110,7 @@ def selftest(arguments, speech):
 def check(arguments, speech):
     """Runs a script on a device that is not there."""
     if not os.path.isfile(arguments.script):
-        raise Stopped(f"There is no file {arguments.script}.", BAD_USAGE)
+        raise Stopped(say("no-file", file=arguments.script), BAD_USAGE)
     ready()
     from .running import script
 
@@ -123,7 +124,7 @@ def watch(arguments, speech):
     import sys
 
     if not os.path.isfile(arguments.script):
-        raise Stopped(f"There is no file {arguments.script}.", BAD_USAGE)
+        raise Stopped(say("no-file", file=arguments.script), BAD_USAGE)
     torch_at_hand()
     sys.stdout, sys.stderr = speech.out, sys.__stderr__  # what the script prints is its own
     sys.argv = [arguments.script, *arguments.arguments]
@@ -168,6 +169,6 @@ def bench(arguments, speech):
         return
     torch = torch_at_hand()
     if not torch.cuda.is_available():
-        raise Stopped("This Python sees no CUDA device: there is nothing to measure.")
+        raise Stopped(say("no-card"))
     written = of.measured(arguments.root, arguments.minutes * 60, speech.progress)
     speech.result({"receipts": written}, "\n".join(written) or "no run fitted into the time")

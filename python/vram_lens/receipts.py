@@ -16,6 +16,7 @@ import threading
 import time
 
 from . import __version__
+from .words import relative
 
 SCHEMA = "vram-lens/receipt/1"
 PACKAGES = ("transformers", "trl", "peft", "accelerate", "deepspeed", "bitsandbytes", "lightning", "pytorch-lightning", "liger-kernel")
@@ -250,8 +251,8 @@ def _relative(path, root):
     """A path below the root as it is seen from there; others by their last part, which says nothing of the machine."""
     if not os.path.isabs(path) and not os.path.exists(path):
         return path
-    seen = os.path.relpath(os.path.realpath(path), os.path.realpath(root)).replace(os.sep, "/")
-    return os.path.basename(path) if seen.startswith("..") else seen
+    seen = relative(os.path.realpath(path), os.path.realpath(root))
+    return os.path.basename(path) if seen.startswith("..") or os.path.isabs(seen) else seen
 
 
 def _document(path, root):

@@ -205,7 +205,7 @@ def bounded():
     from .words import _Bounded
 
     stream = io.StringIO()
-    print("one", 2, file=_Bounded(stream))
+    print("one", 2, file=_Bounded(stream, print))
     assert stream.getvalue() == "one 2\n", stream.getvalue()
 
 
@@ -222,7 +222,108 @@ def explained():
     assert found["tried"] == 2 * 2**30 and found["phase"] == "backward" and found["line"] == "train.py:7", found
 
 
-TESTS = (traced, given, followed, moved, numbered, recomputed, older, unfetched, columned, unkept, shown, read_once, bounded, explained)
+def apart():
+    """A script changes nothing that is there, removes nothing, and asks no network; what is new it makes."""
+    import os
+    import socket
+    import tempfile
+
+    from .running import outside
+
+    notes = set()
+    with tempfile.TemporaryDirectory() as root:
+        there, new, other = (os.path.join(root, name) for name in ("best.pt", "new.txt", "other.txt"))
+        for path in (there, other):
+            with open(path, "w") as file:
+                file.write("before")
+        with outside.closed(root, notes):
+            with open(there, "a") as file:
+                file.write(", after")
+            with open(there) as file:
+                assert file.read() == "before, after"
+            os.remove(other)
+            for path in (new, f"{new}.gone"):
+                with open(path, "w") as file:
+                    file.write("new")
+            os.remove(f"{new}.gone")
+            os.replace(new, other)
+            with open(other) as file:
+                assert file.read() == "new"
+            for ask in (lambda: socket.getaddrinfo("example.org", 80), lambda: socket.create_connection(("192.0.2.1", 80))):
+                try:
+                    ask()
+                except OSError as error:
+                    assert "no network" in str(error), error
+                else:
+                    raise AssertionError("the network was asked")
+            socket.getaddrinfo("localhost", 80)
+        for path in (there, other):
+            with open(path) as file:
+                assert file.read() == "before", path
+        assert sorted(os.listdir(root)) == ["best.pt", "other.txt"], os.listdir(root)
+    assert len(notes) == 3 and any("example.org, 192.0.2.1" in note for note in notes), notes
+
+
+def ended():
+    """What was started ends, where its parent has ended and it has left the group, too."""
+    import os
+    import subprocess
+    import sys
+    import time
+
+    from . import started
+
+    if os.name != "posix":
+        return
+    started.adopt()
+    sleeper = f"{sys.executable} -c 'import time; time.sleep(600)'"
+    made = subprocess.run(["sh", "-c", f"{sleeper} >&2 & echo $!"], stdout=subprocess.PIPE, text=True, start_new_session=True, check=True)
+    time.sleep(0.1)
+    started.end()
+    if sys.platform == "linux":
+        assert not os.path.exists(f"/proc/{int(made.stdout)}"), made.stdout
+
+
+def placed():
+    """Paths are kept with slashes, and whole where they are of another drive of Windows."""
+    import ntpath
+
+    from .words import relative
+
+    assert relative("C:\\w\\nets\\model.py", "C:\\w", ntpath) == "nets/model.py"
+    assert relative("D:\\nets\\model.py", "C:\\w", ntpath) == "D:/nets/model.py"
+
+
+def spoken():
+    """Every sentence is there in both languages, with the same facts."""
+    import string
+
+    from .sentences import SENTENCES
+
+    facts = lambda text: sorted(name for _, name, _, _ in string.Formatter().parse(text) if name)
+    assert all(facts(english) == facts(chinese) for english, chinese in SENTENCES.values()), SENTENCES
+
+
+TESTS = (
+    traced,
+    given,
+    followed,
+    moved,
+    numbered,
+    recomputed,
+    older,
+    unfetched,
+    columned,
+    unkept,
+    shown,
+    read_once,
+    bounded,
+    explained,
+    apart,
+    ended,
+    placed,
+    spoken,
+)
 
 
 def run():

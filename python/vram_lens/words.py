@@ -4,6 +4,9 @@ import json
 import os
 import sys
 
+from . import started
+from .sentences import say
+
 BAD_USAGE, FAILED, NO_TORCH = 2, 1, 3
 """Exit statuses beside nought."""
 
@@ -26,15 +29,15 @@ MOST_PRINTED = 64 * 2**20
 class _Bounded:
     """A stream that ends the process when more is written to it than anybody reads."""
 
-    def __init__(self, stream):
-        self._stream, self._left = stream, MOST_PRINTED
+    def __init__(self, stream, then):
+        self._stream, self._left, self._then = stream, MOST_PRINTED, then
 
     def write(self, text):
         self._left -= len(text)
         if self._left < 0:
-            self._stream.write("\nvram_lens: stopped: the code prints more than anybody reads.\n")
+            self._then(say("printed", most=MOST_PRINTED >> 20))
             self._stream.flush()
-            os._exit(FAILED)
+            started.leave(FAILED)
         return self._stream.write(text)
 
     def writelines(self, lines):
@@ -53,7 +56,8 @@ class Speech:
 
     def __init__(self, as_json, said=""):
         self.as_json, self.said, self.out = as_json, os.path.abspath(said) if said else "", sys.stdout
-        sys.stderr = sys.stdout = _Bounded(sys.stderr)
+        self.errors = sys.stderr
+        sys.stderr = sys.stdout = _Bounded(sys.stderr, self.error)
 
     def progress(self, text):
         if self.as_json:
@@ -77,7 +81,7 @@ class Speech:
         if self.as_json:
             self._line({"error": sentence})
         else:
-            print(f"vram_lens: {sentence}", file=sys.stderr)
+            print(f"\nvram_lens: {sentence}" if self.errors.isatty() else f"vram_lens: {sentence}", file=self.errors, flush=True)
 
     def _line(self, data):
         self.out.write(json.dumps(data) + "\n")
@@ -89,16 +93,20 @@ def torch_at_hand():
     try:
         import torch
     except ImportError as error:
-        raise Stopped(
-            f"This Python ({sys.executable}) cannot import torch ({error}): name the one that you train with.", NO_TORCH
-        ) from None
+        raise Stopped(say("no-torch", python=sys.executable, why=error), NO_TORCH) from None
     version = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
     if version < OLDEST:
-        raise Stopped(
-            f"This Python ({sys.executable}) has torch {torch.__version__}; {'.'.join(map(str, OLDEST))} is the oldest that is known to work.",
-            NO_TORCH,
-        )
+        oldest = ".".join(map(str, OLDEST))
+        raise Stopped(say("old-torch", python=sys.executable, version=torch.__version__, oldest=oldest), NO_TORCH)
     return torch
+
+
+def relative(path, root, of=os.path):
+    """A path as it is kept and shown: below `root`, with slashes; whole where that is another drive of Windows. `of`: a system's paths."""
+    try:
+        return of.relpath(path, root).replace(of.sep, "/")
+    except ValueError:
+        return path.replace(of.sep, "/")
 
 
 def one_line(error, length=400):

@@ -69,7 +69,7 @@ function misused(complaint: string, { io, say }: Terminal, command = ""): number
 
 async function reportOn(request: Request, runtime: Runtime, io: Io, parts: Parts): Promise<number> {
   const locale = localeOf(languageOf(request, io));
-  const terminal = { io, say: words(locale) };
+  const terminal = { io, say: words(locale), locale };
   const options: AnalysisOptions = {
     device: request.device,
     deviceCount: request.deviceCount,
@@ -107,7 +107,7 @@ async function reportOn(request: Request, runtime: Runtime, io: Io, parts: Parts
  */
 export async function main(argv: readonly string[], io: Io, parts: Parts): Promise<number> {
   const locale = localeOf(languageAsked(argv, io));
-  const terminal = { io, say: words(locale) };
+  const terminal = { io, say: words(locale), locale };
   const own = pythonRequest(argv, terminal.say);
   if (typeof own === "string") return misused(own, terminal, argv[0]);
   if (own !== undefined) {

@@ -1,5 +1,6 @@
 /** What the command line has of the world: its process, and the parts it is made of. */
 import type { CreateAnalyzer } from "../analysis/analyzer";
+import type { Locale } from "../analysis/messages";
 import type { Runtime } from "../analysis/runtime";
 import type { ListedDevice, ListedModel } from "./catalogues";
 import type { Say } from "./words";
@@ -24,6 +25,7 @@ export interface Io {
 export interface Terminal {
   readonly io: Io;
   readonly say: Say;
+  readonly locale: Locale;
 }
 
 /** What the command line is made of below itself. */

@@ -122,6 +122,9 @@ export function besidePyTorch(name: string, measured: number, estimated: number 
   return `${pytorch} ${t("The estimate says {0} GiB: {1}.", (estimated / GIB).toFixed(3), said)}`;
 }
 
+/** Whether a text names a file by its whole path, on any system; else it is a name that PATH leads to. */
+export const namesPlace = (text: string): boolean => /^(?:[/\\]|[a-z]:[/\\])/i.test(text);
+
 /** A command as a person would write it: what has anything but plain signs in it stands in quotes. */
 export function commandLine(python: string, words: readonly string[]): string {
   return [python, ...words].map((word) => (/^[\w@%+=:,./\\-]+$/.test(word) ? word : JSON.stringify(word))).join(" ");

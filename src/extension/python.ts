@@ -12,7 +12,7 @@ import {
   type WhatIfResult,
 } from "../server/protocol";
 import { labelOf } from "./documents";
-import { besidePyTorch, checkArguments, checkSaid, commandLine } from "./ownModels";
+import { besidePyTorch, checkArguments, checkSaid, commandLine, namesPlace } from "./ownModels";
 import type { Session } from "./session";
 
 const EXTENSION = "ms-python.python";
@@ -63,7 +63,20 @@ export async function runnable(uri: vscode.Uri): Promise<Runnable | undefined> {
   }
   const python = await interpreterOf(uri);
   if (python === undefined || python === "") return undefined;
+  if (namesPlace(python) && !(await isThere(vscode.Uri.file(python)))) {
+    void vscode.window.showWarningMessage(
+      t("There is no Python {0}: the setting vramlens.pythonPath names one.", python),
+    );
+    return undefined;
+  }
   return { folder, python, file: vscode.workspace.asRelativePath(uri, false) };
+}
+
+function isThere(file: vscode.Uri): Thenable<boolean> {
+  return vscode.workspace.fs.stat(file).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** Shows the command; whether the person asks for it to be run. */
@@ -86,7 +99,12 @@ export async function runTask(
   list: readonly string[],
 ): Promise<number | undefined> {
   const path = vscode.Uri.joinPath(context.extensionUri, "python").fsPath;
-  const environment = { PYTHONPATH: path, PYTHONDONTWRITEBYTECODE: "1", PYTHONIOENCODING: "utf-8" };
+  const environment = {
+    PYTHONPATH: path,
+    PYTHONDONTWRITEBYTECODE: "1",
+    PYTHONIOENCODING: "utf-8",
+    VRAM_LENS_LANGUAGE: vscode.env.language.toLowerCase().startsWith("zh") ? "zh-cn" : "en",
+  };
   const execution = new vscode.ProcessExecution(python, [...list], { cwd: folder.uri.fsPath, env: environment });
   const task = new vscode.Task({ type: "vramlens" }, folder, title, "VRAM Lens", execution);
   task.presentationOptions = { reveal: vscode.TaskRevealKind.Silent, clear: true };
@@ -104,6 +122,12 @@ function ended(execution: vscode.TaskExecution, token: vscode.CancellationToken)
         if (event.execution !== execution) return;
         listening.dispose();
         resolve(event.exitCode);
+      }),
+      // One that could not be started has no process that ends.
+      vscode.tasks.onDidEndTask((event) => {
+        if (event.execution !== execution) return;
+        listening.dispose();
+        resolve(undefined);
       }),
       token.onCancellationRequested(() => execution.terminate()),
     );

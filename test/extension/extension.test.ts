@@ -1,7 +1,15 @@
 /** The parts of the client that need no editor. */
 import { strict as assert } from "node:assert";
 import { withEdits } from "../../src/core/report/apply";
-import { besidePyTorch, checkArguments, checkSaid, ownClasses, tracedSources } from "../../src/extension/ownModels";
+import {
+  besidePyTorch,
+  checkArguments,
+  checkSaid,
+  commandLine,
+  namesPlace,
+  ownClasses,
+  tracedSources,
+} from "../../src/extension/ownModels";
 import { makeNonce, panelHtml } from "../../src/extension/panelHtml";
 import { reportMarkdown } from "../../src/extension/reportText";
 import { CoalescedTask, RestartPolicy } from "../../src/extension/restartPolicy";
@@ -35,6 +43,13 @@ describe("models of somebody's own, before anything runs", () => {
       assert.deepEqual(tracedSources(graph(path)), []);
     for (const text of ["", "{", "[]", "null", '{"traced": 1}', '{"traced": {"sources": [null]}}'])
       assert.deepEqual(tracedSources(text), []);
+  });
+
+  it("knows a Python by its place from one by its name, on every system", () => {
+    const places = ["C:\\env\\python.exe", "d:/env/python.exe", "\\\\share\\python.exe", "/usr/bin/python3"];
+    assert.deepEqual(places.map(namesPlace), [true, true, true, true]);
+    assert.deepEqual(["python3", "python.exe", "env\\python.exe"].map(namesPlace), [false, false, false]);
+    assert.equal(commandLine("C:\\Program Files\\python.exe", ["-m"]), '"C:\\\\Program Files\\\\python.exe" -m');
   });
 });
 

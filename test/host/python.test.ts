@@ -56,8 +56,8 @@ describe("host: a person's own Python", () => {
   });
 
   it("says that there is no such interpreter", async () => {
-    const result = await run(join(folder, "none"));
-    assert.equal(result.kind, "none");
+    assert.deepEqual(await run(join(folder, "none")), { kind: "none", why: "absent" });
+    if (POSIX) assert.deepEqual(await run(folder), { kind: "none", why: "forbidden" });
   });
 
   if (!POSIX) return;
@@ -83,6 +83,20 @@ describe("host: a person's own Python", () => {
     const result = await run(python, { signal: stopping.signal, onOutput: () => stopping.abort() });
     assert.deepEqual(result, { kind: "cancelled" });
   });
+
+  it("says which signal ended one", async () => {
+    assert.deepEqual(await run(fake("killed", "kill -9 $$")), { kind: "signal", signal: "SIGKILL" });
+  });
+
+  if (process.platform === "linux")
+    it("ends what left the group and holds its output, and does not wait for that", async () => {
+      const pids = join(folder, "away");
+      const python = fake("away", `(setsid sh -c 'echo $$ > ${pids}; exec sleep 1000' &)\nsleep 0.3`);
+      const began = Date.now();
+      assert.deepEqual(await run(python), { kind: "ended", status: 0 });
+      assert.ok(Date.now() - began < 5000);
+      assert.ok(await gone(Number(readFileSync(pids, "utf8"))));
+    });
 
   it("leaves nothing behind of one that ends", async () => {
     const pids = join(folder, "left");

@@ -9,6 +9,7 @@ import types
 import torch
 
 from ..tracing import inputs
+from ..sentences import say
 from ..words import Stopped
 from . import device, script
 
@@ -45,7 +46,7 @@ def found(path, arguments, speech):
     asked = types.SimpleNamespace(script=path, arguments=arguments, **DEFAULTS)
     where = script.Where(os.path.dirname(os.path.abspath(path)))
     ledger = device.Device(where)
-    source, _ = script.installed(asked, where, ledger)
+    source, notes = script.installed(asked, where, ledger)
     calls, plainly = _Calls(), torch.nn.Module.__call__
 
     def backward(*args, **kwargs):
@@ -55,11 +56,11 @@ def found(path, arguments, speech):
     torch.autograd.backward = backward
     speech.progress(f"running {path} until its first backward")
     try:
-        stopped = script.executed(asked, source, ledger, Reached)
+        stopped = script.executed(asked, source, notes, ledger, Reached)
     finally:
         torch.nn.Module.__call__ = plainly
     if not stopped or calls.model is None:
-        raise Stopped(f"{path} ended without a backward of a model.")
+        raise Stopped(say("no-backward", path=path))
     model = without_data(calls.model)
     return type(model).__name__, lambda: copy.deepcopy(model), calls.given, sys.modules["__main__"]
 

@@ -3,6 +3,7 @@
 import torch
 import torch.nn.functional as F
 
+from ..sentences import say
 from ..words import Stopped
 
 aten = torch.ops.aten
@@ -60,7 +61,7 @@ def no_recurrent():
 def _refusing(plainly):
     def run(given, *args):
         if given.device.type == "cuda":
-            raise Stopped("Recurrent layers (LSTM, GRU, RNN) cannot be checked without a card: cuDNN alone says how much they keep.")
+            raise Stopped(say("recurrent"))
         return plainly(given, *args)
 
     return run

@@ -10,6 +10,7 @@ import sys
 
 import torch
 
+from ..sentences import say
 from ..words import Stopped
 from . import absent, packed, pictures, quiet, ranks, rows
 
@@ -199,10 +200,7 @@ def _bits(given):
     if asked is None and (four or eight):
         asked = BitsAndBytesConfig(load_in_4bit=bool(four), load_in_8bit=bool(eight))
     if asked is not None and not getattr(asked, "load_in_4bit", False):
-        raise Stopped(
-            "Weights of eight bits by bitsandbytes (load_in_8bit) cannot be checked without a card: which columns of a product stay in 16 "
-            "bits depends on values. The estimate counts them; four bits (nf4, fp4) can be checked."
-        )
+        raise Stopped(say("eight-bit"))
     return asked
 
 

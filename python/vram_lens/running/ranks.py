@@ -12,6 +12,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import _disable_current_modes
 
 from .. import device as fake_device
+from ..sentences import say
 from ..words import Stopped
 from .ledger import become
 
@@ -43,7 +44,7 @@ def launched(config, script):
     except ImportError as error:
         raise Stopped(f"--accelerate needs accelerate in this Python ({error}).") from None
     if not os.path.isfile(config):
-        raise Stopped(f"There is no file {config}.", 2)
+        raise Stopped(say("no-file", file=config), 2)
     asked, defaults, mixed = _validate_launch_command(launch_command_parser().parse_args(["--config_file", config, script]))
     if asked.use_deepspeed:
         fields = [*(defaults.deepspeed_config if defaults else ()), *(["mixed_precision"] if mixed else [])]

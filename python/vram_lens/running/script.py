@@ -15,8 +15,9 @@ import torch.optim.optimizer as optimizers
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import _disable_current_modes
 
-from ..words import Stopped, one_line
-from . import device, kernels, libraries, quiet, ranks
+from ..sentences import say
+from ..words import Stopped, one_line, relative
+from . import device, kernels, libraries, outside, quiet, ranks
 from .ledger import move_parameters
 
 
@@ -35,7 +36,7 @@ class Where:
         while frame is not None:  # the innermost line of the person's own code
             name = frame.f_code.co_filename
             if name.startswith(self.root) and "site-packages" not in name and "vram_lens" not in name:
-                file, line = os.path.relpath(name, self.root).replace(os.sep, "/"), frame.f_lineno
+                file, line = relative(name, self.root), frame.f_lineno
                 break
             frame = frame.f_back
         return self.phase, self.stack[-1] if self.stack else "", file, line
@@ -202,7 +203,7 @@ def installed(arguments, where, ledger, world=1):
     return source, notes
 
 
-def executed(arguments, source, ledger, until):
+def executed(arguments, source, notes, ledger, until):
     """Runs the source as a program, as `__main__`, until it raises what ends it (`until`) or ends by itself: whether it was stopped."""
     path = os.path.abspath(arguments.script)
     sys.argv = [arguments.script, *arguments.arguments]
@@ -210,24 +211,28 @@ def executed(arguments, source, ledger, until):
     main = types.ModuleType("__main__")
     main.__dict__.update(__file__=path, __builtins__=__builtins__)
     sys.modules["__main__"] = main
+    this = os.getpid()
     try:
         code = compile(source, path, "exec")
         torch.manual_seed(0)
-        with quiet.terminal(), ledger:
+        with quiet.terminal(), outside.closed(os.path.dirname(path), notes), ledger:
             exec(code, main.__dict__)
     except until:
         return True
     except SystemExit as leaving:
         if leaving.code not in (None, 0):
-            raise Stopped(f"{arguments.script} left with status {leaving.code} too early.") from None
+            raise Stopped(say("left", script=arguments.script, status=leaving.code)) from None
     except Stopped:
         raise
     except SyntaxError as error:
-        raise Stopped(f"{arguments.script} is not valid for this Python ({one_line(error)}).") from None
+        raise Stopped(say("syntax", script=arguments.script, error=one_line(error))) from None
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt) or os.environ.get("VRAM_LENS_TRACEBACK"):
             raise
-        raise Stopped(f"{arguments.script} stopped in {_place(error, os.path.dirname(path))}: {one_line(error)}.") from error
+        raise Stopped(say("failed", script=arguments.script, place=_place(error, os.path.dirname(path)), error=one_line(error))) from error
+    finally:
+        if os.getpid() != this:  # the script forked: what it does there is of no interest, and the result is this process's
+            os._exit(0)
     return False
 
 
@@ -240,11 +245,11 @@ def checked(arguments, speech):
     source, notes = installed(arguments, where, ledger, world)
     began = time.time()
     speech.progress(f"running {arguments.script}")
-    stopped = executed(arguments, source, ledger, Done)
-    ended = f"{arguments.steps} optimizer steps" if stopped else "the script ended"
+    stopped = executed(arguments, source, notes, ledger, Done)
+    ended = say("steps", count=arguments.steps) if stopped else say("ended")
     gc.collect()
     if not ledger.count:
-        raise Stopped(f"{arguments.script} put nothing on a CUDA device ({ended}).")
+        raise Stopped(say("no-device", script=arguments.script))
     found = {
         "allocatedPeakBytes": ledger.peak,
         "peak": dict(zip(("phase", "module", "file", "line"), _at(ledger))),
@@ -265,7 +270,7 @@ def _place(error, root):
     while trace is not None:
         name = trace.tb_frame.f_code.co_filename
         if name.startswith(root) and "vram_lens" not in name:
-            place = f"{os.path.relpath(name, root)}:{trace.tb_lineno}"
+            place = f"{relative(name, root)}:{trace.tb_lineno}"
         trace = trace.tb_next
     return place
 

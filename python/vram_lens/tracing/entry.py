@@ -6,6 +6,8 @@ import inspect
 import os
 import sys
 
+from ..words import relative
+
 
 class NotFound(Exception):
     """The file has no such model, or nothing says how to make it; the sentence is for a person."""
@@ -122,7 +124,4 @@ def sources(module, root):
         for f in files
         if f.endswith(".py") and f.startswith(root + os.sep) and "site-packages" not in f and f"{os.sep}vram_lens{os.sep}" not in f
     }
-    return [
-        {"path": os.path.relpath(f, root).replace(os.sep, "/"), "sha256": hashlib.sha256(open(f, "rb").read()).hexdigest()}
-        for f in sorted(files)
-    ]
+    return [{"path": relative(f, root), "sha256": hashlib.sha256(open(f, "rb").read()).hexdigest()} for f in sorted(files)]

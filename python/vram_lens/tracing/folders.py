@@ -11,6 +11,7 @@ import json
 import os
 import sys
 
+from ..words import relative
 from .entry import NotFound
 
 _PACKAGE = "vram_lens_model_folder"
@@ -76,5 +77,5 @@ def sources(folder, root):
         if (name.endswith(".py") or name == "config.json") and os.path.isfile(path):
             with open(path, "rb") as file:
                 digest = hashlib.sha256(file.read()).hexdigest()
-            found.append({"path": os.path.relpath(path, os.path.realpath(root)).replace(os.sep, "/"), "sha256": digest})
+            found.append({"path": relative(path, os.path.realpath(root)), "sha256": digest})
     return found

@@ -21,12 +21,19 @@ const EVENTS_LIMIT = 512 * 1024 * 1024;
 /** Seconds that stand for "no end": a month. */
 const NO_END = 2_000_000;
 
-function outcome(result: PythonEnd, python: string, { io, say }: Terminal): number {
+/** Why Python did not come to an end of its own. */
+function stopped(result: Exclude<PythonEnd, { kind: "ended" }>, python: string, say: Say): string {
+  if (result.kind === "signal") return say("python-signal", { python, signal: result.signal });
+  if (result.kind !== "none") return say(`python-${result.kind}`);
+  const { why } = result;
+  return typeof why === "string" ? say(`python-${why}`, { python }) : say("python-none", { python, why: why.said });
+}
+
+/** The exit status of a command, and undefined where it was not Python's own end, which is said. */
+function outcome(result: PythonEnd, python: string, { io, say }: Terminal): number | undefined {
   if (result.kind === "ended") return result.status === 0 ? 0 : 2;
-  const why =
-    result.kind === "none" ? say("python-missing", { python, why: result.why }) : say(`python-${result.kind}`);
-  io.stderr(`vram-lens: ${why}\n`);
-  return 2;
+  io.stderr(`vram-lens: ${stopped(result, python, say)}\n`);
+  return undefined;
 }
 
 /** A word as a shell is given it. */
@@ -39,7 +46,7 @@ async function run(
   words: readonly string[],
   terminal: Terminal,
   onOutput: (text: string) => void,
-): Promise<number> {
+): Promise<number | undefined> {
   const { io, say } = terminal;
   const python = request.python ?? activePython(io.env);
   const limit = request.timeLimit === 0 ? [] : ["--time-limit", String(request.timeLimit)];
@@ -51,7 +58,7 @@ async function run(
     arguments: [request.command, ...limit, ...words],
     packageDirectory: io.packageDirectory,
     cwd: io.cwd,
-    env: io.env,
+    env: { ...io.env, VRAM_LENS_LANGUAGE: terminal.locale },
     timeLimit: request.timeLimit || NO_END,
     outputLimit: OUTPUT_LIMIT,
     errors: "inherit",
@@ -70,12 +77,12 @@ export async function pythonCommand(
   if (request.help) {
     const options = PYTHON_OPTIONS.map(([option, help]) => `  ${option.padEnd(24)}${say(help)}`);
     io.stdout(`${[say("python-takes"), ...options, say("python-hands-on")].join("\n")}\n`);
-    return run(request, request.rest, terminal, io.stdout);
+    return (await run(request, request.rest, terminal, io.stdout)) ?? 2;
   }
   if (request.command === "trace")
-    return traceCommand(request, terminal, (words) => run(request, words, terminal, io.stdout));
+    return traceCommand(request, terminal, async (words) => (await run(request, words, terminal, io.stdout)) ?? 2);
   if (request.command !== "check")
-    return run(request, [...(request.json ? ["--json"] : []), ...request.rest], terminal, io.stdout);
+    return (await run(request, [...(request.json ? ["--json"] : []), ...request.rest], terminal, io.stdout)) ?? 2;
   const folder = mkdtempSync(join(tmpdir(), "vram-lens-"));
   try {
     const [events, catalogue] = [join(folder, "events.json"), join(folder, "catalogue.json")];
@@ -85,6 +92,7 @@ export async function pythonCommand(
     const status = await run(request, words, terminal, (text) => {
       said = (said + text).slice(-65_536);
     });
+    if (status === undefined) return 2;
     const measured = status === 0 ? eventsOf(events) : undefined;
     if (measured === undefined) {
       io.stderr(`vram-lens: ${errorOf(said) ?? say("python-no-events")}\n`);
