@@ -111,6 +111,11 @@ export function hasEditor({ page }: State): boolean {
   return page.kind !== "report" || page.message.editor;
 }
 
+/** Whether a person's own code may be run from the page. */
+export function runsCode({ page }: State): boolean {
+  return page.kind === "report" && page.message.runsCode;
+}
+
 /** Whether a Python file is shown. */
 export function isScript({ page }: State): boolean {
   return page.kind === "report" && page.message.uri.endsWith(".py");

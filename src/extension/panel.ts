@@ -249,6 +249,7 @@ class Panel {
       because: result.recognised.because,
       localCards: this.host.localCards !== undefined,
       editor: true,
+      runsCode: vscode.workspace.isTrusted && uri.scheme === "file",
     };
   }
 

@@ -32,8 +32,8 @@ export function registerFeatures(
       const analysis = await current.get(uri, false, token);
       const content = (await analysis?.hover(params.position.line, params.position.character)) ?? null;
       if (content === null) return null;
-      const { commands, markdown, locale } = session.known;
-      const { pictures } = session;
+      const { markdown, locale } = session.known;
+      const { commands, pictures } = session;
       const said = settings.diagnostics ? content : { ...content, saidByFinding: false };
       return toHover(said, { uri: current.owner(uri), commands, markdown, pictures, locale });
     }),
@@ -57,7 +57,7 @@ export function registerFeatures(
       if (isLightBulb && !(await current.idle(document.uri, token))) return [];
       const analysis = await current.settled(document.uri, true, token);
       if (analysis === undefined) return [];
-      const { commands, edits, locale } = session.known;
+      const { edits, locale } = session.known;
       const lineText = (line: number) =>
         document.getText({ start: { line, character: 0 }, end: { line: line + 1, character: 0 } });
       return codeActions(
@@ -67,7 +67,7 @@ export function registerFeatures(
           range: params.range,
           diagnostics: params.context.diagnostics,
           only: params.context.only,
-          commands,
+          commands: session.commands,
           versionOf: (uri) => current.versionOf(uri) ?? null,
           support: edits,
           locale,
@@ -95,7 +95,7 @@ export function registerFeatures(
       if (!(await session.settings.get(uri)).codeLens) return [];
       const analysis = await current.settled(uri, false, token);
       if (analysis === undefined || !current.isLensCell(uri, analysis)) return [];
-      return codeLenses(analysis, session.known.commands);
+      return codeLenses(analysis, session.commands);
     }),
   );
 }

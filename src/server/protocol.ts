@@ -373,6 +373,8 @@ export type HostToPage =
       readonly localCards: boolean;
       /** Whether an editor stands beside the page: to follow, to show changes in, with other files to compare with. */
       readonly editor: boolean;
+      /** Whether the person's own code may be run, once that is agreed to: in a trusted workspace, of a file on this machine. */
+      readonly runsCode: boolean;
     }
   | { readonly type: "whatIfResult"; readonly id: number; readonly runId: string; readonly run: ReportRun | null }
   /** Answers to the page's questions of the same name; null when there is nothing to say. */

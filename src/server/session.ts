@@ -5,7 +5,7 @@ import type { Analyses } from "./analyses";
 import type { AnalysisProgram } from "./apart/errands";
 import type { Client } from "./client";
 import { NO_FILES } from "./files";
-import type { ThemeKind } from "./protocol";
+import { CLIENT_COMMANDS, type ThemeKind } from "./protocol";
 import type { Settings, SettingsCache } from "./settings";
 
 export class Session {
@@ -25,6 +25,12 @@ export class Session {
   get known(): Client {
     if (this.client === undefined) throw new Error("a request came before initialize");
     return this.client;
+  }
+
+  /** Commands of the client that are offered: none that runs code where the workspace is not trusted. */
+  get commands(): ReadonlySet<string> {
+    const { commands } = this.known;
+    return this.trusted ? commands : new Set([...commands].filter((id) => id !== CLIENT_COMMANDS.traceModel));
   }
 
   options(settings: Settings): AnalysisOptions {

@@ -59,6 +59,6 @@ export function edited(pasted: Pasted, edits: readonly ReportEdit[]): Pasted | u
 export function reportOf(report: Report, runId: string, pasted: Pasted, locale: Locale): HostToPage {
   return {
     ...{ type: "report", uri: uriOf(pasted), label: pasted.name, report, runId, locale },
-    ...{ reserve: 0.1, follow: false, because: "", localCards: false, editor: false },
+    ...{ reserve: 0.1, follow: false, because: "", localCards: false, editor: false, runsCode: false },
   };
 }

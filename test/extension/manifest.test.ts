@@ -119,6 +119,11 @@ describe("manifest", () => {
   it("works in untrusted and virtual workspaces", () => {
     assert.equal(manifest.capabilities.untrustedWorkspaces.supported, true);
     assert.equal(manifest.capabilities.virtualWorkspaces, true);
+    for (const id of ["vramlens.traceModel", "vramlens.checkAgainstPytorch"])
+      assert.match(
+        manifest.contributes.commands.find(({ command }: { command: string }) => command === id).enablement,
+        /isWorkspaceTrusted/,
+      );
   });
 
   it("names files that exist and are packaged", () => {

@@ -130,6 +130,10 @@ describe("places", () => {
     const script = await opened("own.py", "python");
     const trace = (await script.actions()).find(({ command }) => command?.command === CLIENT_COMMANDS.traceModel);
     assert.deepEqual(trace?.command?.arguments, [uri("own.py")]);
+    await client.rpc.sendNotification(METHODS.trust, { trusted: false });
+    const titles = (await script.actions()).map(({ title }) => title);
+    assert.ok(titles.length > 0 && !titles.some((title) => /Trace/.test(title)), titles.join());
+    await client.rpc.sendNotification(METHODS.trust, { trusted: true });
   });
 
   it("explains, completes and checks pins that no run uses", async () => {

@@ -103,6 +103,7 @@ export function reportMessage(report: Report, locale = "en"): Extract<HostToPage
     follow: true,
     because: "has output_dir and 7 other TrainingArguments keys",
     localCards: true,
+    runsCode: true,
     editor: true,
   };
 }

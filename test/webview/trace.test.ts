@@ -16,8 +16,8 @@ const standsIn: ReportRun = {
   assumptions: [{ id: "relative", what: "x stands in", settleWith: "", effectBytes: 0 }],
 };
 
-const view = (run: ReportRun, uri = "file:///w/train.py", editor = true) =>
-  viewOf({ type: "host", message: { ...reportMessage(reportOf(run)), uri, editor } });
+const view = (run: ReportRun, uri = "file:///w/train.py", runsCode = true) =>
+  viewOf({ type: "host", message: { ...reportMessage(reportOf(run)), uri, runsCode } });
 
 describe("page: tracing a model", () => {
   for (const [what, run, words] of [
@@ -34,7 +34,7 @@ describe("page: tracing a model", () => {
       assert.deepEqual(sent, [{ type: "trace" }]);
     });
 
-  it("offers nothing for a model that is known, for a config, or without an editor", () => {
+  it("offers nothing for a model that is known, for a config, or where no code may be run", () => {
     assert.equal(traceView(view(known).view, known), null);
     assert.equal(traceView(view(unknown, "file:///w/train.yaml").view, unknown), null);
     assert.equal(traceView(view(unknown, undefined, false).view, unknown), null);

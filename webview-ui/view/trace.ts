@@ -1,7 +1,7 @@
 /** The way from a model of somebody's own to its graph. */
 import type { ReportRun } from "../../src/core/report/schema";
 import { h, type PageNode } from "../dom/node";
-import { hasEditor, isScript } from "../state";
+import { isScript, runsCode } from "../state";
 import type { View } from "./context";
 
 /** Assumptions that another code than the model's own was counted. */
@@ -11,7 +11,7 @@ const STANDS_IN: ReadonlySet<string> = new Set(["relative", "branch"]);
 export function traceView({ state, t, send }: View, run: ReportRun): PageNode | null {
   const traced = run.model?.source === "trace";
   const standsIn = run.assumptions.some(({ id }) => STANDS_IN.has(id));
-  if (!hasEditor(state) || !isScript(state) || !(run.model === null || traced || standsIn)) return null;
+  if (!runsCode(state) || !isScript(state) || !(run.model === null || traced || standsIn)) return null;
   return h(
     "button.secondary.trace",
     { key: "trace", attrs: { type: "button" }, on: { click: () => send({ type: "trace" }) } },
