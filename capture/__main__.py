@@ -80,6 +80,11 @@ def earlier(args):
 
     out = args.out / ".".join(map(str, VERSION))
     out.mkdir(parents=True, exist_ok=True)
+    if args.names:
+        from .recording import module_names
+
+        module_names.write(FAMILIES, args.out / "names" / f"{out.name}.json")
+        return 0
     for name in args.family:
         started, found = time.time(), []
         for task in (t for t in FAMILIES[name].tasks if t != "multiple-choice" and t in (args.task or FAMILIES[name].tasks)):
@@ -266,8 +271,9 @@ def main():
     g.add_argument("--trace", action="store_true", help="print the Python traceback of a failure")
     g.set_defaults(run=graphs)
     o = commands.add_parser("earlier", help="record the families of an earlier release of transformers, the one that is imported")
-    o.add_argument("--family", nargs="+", required=True)
+    o.add_argument("--family", nargs="*", default=[])
     o.add_argument("--task", nargs="*")
+    o.add_argument("--names", action="store_true", help="only what modules of every family are called")
     o.add_argument("--attention", nargs="*")
     o.add_argument("--out", type=pathlib.Path, required=True, help="a folder outside of the repository, one more inside for each release")
     o.add_argument("--trace", action="store_true", help="print the Python traceback of a failure")

@@ -5,6 +5,8 @@ import json
 import pathlib
 import re
 
+from ..families.every_family import FAMILIES
+from ..recording.module_names import renamed
 from . import stored
 from .distances import relative
 from .roots import unnamed_all
@@ -12,9 +14,10 @@ from .stored import content_of, functions_told, shortest
 
 MODELS = pathlib.Path(__file__).resolve().parent.parent.parent / "models"
 FILE = MODELS / "releases" / "transformers.json"
-UNTIL = {"4.48": "4.49", "4.51": "4.54"}
+UNTIL = {"4.48": "4.49", "4.51": "4.54", "5.8": "5.9"}
 """The release from which on a recorded one's code no longer stands: the loss makes no copy of shifted logits since 4.49 (loss_utils.py),
-attention is handed grouped keys as they are since 4.54 (integrations/sdpa_attention.py)."""
+attention is handed grouped keys as they are since 4.54 (integrations/sdpa_attention.py), layers of pictures and sound have the names of
+those of texts since 5.9 (modeling_vit.py)."""
 FACTS = ("defaults", "derived")
 _ONE = "=temperature"
 """What a scale of one was taken for: a key of generation, which classes of configs had before 5."""
@@ -79,6 +82,11 @@ def gathered(folder):
             newest = content_of((MODELS / "graphs" / file.name).read_text())
             key = (newest["family"], release)
             found[key] = joined(found.get(key, {}), recorded(file, newest))
+    for file in (folder / "names").glob("*.json"):
+        for name, before in json.loads(file.read_text()).items():
+            pairs = renamed(name, FAMILIES[name], before)
+            if pairs is not None:
+                found[name, file.stem] = {**found.get((name, file.stem), {"graphs": []}), "renamed": pairs}
     graphs, families, places = [], {}, {}
     for family, release in sorted(found):
         row = found[family, release]

@@ -225,10 +225,10 @@ def script(r, kind, name, targets, length):
     return "\n".join([*head, "", *data, "", *tail]) + "\n"
 
 
-def drawn(seed, count):
-    """Scripts that run on the release, in the order they are drawn."""
+def drawn(seed, count, only=("",)):
+    """Scripts that run on the release, in the order they are drawn; of models whose names have one of the words, where some are given."""
     r = random.Random(f"{seed}")
-    every = [(kind, *row) for kind, rows in KINDS.items() for row in rows if row[2] <= VERSION]
+    every = [(kind, *row) for kind, rows in KINDS.items() for row in rows if row[2] <= VERSION and any(word in row[0] for word in only)]
     r.shuffle(every)
     for k in range(count):
         kind, name, targets, _ = every[k % len(every)]
@@ -249,11 +249,12 @@ def main():
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--seed", default="releases")
     parser.add_argument("--count", type=int, default=20)
+    parser.add_argument("--only", nargs="*", default=("",), help="words, one of which the models' names have")
     args = parser.parse_args()
     release = ".".join(map(str, VERSION))
     root = pathlib.Path(tempfile.mkdtemp())
     cases = {}
-    for id, kind, text, length in drawn(args.seed, args.count):
+    for id, kind, text, length in drawn(args.seed, args.count, args.only):
         folder = root / id
         folder.mkdir()
         (folder / "train.py").write_text(text)

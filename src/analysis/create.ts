@@ -32,7 +32,7 @@ import { DocumentStore, LoadedDocument } from "./store";
 import { asStarted, asStartedBy } from "./told-format";
 import { baseName, normalise, parentOf } from "./uris";
 import { namesAnother, nearestFirst, partOf, walk } from "./users";
-import { isOlder, mayDiffer } from "./versions";
+import { isOlder, mayBeNamedOtherwise, mayDiffer } from "./versions";
 
 /** Files a search through a workspace looks at, and candidates it follows, at most. */
 const MOST_DISCOVERED = 5000;
@@ -237,7 +237,8 @@ class AnalyzerOfRuntime implements Analyzer {
 
   /** Graphs of a family, read once; with the losses of trainers only where a run may need them. */
   private graphsOf(family: string, asked: GraphsAsked): Promise<FamilyGraphs | undefined> {
-    const transformers = asked.transformers !== null && mayDiffer(asked.transformers) ? asked.transformers : null;
+    const transformers =
+      asked.transformers !== null && mayBeNamedOtherwise(asked.transformers) ? asked.transformers : null;
     const key = `${family} ${asked.losses} ${transformers}`;
     let found = this.graphs.get(key);
     if (found === undefined) {
@@ -274,7 +275,9 @@ class AnalyzerOfRuntime implements Analyzer {
       earlierGraphs(newest, stored, table, (release) => isOlder(transformers, release)),
     );
     // Networks of other libraries are called by those (`timm.resnet`).
-    return own === undefined || family.includes(".") ? own : { ...own, askedOf: transformers };
+    return own === undefined || family.includes(".") || !mayDiffer(transformers)
+      ? own
+      : { ...own, askedOf: transformers };
   }
 
   private async readGraphs(family: string): Promise<FamilyGraphs | undefined> {

@@ -32,6 +32,9 @@ const RECORDED: readonly (readonly [release: string, until: string])[] = [
   ["4.51", "4.54"],
 ];
 
+/** The release since which no module of transformers is called otherwise than now. */
+const NAMED = "5.9";
+
 export type Library = keyof Versions;
 export const LIBRARIES = Object.keys(NEWEST) as Library[];
 
@@ -63,6 +66,11 @@ export function isOlder(a: string, b: string): boolean {
 /** Whether the code of a release of transformers may be another than the newest one's, by what was recorded of earlier ones. */
 export function mayDiffer(transformers: string): boolean {
   return recordedFor(transformers) !== undefined;
+}
+
+/** Whether modules of a release of transformers may be called otherwise than the newest one's. */
+export function mayBeNamedOtherwise(transformers: string): boolean {
+  return isOlder(transformers, NAMED);
 }
 
 /** The recorded release that stands for a release of transformers; undefined: the newest one does. */

@@ -28,6 +28,7 @@ const ROWS = rowsOf<Row>(__dirname, "releases.jsonl");
 const BESIDE: Readonly<Record<string, string>> = {
   "4.48": "peft==0.14.0\naccelerate==1.3.0\n",
   "4.51": "peft==0.15.2\naccelerate==1.6.0\n",
+  "4.57": "peft==0.17.1\naccelerate==1.10.1\n",
 };
 
 async function analysed(script: string, requirements: string) {

@@ -3,6 +3,7 @@
  * that the newest release has not, and what the classes of configs fill in there.
  */
 import * as z from "zod/mini";
+import { renamedGraphs } from "./renamed";
 import { storedGraphs } from "./stored";
 import type { FamilyGraphs } from "./types";
 
@@ -20,6 +21,8 @@ const earlierSchema = z.looseObject({
         /** Keys that the release's own classes give a number of their own, where the newest derives it. */
         given: z.optional(z.array(z.string())),
         graphs: z.array(z.number()),
+        /** What modules are called otherwise: the newest names and the release's own, in the order in which they are told apart. */
+        renamed: z.optional(z.array(z.tuple([z.string(), z.string()]))),
       }),
     ),
   ),
@@ -39,22 +42,25 @@ export function earlierGraphs(
 ): FamilyGraphs {
   const content = storedGraphs(text, table);
   const known = earlierSchema.safeParse(content?.rest).data;
-  const families = known?.families[newest.family];
-  const release = Object.keys(families ?? {}).find((one) => isBefore(known?.until[one] ?? one));
-  const own = release === undefined ? undefined : families?.[release];
-  if (content === undefined || own === undefined || release === undefined) return newest;
+  const rows = Object.entries(known?.families[newest.family] ?? {}).filter(([one]) =>
+    isBefore(known?.until[one] ?? one),
+  );
+  const renamed = rows.find(([, row]) => row.renamed !== undefined)?.[1].renamed;
+  const named = renamed === undefined ? newest : renamedGraphs(newest, renamed);
+  const [release, own] = rows.find(([, row]) => row.renamed === undefined) ?? [];
+  if (content === undefined || own === undefined || release === undefined) return named;
   const graphs = own.graphs.map((number) => ({ ...content.graph(number), release }));
   const isOwn = (task: string, attention: string): boolean =>
     graphs.some((graph) => graph.task === task && graph.attention === attention);
   const given = new Set(own.given);
   return {
-    ...newest,
+    ...named,
     release,
     defaults: { ...newest.defaults, ...(own.defaults as FamilyGraphs["defaults"]) },
     derived: {
       ...Object.fromEntries(Object.entries(newest.derived).filter(([key]) => !given.has(key))),
       ...(own.derived as FamilyGraphs["derived"]),
     },
-    graphs: [...graphs, ...newest.graphs.filter(({ task, attention }) => !isOwn(task, attention))],
+    graphs: [...graphs, ...named.graphs.filter(({ task, attention }) => !isOwn(task, attention))],
   };
 }
