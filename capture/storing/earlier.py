@@ -14,9 +14,10 @@ from .stored import content_of, functions_told, shortest
 
 MODELS = pathlib.Path(__file__).resolve().parent.parent.parent / "models"
 FILE = MODELS / "releases" / "transformers.json"
-UNTIL = {"4.48": "4.49", "4.51": "4.54", "5.8": "5.9"}
+UNTIL = {"4.48": "4.49", "4.51": "4.54", "4.57": "5.0", "5.8": "5.9"}
 """The release from which on a recorded one's code no longer stands: the loss makes no copy of shifted logits since 4.49 (loss_utils.py),
-attention is handed grouped keys as they are since 4.54 (integrations/sdpa_attention.py), layers of pictures and sound have the names of
+attention is handed grouped keys as they are since 4.54 (integrations/sdpa_attention.py), 4.57 is the last whose T5 has no fused attention
+(stored where its peaks differ from the newest's: bench/earlier.ts), layers of pictures and sound have the names of
 those of texts since 5.9 (modeling_vit.py)."""
 FACTS = ("defaults", "derived")
 _ONE = "=temperature"

@@ -108,6 +108,12 @@ describe("analysis: earlier releases of transformers", () => {
     assert.equal(earlierGraphs(llama, STORED, TABLE, () => true).release, "4.48");
   });
 
+  it("stand in where those of a later release are the nearest that were recorded", () => {
+    const on = (release: string) => earlierGraphs(graphsOf("siglip"), STORED, TABLE, (until) => release < until);
+    const own = ({ graphs }: ReturnType<typeof on>) => graphs.some(({ release }) => release !== undefined);
+    assert.deepEqual([on("4.48"), on("4.51")].map(own), [false, true]);
+  });
+
   it("rotate as many values as cosines have, where queries are cut by those: since 4.51, not in 4.48", () => {
     // Five of twenty (modeling_gpt_neox.py: 4.48 cuts at `rotary_ndims`, 4.51 at `cos.shape[-1]`); half of five is rounded up.
     const sizes = { hidden_size: 80, num_attention_heads: 4, rotary_pct: 0.25, intermediate_size: 64, vocab_size: 512 };

@@ -49,7 +49,9 @@ export function earlierGraphs(
   const named = renamed === undefined ? newest : renamedGraphs(newest, renamed);
   const [release, own] = rows.find(([, row]) => row.renamed === undefined) ?? [];
   if (content === undefined || own === undefined || release === undefined) return named;
-  const graphs = own.graphs.map((number) => ({ ...content.graph(number), release }));
+  // Those of a later release than the one that stands for the run's are nearer than the newest, and stand in for it as these do.
+  const isItsOwn = release === Object.keys(known?.until ?? {}).find((one) => isBefore(known?.until[one] ?? one));
+  const graphs = own.graphs.map((number) => ({ ...content.graph(number), ...(isItsOwn ? { release } : {}) }));
   const isOwn = (task: string, attention: string): boolean =>
     graphs.some((graph) => graph.task === task && graph.attention === attention);
   const given = new Set(own.given);
