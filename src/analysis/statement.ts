@@ -5,6 +5,7 @@ import type { Device } from "../core/hardware/types";
 import type { Estimate } from "../core/report/estimate";
 import type { ReportPlan, ReportRun } from "../core/report/schema";
 import type { TrainingRun } from "../core/training/run";
+import { saidAsFactor } from "../terms/factor";
 import { difference } from "../terms/sizes";
 import { openSplit } from "./gpu-count";
 import { deviceLabel, gib, type Locale, sizeBetween, t } from "./messages";
@@ -83,13 +84,11 @@ export function statementOf(variant: Variant, locale: Locale): ReportRun["statem
   };
 }
 
-/** Step times from this factor on are said as one: "9× time", not "+806 % time". */
-const MANY_TIMES = 2.5;
-
-/** `+11 % time`, `9× time`, `same time`. */
+/** `+11 % time`, `2.1× time`, `same time`. */
 export function timeSaid(factor: number, locale: Locale): string {
   const percent = Math.round((factor - 1) * 100);
-  if (factor >= MANY_TIMES) return t(locale, "said.times", { factor: Math.round(factor) });
+  const times = saidAsFactor(factor);
+  if (times !== undefined) return t(locale, "said.times", { factor: times });
   if (percent === 0) return t(locale, "said.same-time");
   return t(locale, "said.time", { change: `${percent > 0 ? "+" : "−"}${Math.abs(percent)}` });
 }

@@ -14,7 +14,7 @@ async function analysed(workbench) {
 
 /** Whether a hover shows our own answer beside what VS Code says of the finding. */
 function isComplete(text) {
-  return text.includes("This key:") && !text.includes("Loading...");
+  return /This key:|此键：/.test(text) && !/Loading\.\.\.|正在加载/.test(text);
 }
 
 /** Tests of one window, in order; each gets the window and a folder for pictures. */
@@ -80,8 +80,8 @@ export const JOURNEY = [
   },
 ];
 
-/** The hover and the panel once more, for the pictures of another theme. */
-export const GALLERY = [
+/** The hover and the panel once more, for pictures: in another theme, or in the other language. */
+const gallery = (openPanel, apply) => [
   {
     name: "hover and panel in this theme",
     run: async (workbench, pictures) => {
@@ -92,18 +92,17 @@ export const GALLERY = [
       // Over the value, which the finding does not underline, so that the hover is ours alone.
       await workbench.hover("8", isComplete);
       await workbench.screenshot(join(pictures, "hover.png"));
-      await workbench.command("VRAM Lens: Open Panel");
+      await workbench.command(openPanel);
       const panel = await workbench.webview("h1");
-      await panel
-        .getByRole("button", { name: /^Apply/ })
-        .first()
-        .waitFor();
+      await panel.getByRole("button", { name: apply }).first().waitFor();
       await workbench.rest();
       await workbench.screenshot(join(pictures, "panel.png"));
       assert.deepEqual(await accessibilityProblems(panel), []);
     },
   },
 ];
+export const GALLERY = gallery("VRAM Lens: Open Panel", /^Apply/);
+export const CHINESE_GALLERY = gallery("VRAM Lens: 打开面板", /^应用/);
 
 /** In Restricted Mode everything works too, as nothing of the workspace is run. */
 export const RESTRICTED = [

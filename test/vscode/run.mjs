@@ -111,10 +111,10 @@ async function oneWindow(browser, server, label, tests, options) {
 }
 
 /** The same with a colour theme. */
-function inTheme(browser, label, tests, options = {}) {
+function inTheme(browser, label, tests, { language, ...options } = {}) {
   const { setting, className } = THEMES[label];
   const settings = { "workbench.colorTheme": setting };
-  return inWindow(browser, { settings }, label, tests, { ...options, className });
+  return inWindow(browser, { settings, language }, label, tests, { ...options, className });
 }
 
 /** The host suite in a window of its own. */
@@ -195,7 +195,7 @@ if (reason !== undefined) {
 }
 mkdirSync(artifacts, { recursive: true });
 await install();
-const { GALLERY, INSTALLED, JOURNEY, RESTRICTED, WEB } = await import("./page.mjs");
+const { CHINESE_GALLERY, GALLERY, INSTALLED, JOURNEY, RESTRICTED, WEB } = await import("./page.mjs");
 const { CHINESE, PANEL } = await import("./panel.mjs");
 const { STATES } = await import("./states.mjs");
 const { committed, PLACES } = await import("./places.mjs");
@@ -208,9 +208,10 @@ const extension = stageExtension();
 const browser = await launch();
 try {
   if (images !== undefined) {
-    for (const label of ["dark", "light"]) {
-      await inTheme(browser, label, GALLERY, { pictures: join(root, images, label), view: README_VIEW });
-    }
+    const pictured = (label) => ({ pictures: join(root, images, label), view: README_VIEW });
+    await inTheme(browser, "dark", GALLERY, pictured("dark"));
+    // A picture of Chinese needs a font that has it (Debian: fonts-noto-cjk).
+    await inTheme(browser, "dark", CHINESE_GALLERY, { ...pictured("zh-cn"), language: "zh-cn" });
     await installed(browser, FIRST_MINUTE);
   } else {
     if (only === "" || only.startsWith("host")) await twice(() => hostSuite(browser));

@@ -144,6 +144,7 @@ export const en = {
     "No plan was found that makes this run fit. A larger card or more of them is listed under Compare cards.",
   "plans.saves": "saves {size} GiB",
   "plans.costs": "costs {size} GiB",
+  "plans.times": "{factor}× time",
   "plans.time": "{change} time",
   "plans.sameTime": "same time",
   "plans.fits": "fits",

@@ -145,6 +145,7 @@ export const zhCn: MessageTable = {
   "plans.noneFits": "没有找到能放下的方案。更大的 GPU 或更多 GPU 见下方 GPU 列表。",
   "plans.saves": "节省 {size} GiB",
   "plans.costs": "增加 {size} GiB",
+  "plans.times": "{factor} 倍时间",
   "plans.time": "时间 {change}",
   "plans.sameTime": "时间不变",
   "plans.fits": "放得下",

@@ -1,5 +1,6 @@
 /** The plan in stages and what the run could do as it is; both are answers that come after the report. */
 import type { ReportGuide, ReportRun, ReportStage } from "../../src/core/report/schema";
+import { saidAsFactor } from "../../src/terms/factor";
 import { freedBy } from "../../src/terms/sizes";
 import { h, type PageNode } from "../dom/node";
 import { factorPercent, gib, gibUnit, integer, shortDevice } from "../model/format";
@@ -23,6 +24,8 @@ export function stagesView(view: View, run: ReportRun, guide: ReportGuide | null
 }
 
 function timeText(t: View["t"], factor: number): string {
+  const times = saidAsFactor(factor);
+  if (times !== undefined) return t("plans.times", { factor: times });
   return Math.round((factor - 1) * 100) === 0
     ? t("plans.sameTime")
     : t("plans.time", { change: factorPercent(factor, t.locale) });
