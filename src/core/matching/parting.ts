@@ -126,6 +126,26 @@ function resumed(a: readonly number[], b: readonly number[], i: number, j: numbe
   return [1, 1];
 }
 
+/**
+ * Where blocks that one side alone has begin: among blocks of one size, the last place that explains most operators. Sizes alone would name
+ * the last of them.
+ *
+ * @param parted the first place where sizes differ
+ * @param count how many blocks the longer side has more
+ */
+function insertedAt(longer: readonly Block[], shorter: readonly Block[], parted: number, count: number): number {
+  const same = (i: number, j: number): number => (longer[i]?.operator === shorter[j]?.operator ? 1 : 0);
+  const { bytes } = longer[parted]!;
+  let [best, score, most] = [parted, 0, 0];
+  for (let at = parted - 1; at >= Math.max(0, parted - AHEAD); at--) {
+    // Were they put in here, what follows stood so much earlier on the other side.
+    if (longer[at]!.bytes !== bytes || longer[at + count]?.bytes !== shorter[at]!.bytes) break;
+    score += same(at + count, at) - same(at, at);
+    if (score > most) [best, most] = [at, score];
+  }
+  return best;
+}
+
 /** Where the streams part first; null where they do not. */
 export function partingOf(measured: Stream, estimated: Stream): Parting | null {
   const floor = Math.max(LEAST_BYTES, Math.max(peakOf(measured), peakOf(estimated)) * SHARE);
@@ -143,8 +163,12 @@ export function partingOf(measured: Stream, estimated: Stream): Parting | null {
   // A run that is cut off after its last step has freed and made no more than that: the estimate may go on.
   if (alike === a.length) return null;
   const [left, right] = resumed(a, b, alike, alike);
-  const mine = left > 0 ? measured.blocks[here.made[alike]!]! : null;
-  const theirs = right > 0 ? (estimated.blocks[there.made[alike]!] ?? null) : null;
+  const blocks = (of: Stream, ids: readonly number[]) => ids.map((id) => of.blocks[id]!);
+  const [ours, its] = [blocks(measured, here.made), blocks(estimated, there.made)];
+  const at =
+    right === 0 ? insertedAt(ours, its, alike, left) : left === 0 ? insertedAt(its, ours, alike, right) : alike;
+  const mine = left > 0 ? ours[at]! : null;
+  const theirs = right > 0 ? (its[at] ?? null) : null;
   return { kind: "made", measured: mine, estimated: theirs, bytes: (mine?.bytes ?? 0) - (theirs?.bytes ?? 0) };
 }
 

@@ -76,6 +76,27 @@ describe("matching: where two streams part", () => {
     });
   });
 
+  it("names the one of several blocks of a size that the other side has no counterpart of", () => {
+    const named = (operators: string): Stream => ({
+      events: Array.from({ length: operators.length }, (_, k) => k),
+      blocks: Array.from(operators, (operator, k) => {
+        const bytes = /[a-m]/.test(operator) ? 8192 : 16384 * (k + 1);
+        return { bytes: operator === "w" ? 2 ** 20 : bytes, phase: "forward", operator, scope: "", place: "" };
+      }),
+    });
+    const tail = "wwwwwww";
+    for (const [measured, estimated, operator] of [
+      [`wabcd${tail}`, `wabd${tail}`, "c"],
+      [`wcabd${tail}`, `wabd${tail}`, "c"],
+      [`waad${tail}`, `wad${tail}`, "a"],
+      [`wabdc${tail}`, `wabd${tail}`, "c"],
+    ] as const) {
+      const found = partingOf(named(measured), named(estimated));
+      assert.deepEqual([found?.measured?.operator, found?.estimated], [operator, null], measured);
+      assert.equal(partingOf(named(estimated), named(measured))?.estimated?.operator, operator);
+    }
+  });
+
   it("names a block of another size on both sides", () => {
     planted((id, block) => {
       const found = partingOf(resized(stream, id, block.bytes * 2 + 512), stream);
