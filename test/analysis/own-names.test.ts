@@ -109,11 +109,11 @@ describe("analysis: names of frameworks' own", () => {
 
   it("what nothing is computed from is counted beside the verdict", async () => {
     const yaml =
-      "base_model: Qwen/Qwen2.5-0.5B\nquantize_moe_experts: true\nrelora: true\nsequence_len: 256\nmicro_batch_size: 1\noptimizer: adamw_torch\ndatasets:\n  - path: x\n    type: alpaca\n";
+      "base_model: Qwen/Qwen2.5-0.5B\nlayer_offloading: true\nrelora: true\nsequence_len: 256\nmicro_batch_size: 1\noptimizer: adamw_torch\ndatasets:\n  - path: x\n    type: alpaca\n";
     const analysis = await createAnalyzer(memoryRuntime({ "a.yml": yaml })).analyse(uri("a.yml"), {});
-    assert.deepEqual(analysis.runs[0]?.notCounted, ["quantize_moe_experts", "relora"]);
+    assert.deepEqual(analysis.runs[0]?.notCounted, ["layer_offloading", "relora"]);
     assert.match((await analysis.hover(4, 2))?.markdown ?? "", /2 keys not counted/);
-    const { run } = await runOf({ "a.yml": yaml.replace(/quantize.*\nrelora.*\n/, "") }, "a.yml");
+    const { run } = await runOf({ "a.yml": yaml.replace(/layer.*\nrelora.*\n/, "") }, "a.yml");
     assert.equal(run.notCounted, undefined);
   });
 });
