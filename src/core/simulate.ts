@@ -27,6 +27,7 @@ import { compilationOf, offloadsOf } from "./training/compilation";
 import { runEvaluation } from "./training/evaluation";
 import type { BatchTensor } from "./training/forward";
 import { groupsOf, type Optimizer } from "./training/optimizers";
+import { NotFollowed } from "./training/own-loss/values";
 import { chooseStrategy, type HostUse, type Strategy } from "./training/parallel";
 import { processesOf } from "./training/parallel/degrees";
 import { type Waiting, whileWaiting, withBuffers } from "./training/parallel/pipeline";
@@ -126,7 +127,10 @@ export function simulate(
     } catch (error) {
       if (error instanceof RoundsDiffer && folds.rounds) folds = { ...folds, rounds: false };
       else if (error instanceof LayersDiffer && folds.inPlace) folds = { ...folds, inPlace: false };
-      else throw error;
+      else if (error instanceof NotFollowed) {
+        const { ownLoss: _, ...modelled } = run;
+        return simulate({ ...modelled, lossNotFollowed: true }, family, fold, waiting);
+      } else throw error;
     }
   }
 }
@@ -143,6 +147,7 @@ function simulated(run: TrainingRun, family: FamilyGraphs, folds: Folds, waiting
   if ("reason" in setup) return { ok: false, code: "not-modelled", reason: setup.reason };
   const torch = new Torch(new Ledger(run.allocator?.roundupDivisions));
   torch.quirks = run.quirks ?? NO_QUIRKS;
+  if (run.lossNotFollowed) torch.noticed.add("loss");
   torch.training = run.loop?.evaluates !== true;
   torch.routing = run.routing ?? "even";
   torch.share = shareOf(run);
@@ -249,7 +254,7 @@ class TrainingSimulation {
     const scope = this.passes.scopeOf(run.microBatchSize, run.sequenceLength);
     return runSteps(
       this.torch,
-      this.passes.of(program, scope, loss, sizes),
+      this.passes.ofStep(program, scope, loss, sizes),
       this.optimizer,
       {
         batch: this.batchAt(this.whole(program), loss, scope),

@@ -3,6 +3,7 @@
  * Offsets are UTF-16 code units into the document's text; `end` is exclusive.
  */
 
+import type { OwnLoss } from "../terms/own-loss";
 import type { Bound } from "../terms/weights";
 import type { Message } from "../words/message";
 
@@ -150,6 +151,8 @@ export interface PythonClass extends Span {
   readonly name: string;
   readonly bases: readonly string[];
   readonly fields: MapNode;
+  /** The loss that it writes itself (`compute_loss`); null: it does, and not what is read. */
+  readonly loss?: OwnLoss | null;
 }
 
 /** What can be known of a Python module without running it. */

@@ -657,6 +657,8 @@ export const SETTINGS = {
   loop_evaluates: { type: "boolean" },
   one_group: { type: "boolean" },
   own_loop: { type: "boolean" },
+  /** The loss that a script writes itself, as JSON; empty where what it does is not read. */
+  own_loss: { type: "string" },
   /** A model beside the trained one that a script's own trainer is given. */
   other_model_dtype: { type: "string" },
   /** It runs behind the trained model's forward. */

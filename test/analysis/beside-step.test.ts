@@ -36,11 +36,13 @@ describe("analysis: what a script does beside the step", () => {
     assert.match(await notCounted(LOAD + clones + LOSS + TRAINS), /shadow/);
   });
 
-  it("is said where a loss has two forwards, or a step two backwards", async () => {
-    const twice = own(
-      "    def compute_loss(self, model, inputs, **k):\n        a = model(**inputs)\n        b = model(**inputs)\n        return a.loss + b.loss\n",
-    );
-    assert.match(await notCounted(LOAD + twice + TRAINS), /model/);
+  it("is said where a loss that is not read has two forwards, or a step two backwards", async () => {
+    const twice = (before: string) =>
+      own(
+        `    def compute_loss(self, model, inputs, **k):\n${before}        a = model(**inputs)\n        b = model(**inputs)\n        return a.loss + b.loss\n`,
+      );
+    assert.match(await notCounted(LOAD + twice("        for k in range(2):\n            pass\n") + TRAINS), /model/);
+    assert.equal(await notCounted(LOAD + twice("") + TRAINS), "");
     const step = own(
       "    def training_step(self, model, inputs, n=None):\n        self.accelerator.backward(self.compute_loss(model, inputs))\n        self.accelerator.backward(self.compute_loss(model, inputs))\n",
     );

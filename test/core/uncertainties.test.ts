@@ -144,6 +144,7 @@ const RUNS: Readonly<Record<string, () => Widened>> = {
   }),
   "raised-head": () => ({ run: causalRun({ trainer, sequenceLength: 32 }), graphs: graphsWithTrainers("llama") }),
   beside: () => ({ run: causalRun({ beside: { elements: 1000, dtype: "float32" } }), graphs: llama }),
+  "own-loss": () => ({ run: causalRun({ lossNotFollowed: true }), graphs: llama }),
   "fused-pieces": () => ({ run: causalRun({ fusedLoss: true, fusedPieceBytes: 1e9 }), graphs: llama }),
   scatter: picked,
   "recomputed-modules": () => ({ run: causalRun({ recomputesModules: true }), graphs: llama }),

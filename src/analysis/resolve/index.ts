@@ -5,6 +5,7 @@
 import { configuredWorkspaceBytes } from "../../core/hardware/context";
 import { dataParallelSize } from "../../core/training/parallel/degrees";
 import type { Task, TrainingRun } from "../../core/training/run";
+import { lossFrom } from "../../formats/hf-scripts/own-loss";
 import { say } from "../../words/message";
 import { runsOwnCode } from "../frameworks";
 import type { RunInputs } from "../inputs";
@@ -159,6 +160,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           // Losses of their own never take Liger's: TRL leaves its layers only. SFT's is as good as fused.
           fusedLoss: fusedLoss && (spec === null || spec.kind === "sft"),
           ...(beside === undefined ? {} : { beside }),
+          ...ownLossRun(c),
           ...(pieceBytes === undefined ? {} : { fusedPieceBytes: pieceBytes }),
           ...(chunkedLoss === null ? {} : { chunkedLoss }),
           fusedLayers: fusedLayersOf(c, model?.family),
@@ -208,6 +210,14 @@ function choicesOf(c: ResolveContext): number {
 function prunedOf(c: ResolveContext): Pick<TrainingRun, "prunedWeights"> {
   const prunedWeights = c.settings.list("pruning_targets");
   return prunedWeights === undefined ? {} : { prunedWeights };
+}
+
+/** The loss that a script writes itself, or that it writes one which is not read. */
+function ownLossRun(c: ResolveContext): Pick<TrainingRun, "ownLoss" | "lossNotFollowed"> {
+  const text = c.settings.string("own_loss");
+  const ownLoss = lossFrom(text);
+  if (ownLoss !== undefined) return { ownLoss };
+  return text === undefined ? {} : { lossNotFollowed: true };
 }
 
 /** What the allocator's environment variable says besides expandable segments. */

@@ -4,6 +4,7 @@ import { TABLE_SIDE } from "../../core/graph/interpolated";
 import { deviceSpec, findDevice } from "../../core/hardware/devices";
 import type { Part } from "../../core/training/parts";
 import { type DeviceSpec, type ModelConfig, TASKS, type Task, type TrainingRun } from "../../core/training/run";
+import { lossFrom } from "../../formats/hf-scripts/own-loss";
 import type { SettingName } from "../../terms/settings";
 import { sizeIn } from "../../terms/sizes";
 import { say } from "../../words/message";
@@ -143,12 +144,16 @@ export function besideOf(c: ResolveContext): TrainingRun["beside"] {
   const stored = String(found.config["torch_dtype"] ?? found.config["dtype"] ?? "float32");
   const before = holds("transformers<5", c.libraries) ? "float32" : stored;
   const dtype = DTYPES[(c.settings.string("other_model_dtype") ?? before).replace(/^torch\./, "")];
-  const { config, source } = found;
+  const { source } = found;
+  // Both tell the same classes apart, or their answers could not be compared.
+  const labels = c.settings.number("num_labels");
+  const config = labels === undefined ? found.config : { ...found.config, num_labels: labels };
   const runs = {
     model: { name: found.name, family: String(config["model_type"]), config, source },
     loadDtype: dtype ?? "float32",
   };
-  const after = c.settings.boolean("other_model_runs") === true;
+  const after =
+    c.settings.boolean("other_model_runs") === true || lossFrom(c.settings.string("own_loss")) !== undefined;
   return { elements: found.parameters, dtype: dtype ?? "float32", ...(after ? { runs } : {}) };
 }
 

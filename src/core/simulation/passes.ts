@@ -23,7 +23,8 @@ import { KeptCache } from "../training/trainers/kept-cache";
 import type { Pass } from "../training/trainers/pass";
 import { cacheOf, type InterpreterFactory } from "./generation";
 import type { Models } from "./models";
-import type { Program } from "./program";
+import { ownLossPasses } from "./own-loss";
+import { type Program, programOf } from "./program";
 import type { Setup } from "./setup";
 
 /** Traced code is checkpointed by tags on its operators, whichever kind was asked for (torch/_dynamo/variables/higher_order_ops.py). */
@@ -89,11 +90,12 @@ export class Passes {
   }
 
   /** Makes interpreters of the trained model at other sizes. */
-  interpretersOf(program: Program, cache?: AttentionCache): InterpreterFactory {
+  interpretersOf(program: Program, cache?: AttentionCache, more: Partial<InterpreterOptions> = {}): InterpreterFactory {
     const { torch, wrapper } = this;
     return (way) =>
       new Interpreter(torch, program.graph, {
         ...this.optionsOf(program, way),
+        ...more,
         ...(cache === undefined ? {} : { cache }),
         ...(wrapper === null ? {} : { wrapper }),
       });
@@ -163,6 +165,24 @@ export class Passes {
       // Nothing switches the teacher's `use_cache` off (trl/experimental/gkd/gkd_trainer.py, compute_loss).
       ...(spec?.kind === "gkd" ? { cache: () => cacheOf(other.view, null, 1) } : {}),
     };
+  }
+
+  /** Passes of a training step: the loss that a script writes itself takes the model's place there. */
+  ofStep(program: Program, scope: Scope | null, loss: TrainerGraph | undefined, at: RunSizes): PassFactory {
+    const { run, spec } = this.setup;
+    const { ownLoss } = run;
+    if (ownLoss === undefined || spec !== null) return this.of(program, scope, loss, at);
+    const { companionAt, reference } = this.models;
+    const other = reference === null ? null : companionAt(at);
+    return ownLossPasses(this.torch, ownLoss, {
+      programAt: (times) =>
+        times === 1 ? program : programOf(run, this.setup.family, { ...at, B: times * at.B }, run.fusedLoss),
+      heads: Number(program.view.scope("num_key_value_heads") ?? 0),
+      keepsCache: run.keepsCache,
+      interpretersOf: (called, cache, more) => this.interpretersOf(called, cache, more),
+      other: other &&
+        reference && { ...this.runnable(other, reference.model, "none"), caches: run.task === "causal-lm" },
+    });
   }
 
   /** Passes behind which another model runs on the same batch: what it gives goes when the loss is made (transformers/trainer.py, `compute_loss`). */

@@ -7,6 +7,7 @@
  */
 
 import type { Attention, Task } from "../../terms/names";
+import type { OwnLoss } from "../../terms/own-loss";
 import type { DType } from "../engine/dtype";
 import type { Part } from "./parts";
 import type { AdapterSpec } from "./specs/adapter";
@@ -107,6 +108,10 @@ export interface TrainingRun {
   readonly fusedLoss: boolean;
   /** The fused loss has as many pieces as keep the float32 logits of one within these bytes; absent: Liger's own number. */
   readonly fusedPieceBytes?: number;
+  /** The loss that a script writes itself, in the place of the model's own. */
+  readonly ownLoss?: OwnLoss;
+  /** There is such a loss, and the model's own was taken. */
+  readonly lossNotFollowed?: true;
   /** Another model whose weights lie on the device all the time, without gradients (a teacher). */
   readonly beside?: {
     readonly elements: number;

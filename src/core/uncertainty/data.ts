@@ -1,4 +1,5 @@
 /** What the data and the config leave open: how experts share their rows, which dtypes and adapters meet. */
+import type { Task } from "../../terms/names";
 import { say } from "../../words/message";
 import { ELEMENT_BYTES } from "../engine/dtype";
 import { textConfig } from "../graph/relatives";
@@ -74,22 +75,35 @@ const RAISED_HEAD: EffectRule = {
   },
 };
 
-/** What another model's forward holds at the end: its logits, their log-softmax in float32, and the loss between both. */
+/** What a loss of a script's own holds of logits beside the model's: another model's, their log-softmax in float32, what is made of both. */
 const LOGITS_BESIDE = 3;
+
+const LANGUAGE: ReadonlySet<Task> = new Set(["causal-lm", "masked-lm", "seq2seq-lm"]);
+
+/** The loss that a script writes itself does something that is not followed. */
+const OWN_LOSS: EffectRule = {
+  id: "own-loss",
+  source: "transformers/trainer.py, compute_loss, which subclasses override",
+  effects: ({ run: { model, task, microBatchSize, sequenceLength }, simulation }) => {
+    if (!simulation.noticed.has("loss")) return [];
+    const { vocab_size: rows } = textConfig(model.config);
+    const logits = LANGUAGE.has(task) && typeof rows === "number" ? microBatchSize * sequenceLength * rows : 0;
+    const moreBytes = LOGITS_BESIDE * logits * ELEMENT_BYTES.float32;
+    return [{ what: say("engine.own-loss"), settleWith: "compute_loss", moreBytes, lessBytes: 0 }];
+  },
+};
 
 /** A model beside the trained one whose weights are counted: what its forward leaves for the loss is the script's own. */
 const BESIDE: EffectRule = {
   id: "beside",
   source: "transformers/trainer.py, compute_loss is the script's own; its teacher runs under torch.no_grad",
   effects: ({ run: { beside, model, task, microBatchSize, sequenceLength } }) => {
-    if (beside === undefined) return [];
+    // One that runs does so in the script's own loss.
+    if (beside === undefined || beside.runs !== undefined) return [];
     const { vocab_size: rows } = textConfig(model.config);
     const logits = task === "causal-lm" && typeof rows === "number" ? microBatchSize * sequenceLength * rows : 0;
     const moreBytes = LOGITS_BESIDE * logits * ELEMENT_BYTES.float32;
-    // Where its forward runs, only what a loss keeps of many logits is left.
-    if (beside.runs !== undefined && logits === 0) return [];
-    const what = beside.runs === undefined ? say("engine.beside") : say("engine.beside-loss");
-    return [{ what, settleWith: "model", moreBytes, lessBytes: 0 }];
+    return [{ what: say("engine.beside"), settleWith: "model", moreBytes, lessBytes: 0 }];
   },
 };
 
@@ -121,5 +135,13 @@ const BATCH_BEFORE: EffectRule = {
   },
 };
 
-export const OF_DATA: readonly EffectRule[] = [BATCH_BEFORE, BESIDE, PIECES, ADAPTED_EXPERTS, MIXED_DTYPES, TAKEN_FOR];
+export const OF_DATA: readonly EffectRule[] = [
+  BATCH_BEFORE,
+  BESIDE,
+  OWN_LOSS,
+  PIECES,
+  ADAPTED_EXPERTS,
+  MIXED_DTYPES,
+  TAKEN_FOR,
+];
 export const OF_HEAD: readonly EffectRule[] = [RAISED_HEAD];

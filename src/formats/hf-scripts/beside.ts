@@ -105,12 +105,14 @@ export function evaluatesAfter(python: PythonModule): readonly LocatedSetting[] 
   return call === undefined ? [] : [at("evaluates_after", call, call.callee.slice(call.callee.lastIndexOf(".") + 1))];
 }
 
-/** @param counted whether a copy of the trained model is counted as a model beside it */
-export function besideStep(python: PythonModule, counted: boolean): readonly LocatedSetting[] {
+/**
+ * @param counted whether a copy of the trained model is counted as a model beside it
+ * @param read whether the script's own loss is read
+ */
+export function besideStep(python: PythonModule, counted: boolean, read: boolean): readonly LocatedSetting[] {
   return [
     ...copiesKept(python, counted),
-    ...largerBatches(python),
-    ...again(python, FORWARDS),
+    ...(read ? [] : [...largerBatches(python), ...again(python, FORWARDS)]),
     ...again(python, BACKWARDS),
   ];
 }

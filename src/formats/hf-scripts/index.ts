@@ -29,6 +29,7 @@ import { backwardCall, LOADER, plainLoop, trainingLoader } from "./loop";
 import { builtNetwork, networkSettings } from "./networks";
 import { trainerOptimizer } from "./optimizer";
 import { ownModelCall, ownSettings } from "./own";
+import { ownLossOf } from "./own-loss";
 import { pictureSide } from "./pictures";
 import { bareSwitches, callPlace, commandPlace } from "./places";
 import { resizedVocabulary } from "./resizing";
@@ -108,6 +109,7 @@ function derive(
     );
     result.push(...resizedVocabulary(python), ...changedLayers(python));
     const others = otherModels(python);
+    const ownLoss = hasTrainer(python) ? ownLossOf(python) : [];
     if (hasTrainer(python))
       result.push(
         ...trainerOptimizer(python),
@@ -118,7 +120,10 @@ function derive(
       );
     result.push(
       ...others,
-      ...(hasTrainer(python) ? besideStep(python, others.length > 0) : []),
+      ...ownLoss,
+      ...(hasTrainer(python)
+        ? besideStep(python, others.length > 0, ownLoss.length > 0 && ownLoss[0]?.value !== "")
+        : []),
       ...unstated(givenModels(python), settings),
       ...embedding(python),
       ...adapterDefaults(python, settings),

@@ -5,8 +5,9 @@
  *
  * @lezer/python never fails on broken code, so half-typed files still give what stands in them.
  */
-import type { Tree } from "@lezer/common";
+import type { SyntaxNode, Tree } from "@lezer/common";
 import { parser } from "@lezer/python";
+import type { LossExpression } from "../../terms/own-loss";
 import { emptyMap, MAX_LENGTH, prepareText } from "../text";
 import type {
   Entry,
@@ -22,8 +23,9 @@ import type {
 import { classOf } from "./classes";
 import { Collector } from "./collect";
 import { Flow, type Guard } from "./flow";
-import { childrenNamed, span } from "./nodes";
+import { childNamed, childrenNamed, span } from "./nodes";
 import { declaredDefaults, optionsOf, spellingsOf, startedFunctions } from "./options";
+import { expressionTree, functionTree } from "./own-loss";
 import { Paths } from "./paths";
 import { Evaluator } from "./values";
 
@@ -136,7 +138,9 @@ export function readModule(text: string, given: GivenOptions = NOTHING_GIVEN): P
   );
   return {
     calls,
-    classes: found.classNodes.map((node) => withGiven(classOf(node, evaluator), given)),
+    classes: found.classNodes.map((node) =>
+      withLoss(withGiven(classOf(node, evaluator), given), node, found, evaluator),
+    ),
     assignments: { kind: "map", entries, start: 0, end: text.length },
     effects: [...effects, ...deletions].toSorted((a, b) => a.order - b.order),
     imports: found.imports,
@@ -200,6 +204,39 @@ function walked(
   flow.walk(tree);
   found.collect(tree, (node) => flow.isDead(node));
   return { found, flow, evaluator: new Evaluator(text, flow, found, attributes, parameters) };
+}
+
+/** The method whose body is read. */
+const LOSS = "compute_loss";
+/** What a name outside of it may be bound to. */
+const MADE = /^(?:Number|CallExpression)$/;
+
+/** A number, or what a call of torch gives. */
+function isOfTorch(made: LossExpression): boolean {
+  if ("value" in made && !("each" in made)) return true;
+  let root: LossExpression | undefined = "call" in made ? made.call : undefined;
+  while (root !== undefined && "attribute" in root) root = root.of;
+  return root !== undefined && "name" in root && /^torch\b/.test(root.name);
+}
+
+/** A class with the loss that it writes itself. */
+function withLoss(
+  type: PythonClass,
+  node: SyntaxNode,
+  { assigned, bound }: Collector,
+  evaluator: Evaluator,
+): PythonClass {
+  const functions = childrenNamed(childNamed(node, "Body"), "FunctionDefinition");
+  const own = functions.find((one) => evaluator.slice(childNamed(one, "VariableName") ?? one) === LOSS);
+  if (own === undefined) return type;
+  const slice = (one: SyntaxNode): string => evaluator.slice(one);
+  const tree = functionTree(own, slice, bound);
+  const outside = assigned.flatMap(({ name, value }) => {
+    const inside = name.from >= own.from && name.to <= own.to;
+    const made = inside || !MADE.test(value.name) ? undefined : expressionTree(value, slice, bound);
+    return made === undefined || !isOfTorch(made) ? [] : [[slice(name), made] as const];
+  });
+  return { ...type, loss: tree === undefined ? null : { ...tree, outside: Object.fromEntries(outside) } };
 }
 
 /** A field that the command gives has its value. */

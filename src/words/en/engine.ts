@@ -61,7 +61,7 @@ export const ENGINE = {
   "engine.not-alive": "value {name} is not alive",
   "engine.fused-pieces": "the fused loss compiled; uncompiled, or without bfloat16, its logits are float32",
   "engine.beside": "the forward of the model beside is not counted",
-  "engine.beside-loss": "the loss over the logits of both models is not counted",
+  "engine.own-loss": "the script's own loss is not followed: the model's is counted",
   "engine.no-layer": "no layer for index {index}",
   "engine.block-inputs": "a block takes tensors only",
   "engine.fourier": "a Fourier transform in {dtype}: on CUDA it takes float32, and float16 over powers of two only",

@@ -51,7 +51,7 @@ export const ENGINE: Readonly<Record<keyof typeof EN, string>> = {
   "engine.not-alive": "值 {name} 已被释放",
   "engine.fused-pieces": "融合损失的分块按已编译计算；未编译或 GPU 不支持 bfloat16 时其 logits 为 float32",
   "engine.beside": "旁边的模型的前向没有计入",
-  "engine.beside-loss": "两个模型的 logits 之上的损失没有计入",
+  "engine.own-loss": "未能解析脚本自己的损失：按模型自身的损失计",
   "engine.no-layer": "没有编号为 {index} 的层",
   "engine.block-inputs": "层只接受张量",
   "engine.fourier": "{dtype} 下的傅里叶变换：CUDA 上只支持 float32，float16 仅限 2 的幂长度",

@@ -455,7 +455,8 @@ export class Interpreter {
   private finishStates(final: Tensor): void {
     this.finished = true;
     const states = this.options.hiddenStates;
-    if (states === undefined) return;
+    // What is made of one token (a pooler) is none of the states.
+    if (states === undefined || states.at(-1)?.rank !== final.rank) return;
     states.pop()?.release();
     states.push(final.retain());
   }

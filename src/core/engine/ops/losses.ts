@@ -1,7 +1,7 @@
 /** Losses over classes, elements and distances. Sources: derivatives.yaml; aten/src/ATen/native/LossNLL.cpp. */
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
-import { elementwise, mean, sub, unary } from "./arithmetic";
+import { add, div, elementwise, mean, mul, sub, sum, unary } from "./arithmetic";
 import { softmax } from "./nonlinear";
 
 /** `nll_loss` over rows: the loss and the total weight; the gradient is as large as the log-probabilities. */
@@ -36,15 +36,15 @@ export function crossEntropy(
     logs.release();
     return loss;
   }
-  // smooth loss: -log_probs.sum(dim), masked, reduced, mixed with the label loss
-  const node = torch.record("SmoothLossBackward0", [logs, loss], (torch, [gradient], _, node) => {
-    if (!gradient) return [null, null];
-    const wide = node.edges[0] ? torch.empty("mul", logs.sizes, gradient.dtype) : null;
-    return [wide, node.edges[1] ? elementwise(torch, "mul", [gradient]) : null];
-  });
-  const sums = torch.empty("sum", [logs.size(0)], logs.dtype);
-  const out = torch.attach(node, torch.empty("add", loss.sizes, loss.dtype));
-  for (const tensor of [sums, logs, loss]) tensor.release();
+  // The logarithms' sum over the classes, as large as the labels: its gradient is a view (cross_entropy_loss_label_smoothing).
+  const sums = sum(torch, logs, [logs.rank === 1 ? 0 : 1]);
+  logs.release();
+  const negative = unary(torch, "neg", sums);
+  const smooth = reduction === "none" ? negative.retain() : sum(torch, negative, []);
+  const shared = reduction === "mean" ? div(torch, smooth, 1) : smooth.retain();
+  const [first, second] = [mul(torch, shared, smoothing), mul(torch, loss, 1 - smoothing)];
+  const out = add(torch, first, second);
+  for (const tensor of [sums, negative, smooth, shared, loss, first, second]) tensor.release();
   return out;
 }
 

@@ -1,0 +1,170 @@
+/** Passes of a loss that a script writes itself, around the models that it calls. */
+import type { OwnLoss } from "../../terms/own-loss";
+import type { Fold, Folding } from "../engine/folding/plan";
+import { Interpreter } from "../engine/interpreter";
+import type { AttentionCache, InterpreterOptions } from "../engine/interpreter/options";
+import type { Tensor } from "../engine/tensor";
+import type { Torch } from "../engine/torch";
+import type { ArchitectureGraph } from "../graph/types";
+import type { PassFactory } from "../training/forward";
+import { toFloat32 } from "../training/outputs";
+import { type CalledByLoss, runOwnLoss } from "../training/own-loss/evaluate";
+import { type Inputs, NotFollowed, Outputs, type Value } from "../training/own-loss/values";
+import type { TrainingRun } from "../training/run";
+import { type RunnableModel, untilLogits } from "../training/trainers";
+import { KeptCache } from "../training/trainers/kept-cache";
+import type { InterpreterFactory } from "./generation";
+import type { Program } from "./program";
+
+/** The models of a run as such a loss calls them. */
+export interface LossModels {
+  /** The trained model on so many times the batch's samples; null: it cannot be run on them. */
+  readonly programAt: (times: number) => Program | null;
+  /** Heads of keys and values. */
+  readonly heads: number;
+  readonly keepsCache: TrainingRun["keepsCache"];
+  readonly interpretersOf: (
+    program: Program,
+    cache: AttentionCache | undefined,
+    more: Partial<InterpreterOptions>,
+  ) => InterpreterFactory;
+  /** A model beside the trained one, and whether its outputs keep keys and values (decoders, whose `use_cache` nothing switches off). */
+  readonly other: (RunnableModel & { readonly caches: boolean }) | null;
+}
+
+type Batch = ReadonlyMap<string, Tensor>;
+
+/** Counted by the Trainer for the model's own loss. */
+const COUNT = "num_items_in_batch";
+const LABELS = "labels";
+/** The mask of a batch without padding, which graphs have no input for. */
+const MASK = "attention_mask";
+const TEXT = "input_ids";
+
+export function ownLossPasses(torch: Torch, loss: OwnLoss, models: LossModels): PassFactory {
+  const names = models.programAt(1)?.graph.batch.map(({ name }) => name) ?? [];
+  return (way) => {
+    const calls = new Calls(torch, models, way);
+    return {
+      foldings: calls.foldings,
+      main: (tensors) => {
+        torch.autocastEnabled = false;
+        const batch = new Map(
+          names.flatMap((name, k) => (tensors[k] === undefined ? [] : [[name, tensors[k]] as const])),
+        );
+        const given = new Map([...batch].filter(([name]) => name !== COUNT));
+        const text = given.get(TEXT);
+        if (text !== undefined && !given.has(MASK)) given.set(MASK, text);
+        return [runOwnLoss(torch, loss, given, calls.of(batch))];
+      },
+    };
+  };
+}
+
+/** What the loss calls in one micro-batch after another. */
+class Calls {
+  readonly foldings: Folding[] = [];
+  private readonly repeats = { count: 0 };
+
+  constructor(
+    private readonly torch: Torch,
+    private readonly models: LossModels,
+    private readonly way: Fold,
+  ) {}
+
+  of(batch: Batch): CalledByLoss {
+    this.foldings.length = 0;
+    this.repeats.count = 0;
+    return {
+      model: (inputs, options) => this.trained(inputs, options, batch),
+      other: this.models.other === null ? null : (inputs, options) => this.beside(inputs, options, batch),
+    };
+  }
+
+  /** The trained model, as accelerate wraps its forward. */
+  private trained(inputs: Inputs, options: ReadonlyMap<string, Value>, batch: Batch): Outputs {
+    const { torch, models } = this;
+    const program = models.programAt(timesOf(inputs, batch));
+    const labelled = inputs.tensors.has(LABELS);
+    const graph = program && callable(program.graph, labelled);
+    const states = statesOf(options);
+    const { keepsCache } = models;
+    const cache = keepsCache === undefined ? undefined : new KeptCache(models.heads, keepsCache !== "as-made");
+    const more = { repeats: this.repeats, ...(states === undefined ? {} : { hiddenStates: states }) };
+    if (program === null || graph === null) throw new NotFollowed();
+    // States of every layer are there only where every layer is run.
+    const interpreter = models.interpretersOf(
+      { ...program, graph },
+      cache,
+      more,
+    )(states === undefined ? this.way : "none");
+    torch.autocastEnabled = torch.autocastDtype !== null;
+    const made = interpreter.main(givenTo(graph, inputs, batch));
+    this.foldings.push(...interpreter.foldings);
+    let outputs = [...made, ...(states ?? []), ...(cache?.take() ?? [])];
+    if (torch.autocasting) {
+      torch.autocastEnabled = false;
+      torch.clearCastCache();
+      outputs = toFloat32(torch, outputs);
+    }
+    torch.logits = true;
+    return partsOf(outputs, labelled, made.length, states?.length ?? 0);
+  }
+
+  /** A model that nothing wraps and nothing trains. */
+  private beside(inputs: Inputs, asked: ReadonlyMap<string, Value>, batch: Batch): Outputs {
+    const { torch } = this;
+    const { other } = this.models;
+    const labelled = inputs.tensors.has(LABELS);
+    const graph = other && callable(other.graph, labelled);
+    if (other === null || graph === null || timesOf(inputs, batch) !== 1) throw new NotFollowed();
+    const { training } = torch;
+    torch.training = false;
+    const { byName: parameters, modules } = other.model;
+    const cache = other.caches ? new KeptCache(other.heads) : undefined;
+    const states = statesOf(asked);
+    const given = { ...(cache && { cache }), ...(states && { hiddenStates: states }) };
+    const options = { ...other.options, parameters, modules, checkpointing: null, ...given };
+    const made = new Interpreter(torch, graph, options).main(givenTo(graph, inputs, batch));
+    torch.training = training;
+    torch.logits = true;
+    return partsOf([...made, ...(states ?? []), ...(cache?.take() ?? [])], labelled, made.length, states?.length ?? 0);
+  }
+}
+
+/** Where the states between the layers go that a call asks for. */
+function statesOf(options: ReadonlyMap<string, Value>): Tensor[] | undefined {
+  return options.get("output_hidden_states") === true ? [] : undefined;
+}
+
+/** The graph as it is called with labels, or without; null: its logits cannot be told from its loss. */
+function callable(graph: ArchitectureGraph, labelled: boolean): ArchitectureGraph | null {
+  return labelled ? graph : untilLogits(graph, null);
+}
+
+/** How many times the batch's samples the loss gives a model, which are the batch's otherwise. */
+function timesOf({ tensors }: Inputs, batch: Batch): number {
+  const times = new Set<number>();
+  for (const [name, tensor] of tensors) {
+    const own = batch.get(name);
+    if (own === undefined) continue;
+    if (String(own.sizes.slice(1)) !== String(tensor.sizes.slice(1))) throw new NotFollowed();
+    times.add(tensor.size(0) / own.size(0));
+  }
+  const [only = 1, ...others] = times;
+  if (others.length > 0 || !Number.isInteger(only)) throw new NotFollowed();
+  return only;
+}
+
+/** What a graph reads of what the loss gives a model. */
+function givenTo({ main }: ArchitectureGraph, { tensors }: Inputs, batch: Batch): (Tensor | null)[] {
+  return main.inputs.map((name) => tensors.get(name) ?? (name === COUNT ? (batch.get(name) ?? null) : null));
+}
+
+/** Outputs by the names that a model's class gives them. */
+function partsOf(outputs: readonly Tensor[], labelled: boolean, count: number, states: number): Outputs {
+  const own = labelled ? ["loss", "logits"] : ["logits"];
+  const named = (k: number): string => (k < count ? (own[k] ?? `other.${k}`) : `cache.${k}`);
+  const parts = outputs.flatMap((tensor, k) => (k < count || k >= count + states ? [[named(k), tensor] as const] : []));
+  return new Outputs(new Map(parts), outputs.slice(count, count + states));
+}

@@ -1,0 +1,422 @@
+/** Runs a loss that a script wrote itself: its names hold what they are bound to until the function returns, as Python's do. */
+import type { LossExpression, LossIndex, LossStatement, OwnLoss } from "../../../terms/own-loss";
+import { NotModelled } from "../../engine/not-modelled";
+import { isTensor } from "../../engine/ops/arithmetic";
+import type { Tensor } from "../../engine/tensor";
+import type { Torch } from "../../engine/torch";
+import { binary, functionNamed, type Given, LOSS_MODULES, operator, signed } from "./functions";
+import { held, Inputs, letGo, Named, NotFollowed, numberOf, Outputs, tensorOf, type Value } from "./values";
+
+/** What the function's calls of models run. */
+export interface CalledByLoss {
+  /** The trained model. */
+  readonly model: (inputs: Inputs, options: ReadonlyMap<string, Value>) => Outputs;
+  /** Another one beside it; null: there is none. */
+  readonly other: ((inputs: Inputs, options: ReadonlyMap<string, Value>) => Outputs) | null;
+}
+
+/** Parts of outputs by their places in a tuple. */
+const PLACES = ["loss", "logits"] as const;
+/** How many classes or words the model tells apart, as scripts ask for it. */
+const CLASSES = /(?:^|\.)(?:num_labels|vocab_size|num_classes|n_classes)$/;
+const WITHOUT_GRADIENTS = /^torch\.(?:no_grad|inference_mode|autograd\.no_grad)$/;
+const AUTOCASTS = /autocast$/;
+const END = Number.MAX_SAFE_INTEGER;
+/** The trained model by names of the trainer's. */
+const TRAINED = /^self\.(?:model|\w{0,20}student\w{0,20})$/;
+/** What is called for what it says. */
+const TELLS = /^(?:print|self\.log|logger\.\w{1,20}|logging\.\w{1,20}|wandb\.log)$/;
+/** Methods that change how a model runs. */
+const MODES: ReadonlySet<string> = new Set(["eval", "train", "requires_grad_"]);
+/** What models are given, and what others than the trained one are called. */
+const READS = /^(?:input_ids|pixel_values|input_values|input_features|inputs_embeds)$/;
+const OTHERS = /teacher|ref|model/i;
+
+/**
+ * @param inputs the batch, borrowed
+ * @returns the loss, owned
+ */
+export function runOwnLoss(
+  torch: Torch,
+  loss: OwnLoss,
+  inputs: ReadonlyMap<string, Tensor>,
+  calls: CalledByLoss,
+): Tensor {
+  const run = new Run(torch, loss, calls);
+  const [model = "model", batch = "inputs", ...rest] = loss.parameters;
+  run.bind(model, new Named("model"));
+  run.bind(batch, new Inputs(new Map(inputs)));
+  for (const name of rest) run.bind(name, name === "return_outputs" ? false : new Named(name));
+  const returned = run.body(loss.body);
+  run.end();
+  const [first, ...others] = Array.isArray(returned) ? (returned as readonly Value[]) : [returned];
+  for (const other of others) letGo(other);
+  return tensorOf(first);
+}
+
+class Run {
+  private readonly names = new Map<string, Value>();
+  /** Classes of the logits that a model gave last. */
+  private classes: number | null = null;
+
+  constructor(
+    private readonly torch: Torch,
+    private readonly loss: OwnLoss,
+    private readonly calls: CalledByLoss,
+  ) {}
+
+  bind(name: string, value: Value): void {
+    const before = this.names.get(name);
+    this.names.set(name, value);
+    letGo(before);
+  }
+
+  end(): void {
+    for (const value of this.names.values()) letGo(value);
+    this.names.clear();
+  }
+
+  /** Runs statements; what is returned, owned, or undefined. */
+  body(statements: readonly LossStatement[]): Value | undefined {
+    for (const statement of statements) {
+      const returned = this.statement(statement);
+      if (returned !== undefined) return returned;
+    }
+    return undefined;
+  }
+
+  private statement(statement: LossStatement): Value | undefined {
+    if ("returned" in statement) return this.value(statement.returned);
+    if ("forget" in statement) {
+      letGo(this.names.get(statement.forget));
+      this.names.delete(statement.forget);
+      return undefined;
+    }
+    if ("when" in statement) return this.body(this.holds(statement.when) ? statement.body : statement.otherwise);
+    if ("inside" in statement) return this.within(statement.inside, statement.body);
+    const { names } = statement;
+    const value = this.value(statement.value);
+    const [only, ...more] = names;
+    if (only === undefined) letGo(value);
+    else if (more.length === 0) this.bind(only, value);
+    else {
+      if (!Array.isArray(value) || value.length !== names.length) throw new NotFollowed();
+      for (const [k, name] of names.entries()) this.bind(name, value[k] as Value);
+    }
+    return undefined;
+  }
+
+  private within(context: LossExpression, body: readonly LossStatement[]): Value | undefined {
+    const name = "call" in context ? dotted(context.call) : null;
+    const { torch } = this;
+    const { gradEnabled, autocastEnabled } = torch;
+    if (name !== null && WITHOUT_GRADIENTS.test(name)) torch.gradEnabled = false;
+    else if (name !== null && AUTOCASTS.test(name) && torch.autocastDtype !== null) torch.autocastEnabled = true;
+    else throw new NotFollowed();
+    const returned = this.body(body);
+    torch.gradEnabled = gradEnabled;
+    if (autocastEnabled !== torch.autocastEnabled) torch.clearCastCache();
+    torch.autocastEnabled = autocastEnabled;
+    return returned;
+  }
+
+  private holds(test: LossExpression): boolean {
+    if ("operator" in test) {
+      const { operator: sign, left, right } = test;
+      if (sign === "and") return this.holds(left) && this.holds(right);
+      if (sign === "or") return this.holds(left) || this.holds(right);
+      if (sign === "in" || sign === "not in") {
+        const text = this.value(left);
+        const within = this.value(right);
+        if (typeof text !== "string" || !(within instanceof Inputs)) throw new NotFollowed();
+        return within.tensors.has(text) === (sign === "in");
+      }
+      if (sign === "is" || sign === "is not") {
+        const value = this.value(left);
+        if (!("value" in right) || right.value !== null || value instanceof Named) throw new NotFollowed();
+        letGo(value);
+        return (value === null) === (sign === "is");
+      }
+    }
+    if ("sign" in test && test.sign === "not") return !this.holds(test.operand);
+    const value = this.value(test);
+    letGo(value);
+    if (typeof value !== "boolean" && typeof value !== "number" && value !== null) throw new NotFollowed();
+    return Boolean(value);
+  }
+
+  /** A value, owned. */
+  private value(expression: LossExpression): Value {
+    if ("value" in expression) return "each" in expression ? this.each(expression) : expression.value;
+    if ("name" in expression) return this.named(expression.name);
+    if ("items" in expression) return expression.items.map((item) => this.value(item));
+    if ("call" in expression) return this.call(expression);
+    if ("attribute" in expression) return this.attribute(expression);
+    if ("at" in expression) return this.item(expression.of, expression.at);
+    if ("test" in expression) return this.value(this.holds(expression.test) ? expression.yes : expression.no);
+    if ("operator" in expression) {
+      if (/^(?:in|not in|is|is not|and|or)$/.test(expression.operator)) return this.holds(expression);
+      return this.consuming([this.scalar(expression.left), this.scalar(expression.right)], ([left, right]) =>
+        binary(this.torch, expression.operator, left!, right!),
+      );
+    }
+    if ("sign" in expression)
+      return this.consuming([this.value(expression.operand)], ([operand]) =>
+        signed(this.torch, expression.sign, operand!),
+      );
+    throw new NotFollowed();
+  }
+
+  /** Values of operators: numbers of the trainer's that nobody knows weigh nothing. */
+  private scalar(expression: LossExpression): Value {
+    const value = this.value(expression);
+    return value instanceof Named && !/^torch\b/.test(value.path) ? 1 : value;
+  }
+
+  /** What is made of values that nothing names afterwards. */
+  private consuming(values: readonly Value[], make: (values: readonly Value[]) => Value): Value {
+    const made = computed(() => make(values));
+    for (const value of values) letGo(value);
+    return made;
+  }
+
+  private named(name: string): Value {
+    const own = this.names.get(name);
+    if (own !== undefined) return held(own);
+    const outside = Object.hasOwn(this.loss.outside, name) ? this.loss.outside[name] : undefined;
+    return outside === undefined ? new Named(name) : this.value(outside);
+  }
+
+  private attribute({ of, attribute }: { readonly of: LossExpression; readonly attribute: string }): Value {
+    const path = dotted({ of, attribute });
+    if (path !== null && this.names.get(path.split(".", 1)[0] ?? "") === undefined) {
+      const outside = Object.hasOwn(this.loss.outside, path) ? this.loss.outside[path] : undefined;
+      if (outside !== undefined) return this.value(outside);
+    }
+    if (path !== null && CLASSES.test(path) && this.classes !== null) return this.classes;
+    return this.consuming([this.value(of)], ([object]) => {
+      if (object instanceof Outputs) return this.part(object, attribute);
+      if (object instanceof Named) return new Named(`${object.path}.${attribute}`);
+      if (!isTensor(object)) throw new NotFollowed();
+      if (attribute === "shape") return [...object.sizes];
+      if (attribute === "T") return operator(this.torch, "t", [object]);
+      if (attribute === "device" || attribute === "dtype") return new Named(`torch.${object.dtype}`);
+      throw new NotFollowed();
+    });
+  }
+
+  private part(outputs: Outputs, name: string): Value {
+    if (name === "hidden_states") return outputs.states.map((state) => state.retain());
+    const tensor = outputs.parts.get(name);
+    if (tensor === undefined) throw new NotFollowed();
+    return tensor.retain();
+  }
+
+  private item(of: LossExpression, at: readonly LossIndex[]): Value {
+    return this.consuming([this.value(of)], ([object]) => {
+      const [first] = at;
+      const index =
+        at.length === 1 && typeof first === "object" && "index" in first ? this.value(first.index) : undefined;
+      if (object instanceof Inputs || object instanceof Outputs) {
+        const name = typeof index === "number" ? PLACES[index] : index;
+        if (typeof name !== "string") throw new NotFollowed();
+        return object instanceof Outputs ? this.part(object, name) : tensorOf(object.tensors.get(name)).retain();
+      }
+      if (Array.isArray(object) && typeof index === "number") return held(object.at(index) as Value);
+      return this.sliced(tensorOf(object), at);
+    });
+  }
+
+  /** `x[..., :-1, :]`: one operator for each index that changes something. */
+  private sliced(tensor: Tensor, at: readonly LossIndex[]): Tensor {
+    const counted = at.filter((one) => one !== "..." && !isNew(one)).length;
+    let current = tensor.retain();
+    let dim = 0;
+    for (const index of at) {
+      const before = current;
+      if (index === "...") dim += tensor.rank - counted;
+      else if ("index" in index) {
+        const value = this.value(index.index);
+        if (value === null) current = tensorOf(operator(this.torch, "unsqueeze", [before, dim++]));
+        else if (typeof value === "number") current = tensorOf(operator(this.torch, "select", [before, dim, value]));
+        else {
+          const places: Value[] = [...Array.from({ length: dim }, () => null), tensorOf(value)];
+          current = tensorOf(operator(this.torch, "index", [before, places]));
+          letGo(value);
+        }
+      } else {
+        const [from, to] = [index.from, index.to].map((one) => (one === null ? null : numberOf(this.value(one))));
+        if (from !== null || to !== null)
+          current = tensorOf(operator(this.torch, "slice", [before, dim, from ?? 0, to ?? END]));
+        dim++;
+      }
+      if (current !== before) before.release();
+    }
+    return current;
+  }
+
+  /** A batch with other tensors under its names. */
+  private each(expression: Extract<LossExpression, { readonly each: LossExpression }>): Value {
+    const over = this.value(expression.each);
+    if (!(over instanceof Inputs)) throw new NotFollowed();
+    const tensors = new Map<string, Tensor>();
+    for (const [name, tensor] of over.tensors) {
+      if (name === expression.without) continue;
+      this.names.set(expression.item, tensor.retain());
+      tensors.set(name, tensorOf(this.value(expression.value)));
+      letGo(this.names.get(expression.item));
+      this.names.delete(expression.item);
+    }
+    letGo(over);
+    return new Inputs(tensors, true);
+  }
+
+  private call(expression: Extract<LossExpression, { readonly call: LossExpression }>): Value {
+    const { call } = expression;
+    if ("attribute" in call) {
+      if ("call" in call.of && dotted(call.of.call) === "super") return this.trainers(call.attribute, expression);
+      const object = this.value(call.of);
+      if (!(object instanceof Named)) return this.method(object, call.attribute, expression);
+    }
+    const callee = this.value(call);
+    if (!(callee instanceof Named)) throw new NotFollowed();
+    const last = callee.path.split(".").at(-1) ?? "";
+    if (callee.path === "model" || TRAINED.test(callee.path)) return this.runs(this.calls.model, expression);
+    if (TELLS.test(callee.path) || MODES.has(last)) {
+      for (const one of expression.args) letGo(this.value(one));
+      return null;
+    }
+    if (callee.path === "isinstance") return this.isInstance(expression.args);
+    if (/^torch\b/.test(callee.path)) {
+      const given = this.given(expression);
+      if (callee.keywords.size > 0 || callee.path.endsWith("()")) {
+        // What a module's class was given stands behind what its call is.
+        const all = new Map([...callee.keywords, ...given.keywords]);
+        return this.applied(LOSS_MODULES[last.replace("()", "")] ?? "", { ...given, keywords: all });
+      }
+      if (Object.hasOwn(LOSS_MODULES, last)) return new Named(`${callee.path}()`, given.keywords);
+      return this.applied(last, given);
+    }
+    const reads = expression.spread.length > 0 || expression.keywords.some(([name]) => READS.test(name));
+    if (this.calls.other !== null && (reads || OTHERS.test(last))) return this.runs(this.calls.other, expression);
+    throw new NotFollowed();
+  }
+
+  /** The Trainer's own loss, as an overriding one calls it (transformers/trainer.py, `compute_loss`). */
+  private trainers(
+    name: string,
+    { args, keywords }: Extract<LossExpression, { readonly call: LossExpression }>,
+  ): Value {
+    const [model, inputs] = args;
+    if (name !== "compute_loss" || model === undefined || inputs === undefined) throw new NotFollowed();
+    const outputs = this.runs(this.calls.model, { call: model, args: [], keywords: [], spread: [inputs] });
+    const loss = this.part(outputs, "loss");
+    const both = keywords.some(([key, value]) => key === "return_outputs" && "value" in value && value.value === true);
+    if (both) return [loss, outputs];
+    letGo(outputs);
+    return loss;
+  }
+
+  private isInstance([object, type]: readonly LossExpression[]): boolean {
+    const value = object && this.value(object);
+    letGo(value);
+    if (!(value instanceof Outputs) || type === undefined) throw new NotFollowed();
+    const names = "items" in type ? type.items.map(dotted) : [dotted(type)];
+    return names.includes("dict");
+  }
+
+  private given({ args, keywords, spread }: Extract<LossExpression, { readonly call: LossExpression }>): Given {
+    if (spread.length > 0) throw new NotFollowed();
+    return {
+      args: args.map((one) => this.scalar(one)),
+      keywords: new Map(keywords.map(([name, one]) => [name, this.scalar(one)])),
+    };
+  }
+
+  /** A function of torch on values that nothing names afterwards. */
+  private applied(name: string, given: Given): Value {
+    const run = functionNamed(name);
+    if (run === undefined) throw new NotFollowed();
+    const made = computed(() => run(this.torch, given));
+    for (const value of [...given.args, ...given.keywords.values()]) letGo(value);
+    return made;
+  }
+
+  private method(object: Value, name: string, expression: Extract<LossExpression, { readonly call: LossExpression }>) {
+    const { args, keywords } = this.given(expression);
+    if (object instanceof Inputs) {
+      const [key] = args;
+      if ((name !== "pop" && name !== "get") || typeof key !== "string") throw new NotFollowed();
+      const tensor = object.tensors.get(key);
+      if (name === "pop") object.tensors.delete(key);
+      return tensor?.retain() ?? null;
+    }
+    return this.consuming([object], () => {
+      if (object instanceof Outputs) {
+        const [key] = args;
+        if (name !== "get" || typeof key !== "string") throw new NotFollowed();
+        return this.part(object, key);
+      }
+      const tensor = tensorOf(object);
+      if (name === "size") return args.length === 0 ? [...tensor.sizes] : tensor.size(numberOf(args[0]));
+      if (name === "dim") return tensor.rank;
+      if (name === "numel") return tensor.elements;
+      if (name === "item") return 1;
+      return this.applied(name, { args: [tensor.retain(), ...args], keywords });
+    });
+  }
+
+  /** A model's forward on what the call gives it. */
+  private runs(
+    model: CalledByLoss["model"],
+    { args, keywords, spread }: Extract<LossExpression, { readonly call: LossExpression }>,
+  ): Outputs {
+    const tensors = new Map<string, Tensor>();
+    const options = new Map<string, Value>();
+    const given: Value[] = [];
+    for (const one of spread) {
+      const all = this.value(one);
+      if (!(all instanceof Inputs)) throw new NotFollowed();
+      for (const [name, tensor] of all.tensors) tensors.set(name, tensor);
+      given.push(all);
+    }
+    for (const [k, one] of args.entries()) {
+      if (k > 0) throw new NotFollowed();
+      const tensor = tensorOf(this.value(one));
+      tensors.set("input_ids", tensor);
+      given.push(tensor);
+    }
+    for (const [name, one] of keywords) {
+      const value = this.value(one);
+      if (isTensor(value)) tensors.set(name, value);
+      else options.set(name, value);
+      given.push(value);
+    }
+    const outputs = model(new Inputs(tensors), options);
+    for (const value of given) letGo(value);
+    this.classes = outputs.parts.get("logits")?.sizes.at(-1) ?? this.classes;
+    return outputs;
+  }
+}
+
+/** What is computed of values that do not fit together is a loss that was read wrongly. */
+function computed(make: () => Value): Value {
+  try {
+    return make();
+  } catch (error) {
+    throw error instanceof NotModelled || error instanceof TypeError ? new NotFollowed() : error;
+  }
+}
+
+/** A new dimension. */
+function isNew(index: LossIndex): boolean {
+  return typeof index === "object" && "index" in index && "value" in index.index && index.index.value === null;
+}
+
+/** A name with its attributes; null: something else. */
+function dotted(expression: LossExpression): string | null {
+  if ("name" in expression) return expression.name;
+  if (!("attribute" in expression)) return null;
+  const of = dotted(expression.of);
+  return of === null ? null : `${of}.${expression.attribute}`;
+}

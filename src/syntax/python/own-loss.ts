@@ -1,0 +1,261 @@
+/** The body of a function as a tree of what it computes; a function that does something else than that has none. */
+import type { SyntaxNode } from "@lezer/common";
+import type { LossExpression, LossFunction, LossIndex, LossStatement } from "../../terms/own-loss";
+import { MAX_DEPTH } from "../text";
+import { childNamed, childrenOf } from "./nodes";
+
+/** Longer functions are not read. */
+const MAX_NODES = 2000;
+const SIGNS = /^(?:-|\+|~|not)$/;
+
+/** What stands in a function that no tree is made of. */
+class Unread extends Error {}
+
+/** @param bound what names that imports bind stand for */
+export function functionTree(
+  node: SyntaxNode,
+  slice: (node: SyntaxNode) => string,
+  bound: ReadonlyMap<string, string>,
+): LossFunction | undefined {
+  return new Reader(slice, bound).read(() => (reader) => reader.function(node));
+}
+
+/** An expression as such a tree. */
+export function expressionTree(
+  node: SyntaxNode,
+  slice: (node: SyntaxNode) => string,
+  bound: ReadonlyMap<string, string>,
+): LossExpression | undefined {
+  return new Reader(slice, bound).read(() => (reader) => reader.expression(node, 0));
+}
+
+class Reader {
+  private nodes = 0;
+
+  constructor(
+    private readonly slice: (node: SyntaxNode) => string,
+    private readonly bound: ReadonlyMap<string, string>,
+  ) {}
+
+  read<T>(how: () => (reader: Reader) => T): T | undefined {
+    try {
+      return how()(this);
+    } catch (error) {
+      if (error instanceof Unread) return undefined;
+      throw error;
+    }
+  }
+
+  function(node: SyntaxNode): LossFunction {
+    const list = bare(childNamed(node, "ParamList"));
+    const parameters = list.flatMap((child, k) => {
+      const named = child.name === "VariableName" && !/^(?:AssignOp|TypeDef)$/.test(list[k - 1]?.name ?? "");
+      return named ? [this.slice(child)] : [];
+    });
+    return { parameters: parameters.filter((name) => name !== "self"), body: this.body(childNamed(node, "Body"), 0) };
+  }
+
+  private body(node: SyntaxNode | null, depth: number): LossStatement[] {
+    if (node === null || depth > MAX_DEPTH) throw new Unread();
+    return bare(node).flatMap((statement) => this.statement(statement, depth + 1));
+  }
+
+  private statement(node: SyntaxNode, depth: number): LossStatement[] {
+    const children = bare(node);
+    switch (node.name) {
+      case "AssignStatement":
+        return this.assigned(children, depth);
+      case "UpdateStatement": {
+        const [target, operator, value] = children;
+        if (target?.name !== "VariableName" || operator === undefined || value === undefined) throw new Unread();
+        const left = this.expression(target, depth);
+        const sign = this.slice(operator).replace(/=$/, "");
+        return [{ names: [this.slice(target)], value: { operator: sign, left, right: this.expression(value, depth) } }];
+      }
+      case "ReturnStatement": {
+        const [, ...values] = children;
+        return [{ returned: this.several(values, depth) }];
+      }
+      case "ExpressionStatement": {
+        const [only] = children;
+        // A text that says what the function does.
+        if (only === undefined || only.name === "String") return [];
+        return [{ names: [], value: this.expression(only, depth) }];
+      }
+      case "WithStatement": {
+        const [, context, ...rest] = children;
+        const body = childNamed(node, "Body");
+        if (context === undefined || rest.some(({ name }) => name !== "Body")) throw new Unread();
+        return [{ inside: this.expression(context, depth), body: this.body(body, depth) }];
+      }
+      case "IfStatement":
+        return [this.condition(children, depth)];
+      case "DeleteStatement":
+        return children.slice(1).map((name) => ({ forget: this.slice(name) }));
+      case "PassStatement":
+      case "AssertStatement":
+        return [];
+      default:
+        throw new Unread();
+    }
+  }
+
+  private condition([, test, body, ...rest]: readonly SyntaxNode[], depth: number): LossStatement {
+    if (test === undefined || body === undefined || depth > MAX_DEPTH) throw new Unread();
+    const [word, next] = rest;
+    const otherwise =
+      word === undefined
+        ? []
+        : word.name === "else"
+          ? this.body(next ?? null, depth)
+          : [this.condition(rest, depth + 1)];
+    return { when: this.expression(test, depth), body: this.body(body, depth), otherwise };
+  }
+
+  private assigned(children: readonly SyntaxNode[], depth: number): LossStatement[] {
+    const at = children.findIndex(({ name }) => name === "AssignOp");
+    const targets = children.slice(0, at).filter(({ name }) => name !== "TypeDef");
+    if (at < 1 || children.slice(at + 1).some(({ name }) => name === "AssignOp")) throw new Unread();
+    const [target] = targets;
+    const parts =
+      targets.length === 1 && /^(?:Tuple|Parenthesized|Array)/.test(target?.name ?? "") ? bare(target!) : targets;
+    if (parts.some(({ name }) => name !== "VariableName")) throw new Unread();
+    return [{ names: parts.map((part) => this.slice(part)), value: this.several(children.slice(at + 1), depth) }];
+  }
+
+  /** One value, or a tuple without its brackets. */
+  private several(nodes: readonly SyntaxNode[], depth: number): LossExpression {
+    const [only] = nodes;
+    if (only === undefined) throw new Unread();
+    return nodes.length === 1
+      ? this.expression(only, depth)
+      : { items: nodes.map((node) => this.expression(node, depth)) };
+  }
+
+  expression(node: SyntaxNode, depth: number): LossExpression {
+    if (depth > MAX_DEPTH || ++this.nodes > MAX_NODES) throw new Unread();
+    const children = bare(node);
+    const [first, second, third] = children;
+    const inner = (one: SyntaxNode | undefined): LossExpression => {
+      if (one === undefined) throw new Unread();
+      return this.expression(one, depth + 1);
+    };
+    switch (node.name) {
+      case "VariableName": {
+        const name = this.slice(node);
+        return { name: this.bound.get(name) ?? name };
+      }
+      case "Number":
+        return { value: Number(this.slice(node).replaceAll("_", "")) };
+      case "String":
+        return { value: this.slice(node).replace(/^\w*(['"]{3}|['"])(.*)\1$/s, "$2") };
+      case "Boolean":
+        return { value: this.slice(node) === "True" };
+      case "None":
+        return { value: null };
+      case "ParenthesizedExpression":
+        return inner(first);
+      case "TupleExpression":
+      case "ArrayExpression":
+        return { items: children.map(inner) };
+      case "DictionaryExpression":
+        // Keys stand before the colons, which are left out.
+        return { items: children.filter((_, k) => k % 2 === 1).map(inner) };
+      case "MemberExpression": {
+        if (childNamed(node, "[") !== null) return { of: inner(first), at: this.indices(node, depth + 1) };
+        return { of: inner(first), attribute: this.slice(node.lastChild ?? node) };
+      }
+      case "UnaryExpression": {
+        const sign = first === undefined ? "" : this.slice(first);
+        if (!SIGNS.test(sign)) throw new Unread();
+        return { sign, operand: inner(second) };
+      }
+      case "BinaryExpression": {
+        const words = children.slice(1, -1).map((one) => this.slice(one));
+        return { operator: words.join(" "), left: inner(first), right: inner(children.at(-1)) };
+      }
+      case "ConditionalExpression":
+        return { test: inner(third), yes: inner(first), no: inner(children.at(-1)) };
+      case "CallExpression":
+        return this.call(node, depth + 1);
+      case "DictionaryComprehensionExpression":
+        return this.each(children, depth + 1);
+      default:
+        throw new Unread();
+    }
+  }
+
+  private call(node: SyntaxNode, depth: number): LossExpression {
+    const [callee] = bare(node);
+    const list = bare(childNamed(node, "ArgList"));
+    if (callee === undefined) throw new Unread();
+    const args: LossExpression[] = [];
+    const keywords: [string, LossExpression][] = [];
+    const spread: LossExpression[] = [];
+    for (let k = 0; k < list.length; k++) {
+      const part = list[k]!;
+      const value = list[k + 1];
+      if (part.name === "**" && value !== undefined) {
+        spread.push(this.expression(value, depth));
+        k++;
+      } else if (value?.name === "AssignOp" && list[k + 2] !== undefined) {
+        keywords.push([this.slice(part), this.expression(list[k + 2]!, depth)]);
+        k += 2;
+      } else args.push(this.expression(part, depth));
+    }
+    return { call: this.expression(callee, depth), args, keywords, spread };
+  }
+
+  private indices(node: SyntaxNode, depth: number): LossIndex[] {
+    const all = childrenOf(node).filter(({ name }) => name !== "Comment");
+    const inside = all.slice(all.findIndex(({ name }) => name === "[") + 1, -1);
+    const parts: SyntaxNode[][] = [[]];
+    for (const one of inside)
+      if (one.name === ",") parts.push([]);
+      else parts.at(-1)?.push(one);
+    return parts
+      .filter((part) => part.length > 0)
+      .map((part): LossIndex => {
+        const at = part.findIndex(({ name }) => name === ":");
+        const [only] = part;
+        if (at < 0) {
+          if (only === undefined || part.length > 1) throw new Unread();
+          return only.name === "Ellipsis" || this.slice(only) === "..."
+            ? "..."
+            : { index: this.expression(only, depth) };
+        }
+        if (part.filter(({ name }) => name === ":").length > 1 || part.length > 3) throw new Unread();
+        const [from, to] = [part[at - 1], part[at + 1]];
+        const bound = (one: SyntaxNode | undefined) => (one === undefined ? null : this.expression(one, depth));
+        return { from: bound(from), to: bound(to) };
+      });
+  }
+
+  /** `{k: v for k, v in inputs.items() if k != "labels"}` */
+  private each(children: readonly SyntaxNode[], depth: number): LossExpression {
+    const [key, , ...rest] = childrenOf(children[0]?.parent ?? children[0]!).filter(
+      ({ name }) => !/^(?:[{},]|Comment)$/.test(name),
+    );
+    const at = rest.findIndex(({ name }) => name === "in");
+    const [value, , first, second] = rest;
+    const over = rest[at + 1];
+    const test = rest[at + 3];
+    if (at !== 4 || over?.name !== "CallExpression" || rest.length > at + 4) throw new Unread();
+    const named = [key, value, first, second, over.firstChild?.firstChild].every((one) => one != null);
+    if (!named || !this.slice(over).endsWith(".items()")) throw new Unread();
+    const item = this.slice(second!);
+    const excluded = test === undefined ? null : /^\w+ != ["'](\w+)["']$/.exec(this.slice(test))?.[1];
+    if (this.slice(key!) !== this.slice(first!) || excluded === undefined) throw new Unread();
+    return {
+      each: this.expression(over.firstChild!.firstChild!, depth),
+      key: this.slice(first!),
+      item,
+      value: this.expression(value!, depth),
+      without: excluded,
+    };
+  }
+}
+
+function bare(node: SyntaxNode | null): SyntaxNode[] {
+  return node === null ? [] : childrenOf(node).filter(({ name }) => !/^(?:[()[\]{},:.]|Comment|⚠)$/.test(name));
+}

@@ -1,0 +1,55 @@
+/** A loss that a script writes itself, as a tree: what its function does with the models it calls, name by name. */
+
+/** A value in the function. Names are those of the script; what they are bound to outside of it stands in `OwnLoss.outside`. */
+export type LossExpression =
+  | { readonly name: string }
+  | { readonly value: number | string | boolean | null }
+  | { readonly of: LossExpression; readonly attribute: string }
+  | { readonly of: LossExpression; readonly at: readonly LossIndex[] }
+  | {
+      /** The function by its full name (`torch.nn.functional.kl_div`), or what is called. */
+      readonly call: LossExpression;
+      readonly args: readonly LossExpression[];
+      readonly keywords: readonly (readonly [string, LossExpression])[];
+      /** `**inputs` */
+      readonly spread: readonly LossExpression[];
+    }
+  | { readonly operator: string; readonly left: LossExpression; readonly right: LossExpression }
+  | { readonly sign: string; readonly operand: LossExpression }
+  | { readonly items: readonly LossExpression[] }
+  | { readonly test: LossExpression; readonly yes: LossExpression; readonly no: LossExpression }
+  /** `{key: value for key, item in of.items() if key != without}` */
+  | {
+      readonly each: LossExpression;
+      readonly key: string;
+      readonly item: string;
+      readonly value: LossExpression;
+      readonly without: string | null;
+    };
+
+export type LossIndex =
+  | { readonly index: LossExpression }
+  | { readonly from: LossExpression | null; readonly to: LossExpression | null }
+  | "...";
+
+export type LossStatement =
+  | { readonly names: readonly string[]; readonly value: LossExpression }
+  | { readonly forget: string }
+  | { readonly returned: LossExpression }
+  | { readonly inside: LossExpression; readonly body: readonly LossStatement[] }
+  | {
+      readonly when: LossExpression;
+      readonly body: readonly LossStatement[];
+      readonly otherwise: readonly LossStatement[];
+    };
+
+export interface LossFunction {
+  /** Parameters behind `self`, in their order. */
+  readonly parameters: readonly string[];
+  readonly body: readonly LossStatement[];
+}
+
+export interface OwnLoss extends LossFunction {
+  /** What names outside of the function are bound to, where that is written out (`self.loss_fct`, a module's own name). */
+  readonly outside: Readonly<Record<string, LossExpression>>;
+}

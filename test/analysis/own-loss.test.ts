@@ -1,0 +1,59 @@
+/** Losses that scripts write themselves: what is not followed is said, and the model's own is counted. Exact peaks: scripts/losses.jsonl. */
+import { strict as assert } from "node:assert";
+import { createAnalyzer } from "../../src/analysis";
+import { memoryRuntime, uri } from "./memory-runtime";
+
+async function runOf(loss: string, klass = "Own(Trainer)") {
+  const script = `import torch
+import torch.nn.functional as F
+from transformers import AutoModelForSequenceClassification, Trainer, TrainingArguments
+model = AutoModelForSequenceClassification.from_pretrained("google-bert/bert-base-uncased")
+class ${klass}:
+    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+${loss
+  .split("\n")
+  .map((line) => `        ${line}`)
+  .join("\n")}
+trainer = Own(model, TrainingArguments("out", per_device_train_batch_size=8, bf16=True))
+trainer.train()
+`;
+  const [run] = (await createAnalyzer(memoryRuntime({ "train.py": script })).analyse(uri("train.py"), {})).runs;
+  const said = run?.assumptions.some(({ id }) => id === "engine.own-loss") === true;
+  return { peak: run?.perDevice?.allocatedPeakBytes ?? 0, said };
+}
+
+const OWN = "return model(**inputs).loss";
+const TWICE = "return model(**inputs).loss + model(**inputs).loss";
+
+describe("analysis: a loss of a script's own", () => {
+  it("is run, forward by forward", async () => {
+    const [once, twice] = [await runOf(OWN), await runOf(TWICE)];
+    assert.equal(once.said || twice.said, false);
+    assert.ok(twice.peak > 1.2 * once.peak, `${twice.peak} after ${once.peak}`);
+  });
+
+  it("keeps what its names hold until it returns", async () => {
+    const held = await runOf("a = torch.zeros_like(model(**inputs).logits)\nreturn a.sum() + model(**inputs).loss");
+    assert.equal(held.said, false);
+    assert.ok(held.peak > 0);
+  });
+
+  it("is said not to be followed where it does something else", async () => {
+    const { peak } = await runOf(OWN);
+    for (const loss of [
+      "for k in range(3):\n    out = model(**inputs)\nreturn out.loss",
+      "return mine(model(**inputs))",
+      "out = model(**inputs)\nif self.unheard_of:\n    return out.loss\nreturn out.loss",
+      "return torch.unheard_of(model(**inputs).logits)",
+      "out = model(**inputs)\nreturn (out.logits @ torch.arange(7)).sum()",
+      "return inputs.__proto__",
+      "return __proto__.constructor(model)",
+      `return ${"(".repeat(300)}model(**inputs).loss${")".repeat(300)}`,
+      `return model(**inputs).loss${" + 1".repeat(3000)}`,
+    ]) {
+      const run = await runOf(loss);
+      assert.ok(run.said, loss.slice(0, 80));
+      assert.equal(run.peak, peak, loss.slice(0, 80));
+    }
+  });
+});
