@@ -254,7 +254,7 @@ class TrainingSimulation {
     const scope = this.passes.scopeOf(run.microBatchSize, run.sequenceLength);
     return runSteps(
       this.torch,
-      this.passes.ofStep(program, scope, loss, sizes),
+      this.passes.around(program, scope, loss, sizes, false),
       this.optimizer,
       {
         batch: this.batchAt(this.whole(program), loss, scope),
@@ -413,7 +413,7 @@ class TrainingSimulation {
     const batch = this.batchAt(program, own, scope);
     const { processes = processesOf(run.parallel) } = evaluation;
     const options = { spec: { ...evaluation, keeps, processes }, batch, autocast };
-    runEvaluation(torch, passes.of(program, scope, own, at), options, this.strategy, STEPS);
+    runEvaluation(torch, passes.around(program, scope, own, at, true), options, this.strategy, STEPS);
   }
 
   /** Text generated with what the steps left on the device. */

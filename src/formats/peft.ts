@@ -47,6 +47,7 @@ const FIELDS: Readonly<Record<string, Field>> = table({
   boft_block_size: field("adapter_block_size", "integer", "oft_block_size", 0),
   boft_block_num: field("adapter_block_count", "integer", "boft_block_num", 0),
   init_lora_weights: field("adapter_initialization", "any", "init_lora_weights"),
+  init_weights: field("adapter_initialization", "any", "init_lora_weights"),
   block_share: field("adapter_block_share", "boolean", "block_share"),
 });
 
@@ -72,9 +73,9 @@ const row = (
   renamed: Readonly<Record<string, string>> = {},
 ): PeftClass => ({ callee, saved, type, fields, renamed });
 
-/** Methods on modules whose classes have the name of the method (`MissConfig` of 0.21 was `MiSSConfig` and `BoneConfig`). */
+/** Methods on modules whose classes have the name of the method. */
 const NOT_FOLLOWED =
-  "FourierFT HRA VBLoRA Miss MiSS Bone C3A RandLora Road Shira Adamss Beft Deft Delora Frod Glora Gralora Hira Lily OSF " +
+  "VBLoRA C3A Road Shira Adamss Beft Deft Delora Frod Glora Gralora Hira Lily OSF " +
   "Peanut Poly Psoft Pvera Shadow Supertuning TinyLora UniLora WaveFT XLora";
 
 /** LoRA's own class is read by the formats that know its further switches. */
@@ -86,6 +87,15 @@ const PEFT_CLASSES: readonly PeftClass[] = [
   row("LoKrConfig", "LOKR", "lokr", [...ON_MODULES, "r", "alpha", "decompose_both", "decompose_factor"]),
   row("OFTConfig", "OFT", "oft", [...ON_MODULES, "r", "oft_block_size", "block_share", "bias"]),
   row("BOFTConfig", "BOFT", "boft", [...ON_MODULES, "boft_block_size", "boft_block_num", "bias"]),
+  row("HRAConfig", "HRA", "hra", [...ON_MODULES, "r"]),
+  // `MissConfig` of 0.21 was `MiSSConfig` and `BoneConfig`.
+  ...["Miss", "MiSS", "Bone"].map((name) =>
+    row(`${name}Config`, name.toUpperCase(), "miss", [...ON_MODULES, "r", "init_weights"], {
+      miss_dropout: "lora_dropout",
+    }),
+  ),
+  row("FourierFTConfig", "FOURIERFT", "fourierft", ON_MODULES, { n_frequency: "r" }),
+  row("RandLoraConfig", "RANDLORA", "randlora", [...ON_MODULES, "r"], { randlora_dropout: "lora_dropout" }),
   row("PromptTuningConfig", "PROMPT_TUNING", "prompt-tuning", ["num_virtual_tokens"]),
   row("PromptEncoderConfig", "P_TUNING", "p-tuning", ["num_virtual_tokens", "encoder_hidden_size"]),
   row("PrefixTuningConfig", "PREFIX_TUNING", "prefix-tuning", [

@@ -657,6 +657,8 @@ export const SETTINGS = {
   loop_evaluates: { type: "boolean" },
   one_group: { type: "boolean" },
   own_loop: { type: "boolean" },
+  /** A copy of the weights that a script keeps on the device: of what is trained, or of all. */
+  weight_copies: { type: "string" },
   /** The loss that a script writes itself, as JSON; empty where what it does is not read. */
   own_loss: { type: "string" },
   /** A model beside the trained one that a script's own trainer is given. */

@@ -92,13 +92,13 @@ describe("adapters of Python configs", () => {
   it("of a type that is not simulated count as LoRA, which is said", async () => {
     const run = await runOf(
       {
-        "train.py": script('r=8, target_modules=["q_proj"]', "FourierFTConfig"),
+        "train.py": script('r=8, target_modules=["q_proj"]', "VBLoRAConfig"),
         ".vramlens.yaml": 'runs:\n  - match: "train.py"\n    sequence_length: 64\n',
       },
       "train.py",
     );
     assert.equal(run.model?.trainableParameters, LAYERS * 16 * HIDDEN);
-    assert.ok(run.assumptions.some(({ what }) => /fourierft/.test(what)));
+    assert.ok(run.assumptions.some(({ what }) => /vblora/.test(what)));
   });
 });
 

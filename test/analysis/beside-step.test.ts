@@ -10,6 +10,7 @@ model = AutoModelForSequenceClassification.from_pretrained("prajjwal1/bert-small
 const TRAINS = `args = TrainingArguments("out", per_device_train_batch_size=8)
 T(model=model, args=args, train_dataset=data).train()
 `;
+const TRAINS_ALONE = TRAINS.replace("T(model", "Trainer(model");
 const own = (body: string): string => `class T(Trainer):\n${body}`;
 const LOSS = own(
   "    def compute_loss(self, model, inputs, return_outputs=False, **k):\n        return model(**inputs).loss\n",
@@ -34,6 +35,16 @@ describe("analysis: what a script does beside the step", () => {
     assert.match(await notCounted(`${LOAD}ema = EMA(model)\n${LOSS}${TRAINS}`), /EMA/);
     const clones = "shadow = {n: p.detach().clone() for n, p in model.named_parameters()}\n";
     assert.match(await notCounted(LOAD + clones + LOSS + TRAINS), /shadow/);
+  });
+
+  it("is counted where copies by name lie on the device", async () => {
+    const shadow = "shadow = {n: p.detach().clone() for n, p in model.named_parameters() if p.requires_grad}\n";
+    const [alone, beside] = await Promise.all([
+      runOf(LOAD + TRAINS_ALONE),
+      runOf(`${LOAD}model.cuda()\n${shadow}${TRAINS_ALONE}`),
+    ]);
+    const more = beside.perDevice!.allocatedPeakBytes - alone.perDevice!.allocatedPeakBytes;
+    assert.ok(Math.abs(more / (28_763_648 * 4) - 1) < 0.02, String(more));
   });
 
   it("is said where a loss that is not read has two forwards, or a step two backwards", async () => {

@@ -40,6 +40,10 @@ const ADAPTERS: Readonly<Record<string, AdapterType>> = table({
         "lokr",
         "oft",
         "boft",
+        "hra",
+        "miss",
+        "fourierft",
+        "randlora",
         "prompt-tuning",
         "p-tuning",
         "prefix-tuning",
@@ -58,7 +62,14 @@ const LIKE: Readonly<Record<string, AdapterType>> = table({
 });
 
 /** Ranks of peft's classes where they differ from LoRA's 8 (peft/tuners/<tuner>/config.py). */
-const STANDARD_RANKS: Readonly<Partial<Record<AdapterType, number>>> = { vera: 256, adalora: 12, oft: 0 };
+const STANDARD_RANKS: Readonly<Partial<Record<AdapterType, number>>> = {
+  vera: 256,
+  adalora: 12,
+  oft: 0,
+  miss: 64,
+  fourierft: 1000,
+  randlora: 32,
+};
 
 /** Modules that types choose for themselves, by model type. */
 const OWN_TARGETS: Readonly<Partial<Record<AdapterType, Readonly<Record<string, readonly string[] | string>>>>> =
@@ -375,6 +386,7 @@ function furtherFields(c: ResolveContext, type: AdapterType, config: ModelConfig
     decomposeBoth: settings.boolean("adapter_decompose_both"),
     decomposeFactor: settings.number("adapter_decompose_factor"),
     blockSize: settings.number("adapter_block_size"),
+    turnsBlocks: type === "miss" && settings.string("adapter_initialization") === "bat" ? true : undefined,
     blockCount: settings.number("adapter_block_count"),
     blockShare: settings.boolean("adapter_block_share"),
   };

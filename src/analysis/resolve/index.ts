@@ -161,6 +161,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           fusedLoss: fusedLoss && (spec === null || spec.kind === "sft"),
           ...(beside === undefined ? {} : { beside }),
           ...ownLossRun(c),
+          ...copiesOf(c),
           ...(pieceBytes === undefined ? {} : { fusedPieceBytes: pieceBytes }),
           ...(chunkedLoss === null ? {} : { chunkedLoss }),
           fusedLayers: fusedLayersOf(c, model?.family),
@@ -210,6 +211,12 @@ function choicesOf(c: ResolveContext): number {
 function prunedOf(c: ResolveContext): Pick<TrainingRun, "prunedWeights"> {
   const prunedWeights = c.settings.list("pruning_targets");
   return prunedWeights === undefined ? {} : { prunedWeights };
+}
+
+/** Copies of the weights that a script keeps. */
+function copiesOf(c: ResolveContext): Pick<TrainingRun, "weightCopies"> {
+  const copies = c.settings.string("weight_copies");
+  return copies === "trained" || copies === "all" ? { weightCopies: copies } : {};
 }
 
 /** The loss that a script writes itself, or that it writes one which is not read. */

@@ -127,6 +127,13 @@ function holdWeights(torch: Torch, { elements, dtype }: NonNullable<TrainingRun[
   torch.ledger.relabel(torch.empty("empty", [elements], dtype).storage.id, "weights");
 }
 
+/** Copies of the weights as they are loaded, which nothing trains (`{n: p.detach().clone() for n, p in model.named_parameters()}`). */
+function copyWeights(torch: Torch, which: "trained" | "all", parameters: readonly Tensor[]): void {
+  for (const { sizes, dtype, requiresGradFlag } of parameters)
+    if (which === "all" || requiresGradFlag)
+      torch.ledger.relabel(torch.empty("clone", sizes, dtype).storage.id, "weights");
+}
+
 /** The event stream of loading models that are packed on the way, whose adapters are made from their weights, or beside which others lie. */
 function loadingOf(models: readonly Loaded[], { allocator, embeds }: TrainingRun): Ledger {
   const ledger = new Ledger(allocator?.roundupDivisions);
@@ -181,6 +188,7 @@ export function loadModels(torch: Torch, setup: Setup, strategy: Strategy): Mode
       ? null
       : programOf(companionRun(run, companion), companionGraphs, sizes, false);
   const beside = companionAt(sizes);
+  if (run.weightCopies !== undefined) copyWeights(torch, run.weightCopies, model.parameters);
   if (run.beside !== undefined && (spec !== null || beside === null)) holdWeights(torch, run.beside);
   if (companion !== null && beside === null && spec !== null)
     return { reason: say("engine.companion", { trainer: spec?.kind.toUpperCase() ?? "", name: companion.model.name }) };

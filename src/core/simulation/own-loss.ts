@@ -41,7 +41,8 @@ const LABELS = "labels";
 const MASK = "attention_mask";
 const TEXT = "input_ids";
 
-export function ownLossPasses(torch: Torch, loss: OwnLoss, models: LossModels): PassFactory {
+/** @param asksOutputs whether what the model gave stands behind the loss */
+export function ownLossPasses(torch: Torch, loss: OwnLoss, models: LossModels, asksOutputs: boolean): PassFactory {
   const names = models.programAt(1)?.graph.batch.map(({ name }) => name) ?? [];
   return (way) => {
     const calls = new Calls(torch, models, way);
@@ -55,7 +56,7 @@ export function ownLossPasses(torch: Torch, loss: OwnLoss, models: LossModels): 
         const given = new Map([...batch].filter(([name]) => name !== COUNT));
         const text = given.get(TEXT);
         if (text !== undefined && !given.has(MASK)) given.set(MASK, text);
-        return [runOwnLoss(torch, loss, given, calls.of(batch))];
+        return runOwnLoss(torch, loss, given, calls.of(batch), asksOutputs);
       },
     };
   };

@@ -167,22 +167,37 @@ export class Passes {
     };
   }
 
-  /** Passes of a training step: the loss that a script writes itself takes the model's place there. */
-  ofStep(program: Program, scope: Scope | null, loss: TrainerGraph | undefined, at: RunSizes): PassFactory {
+  /**
+   * Passes of a step or of an evaluation: the loss that a script writes itself takes the model's place there.
+   *
+   * @param asksOutputs whether what the model gave stands behind the loss
+   */
+  around(
+    program: Program,
+    scope: Scope | null,
+    loss: TrainerGraph | undefined,
+    at: RunSizes,
+    asksOutputs: boolean,
+  ): PassFactory {
     const { run, spec } = this.setup;
     const { ownLoss } = run;
     if (ownLoss === undefined || spec !== null) return this.of(program, scope, loss, at);
     const { companionAt, reference } = this.models;
     const other = reference === null ? null : companionAt(at);
-    return ownLossPasses(this.torch, ownLoss, {
-      programAt: (times) =>
-        times === 1 ? program : programOf(run, this.setup.family, { ...at, B: times * at.B }, run.fusedLoss),
-      heads: Number(program.view.scope("num_key_value_heads") ?? 0),
-      keepsCache: run.keepsCache,
-      interpretersOf: (called, cache, more) => this.interpretersOf(called, cache, more),
-      other: other &&
-        reference && { ...this.runnable(other, reference.model, "none"), caches: run.task === "causal-lm" },
-    });
+    return ownLossPasses(
+      this.torch,
+      ownLoss,
+      {
+        programAt: (times) =>
+          times === 1 ? program : programOf(run, this.setup.family, { ...at, B: times * at.B }, run.fusedLoss),
+        heads: Number(program.view.scope("num_key_value_heads") ?? 0),
+        keepsCache: run.keepsCache,
+        interpretersOf: (called, cache, more) => this.interpretersOf(called, cache, more),
+        other: other &&
+          reference && { ...this.runnable(other, reference.model, "none"), caches: run.task === "causal-lm" },
+      },
+      asksOutputs,
+    );
   }
 
   /** Passes behind which another model runs on the same batch: what it gives goes when the loss is made (transformers/trainer.py, `compute_loss`). */

@@ -108,6 +108,8 @@ export interface TrainingRun {
   readonly fusedLoss: boolean;
   /** The fused loss has as many pieces as keep the float32 logits of one within these bytes; absent: Liger's own number. */
   readonly fusedPieceBytes?: number;
+  /** A copy of the weights stays on the device: of those that are trained, or of all. */
+  readonly weightCopies?: "trained" | "all";
   /** The loss that a script writes itself, in the place of the model's own. */
   readonly ownLoss?: OwnLoss;
   /** There is such a loss, and the model's own was taken. */

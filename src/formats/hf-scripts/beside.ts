@@ -2,12 +2,12 @@
  * What a script's own code keeps or runs beside the Trainer's step and that is counted by nothing: copies of the weights (an average of
  * them), further forwards in a loss of its own, further backwards in a step of its own.
  */
-import type { LocatedNode, PythonModule, Span } from "../../syntax/tree";
+import type { Entry, LocatedNode, PythonCall, PythonModule, Span } from "../../syntax/tree";
 import type { LocatedSetting } from "../types";
 import { at, keyword, plain } from "./called";
 import { rawOf } from "./loads";
 import { LOADER } from "./loop";
-import { callsBehind, isBefore, otherCopies, trainingOf } from "./training";
+import { callsBehind, isBefore, loadsBehind, otherCopies, trainingOf } from "./training";
 
 /** Classes that keep an average of a model's weights (torch.optim.swa_utils, timm, torch_ema, scripts' own). */
 const AVERAGES = /(?:^|\.)(?:AveragedModel|ExponentialMovingAverage|ModelEma\w{0,20}|EMA\w{0,20})$/;
@@ -43,10 +43,42 @@ function copiesKept(python: PythonModule, counted: boolean): readonly LocatedSet
     const raw = rawOf(value) ?? "";
     return COPIED.test(raw) && OF_MODEL.test(raw);
   });
+  const [entry] = written;
+  // A class of the script's own keeps what is written in it.
+  const keeper = python.classes.find(
+    ({ start, end }) => entry !== undefined && entry.keySpan.start >= start && entry.keySpan.end <= end,
+  );
+  const others = calls.filter(({ callee }) => callee !== keeper?.name);
+  const raw = rawOf(entry?.value) ?? "";
+  // Copies by name lie where the model was then: on the device where the script itself has put it there.
+  if (entry !== undefined && others.length === 0 && (ON_DEVICE.test(raw) || isOnDevice(python)))
+    return [copied(entry, TRAINED.test(raw) ? "trained" : "all")];
   return [
     ...calls.map((call) => uncounted(call.callee, call.calleeSpan, call.calleeSpan)),
     ...written.map(({ key, keySpan, value }) => uncounted(key, keySpan, value)),
   ].slice(0, 1);
+}
+
+const ON_DEVICE = /\.(?:cuda|to)\(/;
+/** A condition that parameters which are trained fulfil. */
+const TRAINED = /\bif \w{1,40}\.requires_grad\b/;
+
+/** Whether a script moves the trained model to the device before its trainer does. */
+function isOnDevice(python: PythonModule): boolean {
+  const training = trainingOf(python);
+  if (training.load !== undefined && keyword(training.load, "device_map") !== undefined) return true;
+  return python.calls.some((call) => {
+    if (!MOVES.test(call.callee) || !isBefore(training, call)) return false;
+    return loadsBehind(python, call.receiver).includes(training.load as PythonCall);
+  });
+}
+
+const MOVES = /\.cuda$|^cuda$/;
+
+/** One more copy of the weights, which stays. */
+function copied({ key, keySpan, value: { start, end } }: Entry, value: "trained" | "all"): LocatedSetting {
+  const node = { kind: "scalar" as const, value, raw: value, start, end };
+  return { name: "weight_copies", key, value, node, keySpan, valueSpan: { start, end } };
 }
 
 /** The call whose result a script's own loss gives the model (`model(**both)`), and batches that are joined there. */

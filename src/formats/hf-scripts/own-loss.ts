@@ -1,7 +1,9 @@
 /** The loss that a script's own trainer writes itself (transformers/trainer.py, `compute_loss`, which subclasses override). */
-import type { PythonClass, PythonModule } from "../../syntax/tree";
-import type { OwnLoss } from "../../terms/own-loss";
+import type { PythonClass, PythonModule, Span } from "../../syntax/tree";
+import type { LossExpression, LossStatement, OwnLoss } from "../../terms/own-loss";
 import type { LocatedSetting } from "../types";
+import { keyword } from "./called";
+import { rawOf } from "./loads";
 import { trainingOf } from "./training";
 
 /** Classes above one another that are looked through. */
@@ -21,12 +23,50 @@ function classOfLoss(python: PythonModule): PythonClass | undefined {
 /** The loss as JSON; an empty text where what it does is not read. */
 export function ownLossOf(python: PythonModule): readonly LocatedSetting[] {
   const own = classOfLoss(python);
-  if (own?.loss === undefined) return [];
-  const { start, end } = own;
-  const value = own.loss === null ? "" : JSON.stringify(own.loss);
+  if (own?.loss !== undefined) return [said(own.name, own.loss, own)];
+  const { trainer } = trainingOf(python);
+  const given = trainer && keyword(trainer, "compute_loss_func");
+  const name = rawOf(given?.value) ?? "";
+  const loss = python.losses.get(name);
+  return given === undefined || loss === undefined ? [] : [said(name, loss && behindModel(loss), given.keySpan)];
+}
+
+function said(key: string, loss: OwnLoss | null, { start, end }: Span): LocatedSetting {
+  const value = loss === null ? "" : JSON.stringify(loss);
   const span = { start, end };
   const node = { kind: "scalar" as const, value, raw: "", ...span };
-  return [{ name: "own_loss", key: own.name, value, node, keySpan: span, valueSpan: span }];
+  return { name: "own_loss", key, value, node, keySpan: span, valueSpan: span };
+}
+
+/** A loss of outputs and labels as the Trainer calls it: labels go out of the batch, and the model runs without them. */
+function behindModel({ parameters, body, outside }: OwnLoss): OwnLoss | null {
+  const [outputs, labels, ...rest] = parameters;
+  if (outputs === undefined || labels === undefined) return null;
+  const call = (of: LossExpression, args: readonly LossExpression[], spread: readonly LossExpression[]) => ({
+    ...{ call: of, args, spread },
+    keywords: [],
+  });
+  const pop = call({ of: { name: "inputs" }, attribute: "pop" }, [{ value: "labels" }], []);
+  const both = (value: LossExpression): LossExpression => ({
+    ...{ test: { name: "return_outputs" }, no: value },
+    yes: { items: [value, { name: outputs }] },
+  });
+  const returning = (statements: readonly LossStatement[]): readonly LossStatement[] =>
+    statements.map((statement) => {
+      if ("returned" in statement) return { returned: both(statement.returned) };
+      if ("inside" in statement) return { ...statement, body: returning(statement.body) };
+      if (!("when" in statement)) return statement;
+      return { ...statement, body: returning(statement.body), otherwise: returning(statement.otherwise) };
+    });
+  return {
+    parameters: ["model", "inputs", "return_outputs", ...rest],
+    body: [
+      { names: [labels], value: pop },
+      { names: [outputs], value: call({ name: "model" }, [], [{ name: "inputs" }]) },
+      ...returning(body),
+    ],
+    outside,
+  };
 }
 
 /** The loss that a setting carries; undefined: none that is read. */

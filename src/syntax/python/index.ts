@@ -7,7 +7,7 @@
  */
 import type { SyntaxNode, Tree } from "@lezer/common";
 import { parser } from "@lezer/python";
-import type { LossExpression } from "../../terms/own-loss";
+import type { LossExpression, OwnLoss } from "../../terms/own-loss";
 import { emptyMap, MAX_LENGTH, prepareText } from "../text";
 import type {
   Entry,
@@ -69,7 +69,14 @@ export function readModule(text: string, given: GivenOptions = NOTHING_GIVEN): P
     tree = parser.parse(text);
   } catch {
     const bare = { calls: [], classes: [], effects: [], imports: [], unpacked: [], dataFiles: [] };
-    return { ...bare, assignments: nothing, bound: new Map(), options: nothing, spellings: new Map() };
+    return {
+      ...bare,
+      losses: new Map(),
+      assignments: nothing,
+      bound: new Map(),
+      options: nothing,
+      spellings: new Map(),
+    };
   }
   const { found, flow, evaluator } = interpreted(text, tree, given);
   const paths = new Paths(flow, evaluator, found.callNodes);
@@ -148,6 +155,7 @@ export function readModule(text: string, given: GivenOptions = NOTHING_GIVEN): P
     options,
     spellings: spellingsOf(found, evaluator, calls),
     unpacked: found.unpacked.filter((callee) => callee !== ""),
+    losses: lossesOf(found, evaluator),
     dataFiles: [...new Set(found.callNodes.flatMap((node) => evaluator.dataFile(node) ?? []))],
   };
 }
@@ -220,15 +228,18 @@ function isOfTorch(made: LossExpression): boolean {
 }
 
 /** A class with the loss that it writes itself. */
-function withLoss(
-  type: PythonClass,
-  node: SyntaxNode,
-  { assigned, bound }: Collector,
-  evaluator: Evaluator,
-): PythonClass {
+function withLoss(type: PythonClass, node: SyntaxNode, found: Collector, evaluator: Evaluator): PythonClass {
   const functions = childrenNamed(childNamed(node, "Body"), "FunctionDefinition");
-  const own = functions.find((one) => evaluator.slice(childNamed(one, "VariableName") ?? one) === LOSS);
-  if (own === undefined) return type;
+  const own = functions.find((one) => nameOf(one, evaluator) === LOSS);
+  return own === undefined ? type : { ...type, loss: lossIn(own, found, evaluator) };
+}
+
+function nameOf(node: SyntaxNode, evaluator: Evaluator): string {
+  return evaluator.slice(childNamed(node, "VariableName") ?? node);
+}
+
+/** What a function computes; null: something that is not read. */
+function lossIn(own: SyntaxNode, { assigned, bound }: Collector, evaluator: Evaluator): OwnLoss | null {
   const slice = (one: SyntaxNode): string => evaluator.slice(one);
   const tree = functionTree(own, slice, bound);
   const outside = assigned.flatMap(({ name, value }) => {
@@ -236,8 +247,18 @@ function withLoss(
     const made = inside || !MADE.test(value.name) ? undefined : expressionTree(value, slice, bound);
     return made === undefined || !isOfTorch(made) ? [] : [[slice(name), made] as const];
   });
-  return { ...type, loss: tree === undefined ? null : { ...tree, outside: Object.fromEntries(outside) } };
+  return tree === undefined ? null : { ...tree, outside: Object.fromEntries(outside) };
 }
+
+/** Functions of outputs and labels, by their names: they may be a loss (`compute_loss_func`). */
+function lossesOf(found: Collector, evaluator: Evaluator): ReadonlyMap<string, OwnLoss | null> {
+  const takes = found.functionNodes.filter((node) =>
+    OF_OUTPUTS.test(evaluator.slice(childNamed(node, "ParamList") ?? node)),
+  );
+  return new Map(takes.map((node) => [nameOf(node, evaluator), lossIn(node, found, evaluator)]));
+}
+
+const OF_OUTPUTS = /^\(\s{0,20}\w{0,20}outputs?\b[^,]{0,60},\s{0,20}\w{0,20}(?:labels|targets?)\b/;
 
 /** A field that the command gives has its value. */
 function withGiven(type: PythonClass, given: GivenOptions): PythonClass {

@@ -12,7 +12,7 @@ import type { AdapterSpec } from "../run";
 import { type AdapterLayer, type BaseLayer, castInput, done, parameter } from "./layer";
 
 /** `result + F.linear(input, delta_weight)` (lycoris_utils.py). */
-function withDelta(base: BaseLayer, weight: (torch: Torch) => Tensor): ModuleForward {
+export function withDelta(base: BaseLayer, weight: (torch: Torch) => Tensor): ModuleForward {
   return (torch, input) => {
     const result = base.forward(torch, input);
     const delta = weight(torch);

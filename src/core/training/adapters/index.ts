@@ -6,6 +6,7 @@ import { isTable, type PlacedTensor } from "../placed";
 import type { PackedWeight } from "../quantization/bitsandbytes";
 import type { AdapterSpec } from "../run";
 import { adalora } from "./adalora";
+import { miss } from "./blocks";
 import { boft } from "./butterfly";
 import { isDepthwise, loraConvolution } from "./convolution";
 import { byModule, convertTargets, type ParameterLora, parameterLora, type Unpack } from "./experts";
@@ -20,6 +21,7 @@ import { oft, oftConvolution } from "./rotation";
 import { ia3, vera, veraProjections } from "./scaling";
 import { isAdapted, isConvolution, named, rankOf } from "./targets";
 import { trainedTokens } from "./tokens";
+import { fourierft, hra, randlora, randomBases } from "./whole-weights";
 
 /** A loaded model as adapters see it. */
 export interface AdaptedModel {
@@ -54,7 +56,7 @@ export interface Adapted {
 
 type MakeAdapter = (torch: Torch, adapter: AdapterSpec, base: BaseLayer) => AdapterLayer;
 
-/** Types that replace the forward of single linear layers, VeRA aside, whose layers share their matrices. */
+/** Types that replace the forward of single linear layers, VeRA and RandLoRA aside, whose layers share their matrices. */
 const LAYER_ADAPTERS: Readonly<Partial<Record<AdapterSpec["type"], MakeAdapter>>> = {
   lora,
   dora: lora,
@@ -64,6 +66,9 @@ const LAYER_ADAPTERS: Readonly<Partial<Record<AdapterSpec["type"], MakeAdapter>>
   lokr,
   oft,
   boft,
+  hra,
+  miss,
+  fourierft,
 };
 
 /** The name of a parameter without what it is to its module. */
@@ -179,15 +184,17 @@ function makerOf(
     modules.set(path, layer.forward);
     return [...layer.parameters];
   };
-  if (adapter.type === "vera") {
+  if (adapter.type === "vera" || adapter.type === "randlora") {
     const targets = placed.filter(
       (item) => item.name.endsWith(".weight") && isAdapted(adapter, pathOf(item)!, item.module, head),
     );
     const layers = targets.map((item) => base(pathOf(item)!, item.module)).filter((layer) => layer !== null);
-    const shared = veraProjections(torch, adapter, layers);
+    const matrices = adapter.type === "vera" ? veraProjections : randomBases;
+    const onLayer = adapter.type === "vera" ? vera : randlora;
+    const shared = matrices(torch, adapter, layers);
     return (path, item) => {
       const layer = base(path, item.module);
-      return layer === null ? [] : put(path, vera(torch, adapter, layer, shared));
+      return layer === null ? [] : put(path, onLayer(torch, adapter, layer, shared));
     };
   }
   const make = LAYER_ADAPTERS[adapter.type];

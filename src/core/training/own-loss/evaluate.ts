@@ -34,24 +34,35 @@ const OTHERS = /teacher|ref|model/i;
 
 /**
  * @param inputs the batch, borrowed
- * @returns the loss, owned
+ * @param asksOutputs whether the caller wants what the model gave, too (`return_outputs`, as evaluation does)
+ * @returns the loss first, then the outputs, owned
  */
 export function runOwnLoss(
   torch: Torch,
   loss: OwnLoss,
   inputs: ReadonlyMap<string, Tensor>,
   calls: CalledByLoss,
-): Tensor {
+  asksOutputs: boolean,
+): Tensor[] {
   const run = new Run(torch, loss, calls);
   const [model = "model", batch = "inputs", ...rest] = loss.parameters;
   run.bind(model, new Named("model"));
   run.bind(batch, new Inputs(new Map(inputs)));
-  for (const name of rest) run.bind(name, name === "return_outputs" ? false : new Named(name));
+  for (const name of rest) run.bind(name, name === "return_outputs" ? asksOutputs : new Named(name));
   const returned = run.body(loss.body);
   run.end();
-  const [first, ...others] = Array.isArray(returned) ? (returned as readonly Value[]) : [returned];
+  const [first, outputs, ...others] = Array.isArray(returned) ? (returned as readonly Value[]) : [returned];
   for (const other of others) letGo(other);
-  return tensorOf(first);
+  if (!asksOutputs) letGo(outputs);
+  return [tensorOf(first), ...(asksOutputs ? partsBehind(outputs) : [])];
+}
+
+/** What evaluation keeps of outputs: everything but the loss (transformers/trainer.py, `prediction_step`). */
+function partsBehind(outputs: Value | undefined): Tensor[] {
+  if (isTensor(outputs)) return [outputs];
+  if (!(outputs instanceof Outputs)) throw new NotFollowed();
+  outputs.parts.get("loss")?.release();
+  return [...[...outputs.parts].flatMap(([name, tensor]) => (name === "loss" ? [] : [tensor])), ...outputs.states];
 }
 
 class Run {

@@ -13,6 +13,10 @@ export type AdapterType =
   | "lokr"
   | "oft"
   | "boft"
+  | "hra"
+  | "miss"
+  | "fourierft"
+  | "randlora"
   | "prompt-tuning"
   | "p-tuning"
   | "prefix-tuning"
@@ -56,6 +60,8 @@ export interface AdapterSpec {
   readonly targetModules: readonly string[] | string;
   /** LoRA's `target_parameters`: ends of the names of parameters that get factors of their own (experts stored together). */
   readonly targetParameters?: readonly string[];
+  /** MiSS: every block of the weight is turned and shifted (`init_weights="bat"`). */
+  readonly turnsBlocks?: boolean;
   readonly modulesToSave: readonly string[];
   readonly bias: "none" | "all" | "lora_only";
   readonly useRslora: boolean;
