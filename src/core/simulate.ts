@@ -147,7 +147,8 @@ function simulated(run: TrainingRun, family: FamilyGraphs, folds: Folds, waiting
   if ("reason" in setup) return { ok: false, code: "not-modelled", reason: setup.reason };
   const torch = new Torch(new Ledger(run.allocator?.roundupDivisions));
   torch.quirks = run.quirks ?? NO_QUIRKS;
-  if (run.lossNotFollowed) torch.noticed.add("loss");
+  // Trainers with losses of their own call theirs.
+  if (run.lossNotFollowed || (run.ownLoss !== undefined && setup.spec !== null)) torch.noticed.add("loss");
   torch.training = run.loop?.evaluates !== true;
   torch.routing = run.routing ?? "even";
   torch.share = shareOf(run);

@@ -161,7 +161,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           fusedLoss: fusedLoss && (spec === null || spec.kind === "sft"),
           ...(beside === undefined ? {} : { beside }),
           ...ownLossRun(c),
-          ...copiesOf(c),
+          ...weightCopiesOf(c),
           ...(pieceBytes === undefined ? {} : { fusedPieceBytes: pieceBytes }),
           ...(chunkedLoss === null ? {} : { chunkedLoss }),
           fusedLayers: fusedLayersOf(c, model?.family),
@@ -214,7 +214,7 @@ function prunedOf(c: ResolveContext): Pick<TrainingRun, "prunedWeights"> {
 }
 
 /** Copies of the weights that a script keeps. */
-function copiesOf(c: ResolveContext): Pick<TrainingRun, "weightCopies"> {
+function weightCopiesOf(c: ResolveContext): Pick<TrainingRun, "weightCopies"> {
   const copies = c.settings.string("weight_copies");
   return copies === "trained" || copies === "all" ? { weightCopies: copies } : {};
 }
