@@ -86,6 +86,29 @@ model.base_model.model.classifier.requires_grad_()`;
     ]);
   });
 
+  it("are those of a model that a module of the script's own loads inside", async () => {
+    const own = (inside: string, after = "") => `import torch.nn as nn
+from transformers import AutoModel, Trainer, TrainingArguments
+class Own(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.encoder = AutoModel.from_pretrained("google-bert/bert-base-uncased")
+${inside}
+        self.head = nn.Linear(768, 2)
+model = Own()
+${after}
+Trainer(model, TrainingArguments("out")).train()
+`;
+    const of = async (script: string) => (await resolveFiles({ "train.py": script }, "train.py")).run?.trained?.rules;
+    const frozen = [{ pattern: "", trained: false, part: [{ method: "base" }] }];
+    const loop = (name: string, indent: string) =>
+      `${indent}for p in ${name}.encoder.parameters():\n${indent}    p.requires_grad = False`;
+    assert.deepEqual(await of(own(loop("self", "        "))), frozen);
+    assert.deepEqual(await of(own("", loop("model", ""))), frozen);
+    const layers = own("        self.encoder.encoder.layer[:4].requires_grad_(False)");
+    assert.deepEqual((await of(layers))?.[0]?.part, [{ method: "base" }, "encoder", "layer", { from: 0, to: 4 }]);
+  });
+
   it("are said where they cannot be followed", async () => {
     const { rules: found, said } = await rules(
       "for p in model.parameters():\n    if p.numel() > 9:\n        p.requires_grad = False",

@@ -19,7 +19,7 @@ import type { SettingName } from "../../terms/settings";
 import { table } from "../../terms/table";
 import type { PartStep, WeightRule } from "../../terms/weights";
 import type { LocatedSetting } from "../types";
-import { isBefore, isLoad, otherCopies, type Training, trainingOf } from "./training";
+import { isBefore, isLoad, loadsBehind, otherCopies, type Training, trainingOf } from "./training";
 
 /** A rule, or why what is done cannot be followed. */
 /** Rules that a script's weights are gone through with; every weight of every estimate is asked of each. */
@@ -271,6 +271,7 @@ export function adaptedAt(python: PythonModule, training: Training): number {
 export function isModel({ object }: PythonPath, training: Training, python: PythonModule): boolean {
   if (training.load === undefined) return object.kind === "unknown";
   const copies = otherCopies(python);
+  const { own } = training;
   const seen = new Set<string>();
   const leads = (node: PythonPath["object"] | undefined): boolean => {
     if (node?.kind !== "unknown") return false;
@@ -281,7 +282,7 @@ export function isModel({ object }: PythonPath, training: Training, python: Pyth
     if (node.alternatives?.some(leads) === true) return true;
     const call = python.calls.find(({ start, end }) => start === at.start && end === at.end);
     if (call === undefined) return false;
-    if (call === training.load) return true;
+    if (call === training.load || (own !== undefined && call.callee === own.name)) return true;
     if (isLoad(call.callee) || copies.includes(call)) return false;
     return [call.positional[0], call.receiver, ...call.keywords.entries.map(({ value }) => value)].some(leads);
   };
@@ -331,8 +332,18 @@ export function ruleOf(text: string): WeightRule | undefined {
 export function freezingOf(python: PythonModule): readonly LocatedSetting[] {
   const training = trainingOf(python);
   const adapter = adaptedAt(python, training);
+  const inside = insideOwn(python, training);
+  const { own } = training;
+  const made = python.calls.find(({ callee }) => callee === own?.name)?.order;
+  // What its class does happens where it is made.
+  const placed = (deed: Deed): Deed =>
+    own !== undefined && made !== undefined && deed.at.start >= own.start && deed.at.end <= own.end
+      ? { ...deed, order: made }
+      : deed;
   const deeds = deedsOf(python)
+    .map(placed)
     .filter(({ order, path }) => order <= training.ends && isModel(path, training, python))
+    .map((deed) => ({ ...deed, path: inside(deed.path) }))
     .map((deed) => ({ order: deed.order, at: deed.at, found: rulesOf(deed, deed.order > adapter) }));
   const methods = python.calls.flatMap((call) => {
     const name = call.callee.slice(call.callee.lastIndexOf(".") + 1);
@@ -354,6 +365,25 @@ export function freezingOf(python: PythonModule): readonly LocatedSetting[] {
       texts.filter(({ known }) => !known),
     ),
   ];
+}
+
+/** Classes of models without a head. */
+const HEADLESS = /(?:^|\.)(?:AutoModel|[A-Z]\w{0,80}Model)\.(?:from_pretrained|from_config|_from_config)$/;
+
+/** The ways that go through a module of the script's own to the model that it loads (`self.encoder = AutoModel.from_pretrained(…)`). */
+function insideOwn(python: PythonModule, { load }: Training): (path: PythonPath) => PythonPath {
+  const entry = python.assignments.entries.find(
+    ({ key, value }) => key.startsWith("self.") && load !== undefined && loadsBehind(python, value).includes(load),
+  );
+  const name = entry?.key.slice("self.".length);
+  const base: readonly PythonStep[] = HEADLESS.test(load?.callee ?? "")
+    ? [{ kind: "attribute", name: "base_model" }]
+    : [];
+  return (path) => {
+    const [first, ...rest] = path.steps;
+    const passes = name !== undefined && first?.kind === "attribute" && first.name === name;
+    return passes ? { ...path, steps: [...base, ...rest] } : path;
+  };
 }
 
 function saidOf(one: Freezing): { readonly text: string; readonly known: boolean } {

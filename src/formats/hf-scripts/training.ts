@@ -38,6 +38,8 @@ export interface Training {
   readonly followed: boolean;
   /** When training is over; what is called later is for something else. */
   readonly ends: number;
+  /** The module of the script's own that loads the model inside: what it does happens where it is made. */
+  readonly own: PythonClass | undefined;
 }
 
 const trainings = new WeakMap<PythonModule, Training>();
@@ -78,8 +80,11 @@ export function otherCopies(python: PythonModule): readonly PythonCall[] {
 }
 
 /** Whether a call happens while training is made ready or runs. */
-export function isBefore({ ends }: Training, { order = 0, deferred }: PythonCall): boolean {
-  return deferred === true || order <= ends;
+export function isBefore(
+  { ends, own }: Pick<Training, "ends" | "own">,
+  { order = 0, deferred, start, end }: PythonCall,
+): boolean {
+  return deferred === true || order <= ends || (own !== undefined && start >= own.start && end <= own.end);
 }
 
 const modules = new WeakMap<PythonModule, Calls>();
@@ -161,6 +166,11 @@ function inOrder(calls: readonly PythonCall[]): PythonCall[] {
   return calls.toSorted((a, b) => (a.order ?? 0) - (b.order ?? 0));
 }
 
+/** The class whose text a load stands in. */
+function around({ classes }: PythonModule, load: PythonCall | undefined): PythonClass | undefined {
+  return load && classes.find(({ start, end }) => load.start >= start && load.end <= end);
+}
+
 function found(python: PythonModule): Training {
   const calls = callsOf(python);
   const own = new Set(
@@ -171,11 +181,18 @@ function found(python: PythonModule): Training {
   const last = runs.findLast(({ receiver }) => calls.behind(receiver).some((call) => trainers.includes(call)));
   const trainer = calls.behind(last?.receiver).find((call) => trainers.includes(call)) ?? trainers.at(-1);
   const ends = last?.order ?? Number.MAX_SAFE_INTEGER;
-  if (trainer === undefined) return { trainer, load: ofLoop(calls, runs), parts: new Set(), followed: false, ends };
+  if (trainer === undefined) {
+    const load = ofLoop(calls, runs);
+    return { trainer, load, parts: new Set(), followed: false, ends, own: around(python, load) };
+  }
   const model = modelOf(trainer) ?? (last === undefined ? undefined : modelOf(last));
   const behind = calls.loads(model).at(-1);
   const load = behind ?? (model?.kind === "scalar" ? undefined : lastLoad(calls, ends));
-  return { trainer, load, parts: partsOf(calls, trainer, load, ends), followed: behind !== undefined, ends };
+  const module = around(python, load);
+  const isInTime = ({ order = 0, start, end }: PythonCall): boolean =>
+    order <= ends || (module !== undefined && start >= module.start && end <= module.end);
+  const parts = partsOf(calls, trainer, load, isInTime);
+  return { trainer, load, parts, followed: behind !== undefined, ends, own: module };
 }
 
 function modelOf(trainer: PythonCall): LocatedNode | undefined {
@@ -207,7 +224,7 @@ function partsOf(
   calls: Calls,
   trainer: PythonCall,
   load: PythonCall | undefined,
-  ends: number,
+  isInTime: (call: PythonCall) => boolean,
 ): ReadonlySet<PythonCall> {
   const parts = new Set<PythonCall>();
   const add = (first: PythonCall): void => {
@@ -223,10 +240,7 @@ function partsOf(
   if (load === undefined) return parts;
   add(load);
   for (const call of calls.all)
-    if (
-      (call.order ?? 0) <= ends &&
-      [call.receiver, ...call.positional].some((node) => calls.loads(node).includes(load))
-    )
+    if (isInTime(call) && [call.receiver, ...call.positional].some((node) => calls.loads(node).includes(load)))
       add(call);
   return parts;
 }
