@@ -139,6 +139,7 @@ export function readModule(text: string, given: GivenOptions = NOTHING_GIVEN): P
       });
     });
   });
+  const outside = outsideOf(found, evaluator);
   const options = optionsOf(found, evaluator, calls);
   const entries = found.assigned.map(
     ({ name, value }): Entry => ({ key: evaluator.slice(name), keySpan: span(name), value: evaluator.evaluate(value) }),
@@ -146,7 +147,7 @@ export function readModule(text: string, given: GivenOptions = NOTHING_GIVEN): P
   return {
     calls,
     classes: found.classNodes.map((node) =>
-      withLoss(withGiven(classOf(node, evaluator), given), node, found, evaluator),
+      withLoss(withGiven(classOf(node, evaluator), given), node, found, evaluator, outside),
     ),
     assignments: { kind: "map", entries, start: 0, end: text.length },
     effects: [...effects, ...deletions].toSorted((a, b) => a.order - b.order),
@@ -155,7 +156,7 @@ export function readModule(text: string, given: GivenOptions = NOTHING_GIVEN): P
     options,
     spellings: spellingsOf(found, evaluator, calls),
     unpacked: found.unpacked.filter((callee) => callee !== ""),
-    losses: lossesOf(found, evaluator),
+    losses: lossesOf(found, evaluator, outside),
     dataFiles: [...new Set(found.callNodes.flatMap((node) => evaluator.dataFile(node) ?? []))],
   };
 }
@@ -228,10 +229,16 @@ function isOfTorch(made: LossExpression): boolean {
 }
 
 /** A class with the loss that it writes itself. */
-function withLoss(type: PythonClass, node: SyntaxNode, found: Collector, evaluator: Evaluator): PythonClass {
+function withLoss(
+  type: PythonClass,
+  node: SyntaxNode,
+  found: Collector,
+  evaluator: Evaluator,
+  outside: Outside,
+): PythonClass {
   const functions = childrenNamed(childNamed(node, "Body"), "FunctionDefinition");
   const own = functions.find((one) => nameOf(one, evaluator) === LOSS);
-  return own === undefined ? type : { ...type, loss: lossIn(own, found, evaluator) };
+  return own === undefined ? type : { ...type, loss: lossIn(own, found, evaluator, outside) };
 }
 
 function nameOf(node: SyntaxNode, evaluator: Evaluator): string {
@@ -239,23 +246,43 @@ function nameOf(node: SyntaxNode, evaluator: Evaluator): string {
 }
 
 /** What a function computes; null: something that is not read. */
-function lossIn(own: SyntaxNode, { assigned, bound }: Collector, evaluator: Evaluator): OwnLoss | null {
+function lossIn(own: SyntaxNode, { bound }: Collector, evaluator: Evaluator, outside: Outside): OwnLoss | null {
+  const tree = functionTree(own, (one) => evaluator.slice(one), bound);
+  if (tree === undefined) return null;
+  const text = JSON.stringify(tree);
+  const named = Object.entries(outside()).filter(([name]) => text.includes(`"${name.split(".").at(-1)}"`));
+  return { ...tree, outside: Object.fromEntries(named) };
+}
+
+/** What a module binds to numbers and to what torch gives; found once, where something asks. */
+type Outside = () => OwnLoss["outside"];
+
+/** Names that a loss may use; a module with more has none for the rest. */
+const MOST_OUTSIDE = 500;
+
+function outsideOf({ assigned, bound }: Collector, evaluator: Evaluator): Outside {
+  let found: OwnLoss["outside"] | undefined;
   const slice = (one: SyntaxNode): string => evaluator.slice(one);
-  const tree = functionTree(own, slice, bound);
-  const outside = assigned.flatMap(({ name, value }) => {
-    const inside = name.from >= own.from && name.to <= own.to;
-    const made = inside || !MADE.test(value.name) ? undefined : expressionTree(value, slice, bound);
-    return made === undefined || !isOfTorch(made) ? [] : [[slice(name), made] as const];
-  });
-  return tree === undefined ? null : { ...tree, outside: Object.fromEntries(outside) };
+  return () => {
+    found ??= Object.fromEntries(
+      assigned
+        .filter(({ value }) => MADE.test(value.name))
+        .slice(0, MOST_OUTSIDE)
+        .flatMap(({ name, value }) => {
+          const made = expressionTree(value, slice, bound);
+          return made === undefined || !isOfTorch(made) ? [] : [[slice(name), made] as const];
+        }),
+    );
+    return found;
+  };
 }
 
 /** Functions of outputs and labels, by their names: they may be a loss (`compute_loss_func`). */
-function lossesOf(found: Collector, evaluator: Evaluator): ReadonlyMap<string, OwnLoss | null> {
+function lossesOf(found: Collector, evaluator: Evaluator, outside: Outside): ReadonlyMap<string, OwnLoss | null> {
   const takes = found.functionNodes.filter((node) =>
     OF_OUTPUTS.test(evaluator.slice(childNamed(node, "ParamList") ?? node)),
   );
-  return new Map(takes.map((node) => [nameOf(node, evaluator), lossIn(node, found, evaluator)]));
+  return new Map(takes.map((node) => [nameOf(node, evaluator), lossIn(node, found, evaluator, outside)]));
 }
 
 const OF_OUTPUTS = /^\(\s{0,20}\w{0,20}outputs?\b[^,]{0,60},\s{0,20}\w{0,20}(?:labels|targets?)\b/;

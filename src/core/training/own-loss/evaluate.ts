@@ -5,7 +5,7 @@ import { isTensor } from "../../engine/ops/arithmetic";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import { binary, functionNamed, type Given, LOSS_MODULES, operator, signed } from "./functions";
-import { held, Inputs, letGo, Named, NotFollowed, numberOf, Outputs, tensorOf, type Value } from "./values";
+import { bounded, held, Inputs, letGo, Named, NotFollowed, numberOf, Outputs, tensorOf, type Value } from "./values";
 
 /** What the function's calls of models run. */
 export interface CalledByLoss {
@@ -160,7 +160,7 @@ class Run {
   private value(expression: LossExpression): Value {
     if ("value" in expression) return "each" in expression ? this.each(expression) : expression.value;
     if ("name" in expression) return this.named(expression.name);
-    if ("items" in expression) return expression.items.map((item) => this.value(item));
+    if ("items" in expression) return bounded(expression.items.map((item) => this.value(item)));
     if ("call" in expression) return this.call(expression);
     if ("attribute" in expression) return this.attribute(expression);
     if ("at" in expression) return this.item(expression.of, expression.at);
@@ -413,7 +413,7 @@ class Run {
 /** What is computed of values that do not fit together is a loss that was read wrongly. */
 function computed(make: () => Value): Value {
   try {
-    return make();
+    return bounded(make());
   } catch (error) {
     throw error instanceof NotModelled || error instanceof TypeError ? new NotFollowed() : error;
   }

@@ -95,6 +95,9 @@ const DTYPES: Readonly<Record<string, string>> = table({
   int: "int32",
 });
 
+/** Pieces of one tensor that a loss may ask for. */
+const MOST_PIECES = 64;
+
 const REDUCTIONS: ReadonlySet<Value | undefined> = new Set(["none", "mean", "sum", "batchmean"]);
 
 type Reduction = "none" | "mean" | "sum" | "batchmean";
@@ -249,7 +252,11 @@ const FUNCTIONS: Readonly<Record<string, Function>> = table({
   squeeze: passed("squeeze"),
   transpose: passed("transpose"),
   flatten: passed("flatten"),
-  chunk: passed("chunk", "input", "chunks", "dim"),
+  chunk: (torch, given) => {
+    const pieces = numberOf(argument(given, 1, "chunks"));
+    if (!(pieces > 0 && pieces <= MOST_PIECES)) throw new NotFollowed();
+    return operator(torch, "chunk", [tensorOf(given.args[0]), pieces, argument(given, 2, "dim") ?? 0]);
+  },
   masked_fill: passed("masked_fill"),
   eq: passed("eq"),
   ne: passed("ne"),

@@ -34,6 +34,25 @@ export type Value = Argument | Outputs | Inputs | Named | readonly Value[];
 /** The loss does something that is not followed. */
 export class NotFollowed extends Error {}
 
+/** Values that lists of one may hold, and elements of a tensor: what has more is no loss that anybody trains with. */
+const MOST_VALUES = 256;
+const MOST_ELEMENTS = 2 ** 40;
+
+/** A value that was made, where it is not beyond all bounds. */
+export function bounded(value: Value): Value {
+  if (isTensor(value) && !(value.elements <= MOST_ELEMENTS)) throw new NotFollowed();
+  let left = MOST_VALUES;
+  const waiting: unknown[] = [value];
+  for (let one = waiting.pop(); one !== undefined; one = waiting.pop()) {
+    if (--left < 0) throw new NotFollowed();
+    if (Array.isArray(one)) {
+      if (one.length > left) throw new NotFollowed();
+      waiting.push(...one);
+    }
+  }
+  return value;
+}
+
 /** The same value for one more name. */
 export function held(value: Value): Value {
   if (isTensor(value)) return value.retain();
