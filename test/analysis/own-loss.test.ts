@@ -52,7 +52,7 @@ describe("analysis: a loss of a script's own", () => {
       `b = (1, 1)\n${"b = (b, b)\n".repeat(60)}return model(**inputs).loss`,
       "a = torch.arange(1e18)\nreturn model(**inputs).loss + a.sum()",
       "return model(**inputs).logits.chunk(100000000, dim=-1)[0].sum()",
-      "return model(**inputs).logits.repeat(1e9, 1).sum()",
+      "return model(**inputs).logits.repeat(1e15, 1).sum()",
       `return ${"(".repeat(300)}model(**inputs).loss${")".repeat(300)}`,
       `return model(**inputs).loss${" + 1".repeat(3000)}`,
     ]) {
