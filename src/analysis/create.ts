@@ -14,7 +14,7 @@ import { analysedDocument, emptyAnalysis } from "./document";
 import { Estimator } from "./estimator";
 import { type Naming, namedConfig } from "./hydra-program";
 import { foldersAbove, type GraphsAsked, gather, workspaceFolderOf } from "./inputs";
-import { startedConfig } from "./launch";
+import { startedConfig, startedData } from "./launch";
 import { type Locale, localeOf, t, text } from "./messages";
 import { withArchive } from "./model-archive";
 import type { AnalysisOptions } from "./options";
@@ -79,13 +79,19 @@ class AnalyzerOfRuntime implements Analyzer {
       if (stored === undefined) return emptyAnalysis(uri, [], "unreadable", locale);
       const document = await this.inPlace(stored, this.store);
       const started = await this.startsProgram(document);
-      const found = started ? [] : await this.usersOf(document, options, locale);
+      const data = started ? undefined : await startedData(document, this.scripts(document, this.store));
+      const found =
+        data !== undefined
+          ? [await this.runOf(await this.inPlace(data, this.store), options, locale)]
+          : started
+            ? []
+            : await this.usersOf(document, options, locale);
       const own: RunAnalysis[] = [];
       const format =
         document.recognised?.format ??
         (await formatByGroups(document, this.store)) ??
         (await formatByProgram(document, this.folders(document), this.store));
-      for (const part of format === undefined ? [] : commandsOf(document))
+      for (const part of format === undefined || data !== undefined ? [] : commandsOf(document))
         own.push(await this.runOf(part, options, locale, { used: found.length > 0, format }));
       if (own.length + found.length === 0) found.push(...(await this.runsOfCalled(document, options, locale)));
       const analysed =

@@ -39,17 +39,53 @@ export async function importedOptions(
 ): Promise<ImportedOptions> {
   const python = program.config?.parsed.python;
   if (python === undefined) return { entries: [], foreign: [] };
-  const above = [parentOf(program.uri)];
-  while (above.length <= MAX_PARENTS) above.push(parentOf(above.at(-1) ?? ""));
-  const inside = above.filter((folder) => folders.some((root) => `${folder}/`.startsWith(`${root}/`)));
-  const roots = [...new Set([...inside, ...folders])];
-  const looking: Looking = { search, roots, seen: new Set(), found: new Map(), foreign: new Set() };
+  const looking: Looking = {
+    search,
+    roots: rootsOf(program, folders),
+    seen: new Set(),
+    found: new Map(),
+    foreign: new Set(),
+  };
   for (const name of parsed(python)) await ofClass(name, program, looking);
   const own = new Set(python.options.entries.map(({ key }) => key));
   return {
     entries: [...looking.found.values()].filter(({ key }) => !own.has(key)),
     foreign: [...looking.foreign],
   };
+}
+
+/** Folders that a program's absolute imports may start from. */
+function rootsOf(program: LoadedDocument, folders: readonly string[]): readonly string[] {
+  const above = [parentOf(program.uri)];
+  while (above.length <= MAX_PARENTS) above.push(parentOf(above.at(-1) ?? ""));
+  const inside = above.filter((folder) => folders.some((root) => `${folder}/`.startsWith(`${root}/`)));
+  return [...new Set([...inside, ...folders])];
+}
+
+/** Functions that are a whole program. */
+const WHOLE = /^(?:train|main|run\w{0,40}|finetune\w{0,40})$/;
+/** Calls of a program that only prepares and hands over. */
+const FEWEST_CALLS = 12;
+
+/**
+ * The module whose function a program calls, which is all it does (`from llava.train.train import train; train()`); undefined where it is
+ * a program of its own, or that module is none of the workspace's.
+ */
+export async function wrappedProgram(
+  program: LoadedDocument,
+  folders: readonly string[],
+  search: Search,
+): Promise<LoadedDocument | undefined> {
+  const python = program.config?.parsed.python;
+  if (python === undefined || python.classes.length > 0 || python.calls.length > FEWEST_CALLS) return undefined;
+  for (const { callee } of python.calls) {
+    const imported = python.bound.get(callee) ?? "";
+    const cut = imported.lastIndexOf(".");
+    if (cut <= 0 || !WHOLE.test(imported.slice(cut + 1))) continue;
+    const file = await moduleFile(imported.slice(0, cut), program, { search, roots: rootsOf(program, folders) });
+    if (file?.config?.parsed.python !== undefined && file.uri !== program.uri) return file;
+  }
+  return undefined;
 }
 
 /** Names of the classes that parsers are given. */
@@ -88,7 +124,11 @@ async function ofClass(name: string, document: LoadedDocument, looking: Looking)
 }
 
 /** The file of a module, seen from one that imports it; `.` at its start stands for the package, another for the one above. */
-async function moduleFile(module: string, from: LoadedDocument, { search, roots }: Looking) {
+async function moduleFile(
+  module: string,
+  from: LoadedDocument,
+  { search, roots }: Pick<Looking, "search" | "roots">,
+): Promise<LoadedDocument | undefined> {
   const dots = /^\.*/.exec(module)?.[0].length ?? 0;
   const path = module.slice(dots).replaceAll(".", "/");
   let folder = parentOf(from.uri);

@@ -61,15 +61,28 @@ export async function findCommand(
 ): Promise<(CommandLine & Partial<Started>) | undefined> {
   const name = baseName(main.uri);
   const hydra = main.config !== undefined && hasDefaults(main.config);
-  for (const folder of hydra ? folders.slice(0, DEEPEST_CONFIG) : folders.slice(0, 2)) {
+  const near = hydra ? folders.slice(0, DEEPEST_CONFIG) : folders.slice(0, 2);
+  for (const folder of [...near, ...(await foldersOfScripts(folders.slice(0, DEEPEST_CONFIG), store))]) {
+    const isNear = near.includes(folder);
     for (const script of await scriptsIn(folder, store, dependencies)) {
-      const named = script.text.includes(name) ? commandNaming(script, main.uri) : undefined;
+      const named = script.text.includes(name) ? commandNaming(script, main.uri, !isNear) : undefined;
       if (named !== undefined) return { script, command: named };
-      const started = hydra ? await hydraCommand(script, main, folders, store, dependencies) : undefined;
+      const started = hydra && isNear ? await hydraCommand(script, main, folders, store, dependencies) : undefined;
       if (started !== undefined) return started;
     }
   }
   return undefined;
+}
+
+/** Folders beside a config's that scripts are kept in. */
+const OF_SCRIPTS = /^(?:scripts?|bash|shell|slurm|launch(?:ers)?|jobs?)$/;
+
+async function foldersOfScripts(folders: readonly string[], store: DocumentStore): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const folder of folders)
+    for (const { name, type } of await store.list(folder))
+      if (type === "directory" && OF_SCRIPTS.test(name)) found.push(joinUri(folder, name));
+  return found.filter((folder) => !folders.includes(folder));
 }
 
 function mayBeJob(name: string): boolean {
@@ -106,9 +119,47 @@ export function namesFile(word: string, uri: string): boolean {
   return word === name || word.endsWith(`/${name}`) || word.endsWith(`=${name}`);
 }
 
-/** The command whose words name the config. */
-function commandNaming(document: LoadedDocument, uri: string): ShellCommand | undefined {
-  return document.config?.parsed.shell?.commands.find(({ words }) => words.some(({ text }) => namesFile(text, uri)));
+/** Whether a word is a path that the file's own ends in, with a folder of it. */
+function endsPath(word: string, uri: string): boolean {
+  const path = word.replace(/^\.\//, "");
+  return path.includes("/") && namesFile(path, uri) && uri.endsWith(`/${path.slice(path.indexOf("=") + 1)}`);
+}
+
+/**
+ * The command whose words name the config.
+ *
+ * @param whole by its path, not its name alone
+ */
+function commandNaming(document: LoadedDocument, uri: string, whole = false): ShellCommand | undefined {
+  const names = whole ? endsPath : namesFile;
+  return document.config?.parsed.shell?.commands.find(({ words }) => words.some(({ text }) => names(text, uri)));
+}
+
+/** A plain path of a file that a program reads its arguments from (`train.py config.yaml`). */
+const DATA = /^(?!-)[\w./-]{1,300}\.(?:ya?ml|json|toml)$/;
+
+/** The training config that a script's command hands to a Python program as its first argument; undefined where none does. */
+export async function startedData(
+  script: LoadedDocument,
+  {
+    folders,
+    store,
+    isOutside,
+  }: { folders: readonly string[]; store: DocumentStore; isOutside: (uri: string) => boolean },
+): Promise<LoadedDocument | undefined> {
+  if (script.config?.parsed.python !== undefined) return undefined;
+  for (const { words } of script.config?.parsed.shell?.commands ?? []) {
+    const program = words.findIndex(({ text }) => /\.py$/.test(text));
+    const path = program < 0 ? undefined : words[program + 1]?.text;
+    if (path === undefined || !DATA.test(path)) continue;
+    for (const folder of new Set([parentOf(script.uri), ...folders])) {
+      const uri = joinUri(folder, path);
+      const document = isOutside(uri) ? undefined : await store.load(uri);
+      if (document?.recognised === undefined) continue;
+      if (frameworkOf(document.recognised.format).trainer !== undefined) return document;
+    }
+  }
+  return undefined;
 }
 
 /** The command that starts a Hydra program on this config, with what names the config. */

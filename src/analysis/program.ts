@@ -12,7 +12,7 @@ import { type GivenOptions, parsePython } from "../syntax/python";
 import type { Entry, LocatedNode, MapNode, PythonModule, ShellCommand } from "../syntax/tree";
 import type { CommandLine } from "./compose/overrides";
 import { programFile, programOf, type Search } from "./hydra-program";
-import { importedOptions } from "./imported-options";
+import { importedOptions, wrappedProgram } from "./imported-options";
 import { located, type Place, type Setting } from "./settings";
 import type { DocumentStore, LoadedDocument } from "./store";
 
@@ -59,8 +59,9 @@ export async function startedProgram(
   const commands = (script.config?.parsed.shell?.commands ?? []).toSorted((a, b) => b.words.length - a.words.length);
   for (const command of commands) {
     const program = programOf(command);
-    const document = program === undefined ? undefined : await programFile(program, folders, search);
-    if (document === undefined) continue;
+    const named = program === undefined ? undefined : await programFile(program, folders, search);
+    if (named === undefined) continue;
+    const document = (await wrappedProgram(named, folders, search)) ?? named;
     const imported = await importedOptions(document, folders, search);
     const read = readProgram(document, { script, command }, imported.entries);
     if (read !== undefined) return read;

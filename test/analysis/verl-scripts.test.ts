@@ -57,6 +57,16 @@ describe("verl's launch scripts", () => {
     assert.equal(await of(`${own}    ppo_micro_batch_size_per_gpu: null\n`), 2);
   });
 
+  it("EasyR1 holds the base below its adapters in bfloat16", async () => {
+    const easy = (rank: number) =>
+      `python3 -m verl.trainer.main worker.actor.model.model_path=Qwen/Qwen2.5-0.5B data.max_prompt_length=64 \\
+  data.max_response_length=64 worker.actor.model.lora.rank=${rank} worker.actor.micro_batch_size_per_device_for_update=1 \\
+  worker.actor.global_batch_size=8 trainer.n_gpus_per_node=1`;
+    const [adapted, whole] = [await runOf({ "a.sh": easy(8) }, "a.sh"), await runOf({ "a.sh": easy(0) }, "a.sh")];
+    assert.equal(adapted.value("load_dtype"), "bfloat16");
+    assert.notEqual(whole.value("load_dtype"), "bfloat16");
+  });
+
   it("ranks that share a sequence score and learn from their part of it", async () => {
     const one = "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=2";
     const alone = await sized(one);

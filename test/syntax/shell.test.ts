@@ -41,6 +41,7 @@ NPROC_PER_NODE=2 torchrun --nproc_per_node 2 train.py \\
     const text = `GPUS=8
 NODES=\${NNODES:-2}
 WORLD=$((GPUS * $NODES))
+OLD=$[$WORLD/(2*$NODES)]
 MBS=4
 ARGS=(
   --micro-batch-size $MBS # comment
@@ -49,7 +50,7 @@ ARGS=(
 MORE="
   --num-layers 32 \\
   --bf16"
-torchrun \${ARGS[@]} $MORE --world $WORLD --save $1 --name x-$UNSET-y
+torchrun \${ARGS[@]} $MORE --world $WORLD --old $OLD --save $1 --name x-$UNSET-y
 `;
     const value = flags(text) as Record<string, unknown>;
     assert.equal(value["micro-batch-size"], 4);
@@ -57,6 +58,7 @@ torchrun \${ARGS[@]} $MORE --world $WORLD --save $1 --name x-$UNSET-y
     assert.equal(value["num-layers"], 32);
     assert.equal(value["bf16"], true);
     assert.equal(value["world"], 16);
+    assert.equal(value["old"], 4);
     assert.deepEqual(value["save"], { unknown: "an argument of the script" });
     assert.deepEqual(value["name"], { unknown: "`UNSET` is set outside of this file" });
   });
@@ -154,6 +156,9 @@ torchrun \${ARGS[@]} $MORE --world $WORLD --save $1 --name x-$UNSET-y
   it("reports what ends a command by mistake", () => {
     assert.deepEqual(codes(parseShell("train --a 1 \\ \n  --b 2\n").problems), ["lost-continuation"]);
     assert.deepEqual(codes(parseShell("train --a 1 \\\n  # --b 2 \\\n  --c 3\n").problems), ["comment-ends-command"]);
+    const twice = "train --a 1 \\\n  # one\n  --b 2 \\\n  # two\n  --c 3\n";
+    assert.deepEqual(codes(parseShell(twice).problems), ["comment-ends-command"]);
+    assert.equal(parseShell(`${twice}${twice}`).problems.length, 2);
     // Options below a comment are meant for the command; a shell would not pass them.
     const below = parseShell("train --a 1 \\\n  # --b 2 \\\n  --c 3\necho done\n").shell?.commands ?? [];
     assert.deepEqual(

@@ -29,7 +29,11 @@ function ofScript(c: ResolveContext): readonly WeightRule[] {
   const unfollowed = c.settings.list("weights_unfollowed") ?? [];
   if (unfollowed.length > 0)
     c.suppose(say("assume.weights-unfollowed", { what: [...new Set(unfollowed)].join(", ") }), "trained_parameters");
-  return (c.settings.list("weight_rules") ?? []).flatMap((text) => ruleOf(text) ?? []);
+  const rules = (c.settings.list("weight_rules") ?? []).flatMap((text) => ruleOf(text) ?? []);
+  if (unfollowed.length === 0) return rules;
+  // Where all is frozen and what is trained again is among what cannot be followed, all is counted as trained.
+  const whole = rules.findLastIndex(({ pattern, trained }) => pattern === "" && !trained);
+  return rules.slice(whole + 1).some(({ trained }) => trained) ? rules : rules.slice(whole + 1);
 }
 
 /** `trained_parameters` of the pins: what a script does to a model no config says. */

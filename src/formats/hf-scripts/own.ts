@@ -15,6 +15,8 @@ const LIBRARIES =
   /^(?:torch|torchvision|timm|transformers|peft|trl|accelerate|diffusers|deepspeed|lightning|pytorch_lightning)(?:\.|$)/;
 /** What loops call a model where no optimizer names it. */
 const USUAL = new Set(["model", "net", "self.model"]);
+/** What trains a model is none. */
+const TRAINS = /Trainer$/;
 /** Calls that hand a model on. */
 const WRAPS = /(?:^|\.)(?:compile|DDP|DistributedDataParallel|DataParallel|to|cuda|prepare|train)$/;
 
@@ -44,7 +46,7 @@ function madeBy(call: PythonCall | undefined, python: PythonModule, steps = 0): 
   if (call === undefined || steps > 8) return undefined;
   const name = CLASS.exec(call.callee)?.[1];
   const own = name !== undefined && (isModule(name, python.classes) || isImported(call.callee, python));
-  if (own && !WRAPS.test(call.callee)) return call;
+  if (own && !WRAPS.test(call.callee)) return TRAINS.test(call.callee) ? undefined : call;
   if (!WRAPS.test(call.callee)) return undefined;
   for (const inner of [call.receiver, call.positional[0]]) {
     const found = inner === undefined ? undefined : madeBy(behind(inner, python.calls), python, steps + 1);

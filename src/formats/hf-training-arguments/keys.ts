@@ -133,7 +133,7 @@ export const TRAINING_ARGUMENTS_KEYS: readonly KeySpec[] = [
 /** Model and data arguments that scripts put beside TrainingArguments (run_clm.py, TRL's ModelConfig). */
 export const MODEL_KEYS: readonly KeySpec[] = [
   memory("model_name_or_path", "model", "string", {
-    aliases: ["model_id", "base_model_name_or_path"],
+    aliases: ["model_id", "base_model_name_or_path", "model_path"],
   }),
   other("config_name", "config_name", "string"),
   other("tokenizer_name", null, "string"),

@@ -70,6 +70,9 @@ function derive(settings: readonly LocatedSetting[], { map }: View): readonly Lo
   }
   const rank = find("lora_rank");
   if (typeof rank?.value === "number") result.push(derived(rank, "adapter", rank.value > 0 ? "lora" : "none"));
+  // EasyR1 casts what its adapters leave as it is (verl/workers/fsdp_workers.py, `_build_model_optimizer`).
+  if (rank?.key === "worker.actor.model.lora.rank" && Number(rank.value) > 0)
+    result.push(derived(rank, "load_dtype", "bfloat16"));
   // `attn_implementation` is flash_attention_2 unless `override_config` says otherwise (verl/workers/fsdp_workers.py).
   const model = find("model");
   if (model !== undefined && find("attention") === undefined)

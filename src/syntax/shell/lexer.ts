@@ -76,6 +76,8 @@ class ShellLexer {
   private readonly pending: PendingHeredoc[] = [];
   /** Whether only blanks stand between here and a line continuation. */
   private continued = false;
+  /** Whether a comment between the command's options was reported: one says it of all. */
+  private commented = false;
 
   constructor(
     private readonly source: ShellSource,
@@ -120,7 +122,8 @@ class ShellLexer {
       if (below === null) this.continued = false;
       else this.position += below[0].length;
       const message = say(below === null ? "syntax.comment-ends-command" : "syntax.comment-between-options");
-      this.report("comment-ends-command", message, position, end);
+      if (!this.commented) this.report("comment-ends-command", message, position, end);
+      this.commented = below !== null;
       return;
     }
     this.continued = false;
@@ -143,6 +146,7 @@ class ShellLexer {
 
   private operator(operator: string): void {
     const start = this.position;
+    this.commented = false;
     if (operator === "(" && this.text.startsWith("((", start)) {
       const close = this.text.indexOf("))", start);
       const line = this.lineEnd();
@@ -420,6 +424,10 @@ class ShellLexer {
       const raw = this.text.slice(start, end);
       return push({ kind: "arithmetic", expression: raw.slice(3, -2), quoted, raw }, end);
     }
+    // Bash's older way to write the same.
+    const old = /^\$\[([^[\]\n]{1,400})\]/.exec(this.text.slice(start, start + 404));
+    if (old !== null)
+      return push({ kind: "arithmetic", expression: old[1]!, quoted, raw: old[0] }, start + old[0].length);
     if (this.text.startsWith("$(", start)) {
       const end = this.matching(start + 1, "(", ")");
       return push({ kind: "unknown", reason: say("open.output"), quoted, raw: this.text.slice(start, end) }, end);
