@@ -20,7 +20,8 @@ const SIZE = /^(?:(?:\d+x|e)?\d+(?:\.\d+)?[bm]|tiny|nano|micro|small|medium|larg
 /** The last part of a repository or path, as spellings are compared. */
 function lastPart(name: string): string {
   const parts = withoutEnding(name, /[\\/]/).split(/[\\/]/);
-  return (parts.at(-1) ?? "").toLowerCase();
+  // ModelScope's folders have three for a dot.
+  return (parts.at(-1) ?? "").toLowerCase().replaceAll("___", ".");
 }
 
 /** Words of the last part of a name that tell models apart. */

@@ -201,5 +201,15 @@ export function trainerOf(inputs: Document, settings: Settings): string {
   const root = inputs.main.config?.parsed.root;
   const written = root?.kind === "map" ? root.entries.map((entry) => entry.key) : [];
   const keys = new Set([...inputs.main.read.settings.map((setting) => setting.key), ...written]);
-  return TRAINER_MARKS.find((mark) => mark.keys.some((key) => keys.has(key)))?.trainer ?? "sft";
+  const marked = TRAINER_MARKS.find((mark) => mark.keys.some((key) => keys.has(key)));
+  const shared = marked?.trainer === "dpo" && marked.keys.every((key) => !keys.has(key) || SHARED.has(key));
+  return (shared ? ofPath(inputs.main.uri) : undefined) ?? marked?.trainer ?? "sft";
+}
+
+/** Keys that DPO's config has in common with those of other trainers of pairs. */
+const SHARED: ReadonlySet<string> = new Set(["beta", "max_prompt_length"]);
+
+/** The trainer that a file's name or folder says (`recipes/zephyr/orpo/config.yaml`), of those that have DPO's keys. */
+function ofPath(uri: string): string | undefined {
+  return /(?:^|[/_.-])(orpo|cpo|kto|simpo)(?=[/_.-])/.exec(uri.split("/").slice(-2).join("/").toLowerCase())?.[1];
 }

@@ -24,6 +24,7 @@ describe("analysis: models guessed by their names", () => {
     assert.equal(await guessed("unsloth/gemma-4-E4B-it-unsloth-bnb-4bit"), "google/gemma-4-E4B");
     assert.equal(await guessed("./models/roberta-base"), "FacebookAI/roberta-base");
     assert.equal(await guessed("me/whisper-small-hi"), "openai/whisper-small");
+    assert.equal(await guessed("/models/Qwen/Qwen2___5-Coder-1___5B/"), await guessed("me/Qwen2.5-Coder-1.5B"));
     assert.equal(await guessed("me/gemma-4-E2B-it-poems"), "google/gemma-4-E2B");
   });
 

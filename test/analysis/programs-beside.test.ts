@@ -67,6 +67,24 @@ describe("analysis: programs beside a command", () => {
     assert.equal(found?.value("world_size"), 1);
   });
 
+  it("names of modules that an option gives in one word, and kinds of adapters by a script's own word", async () => {
+    const line =
+      "torchrun train.py --model_name_or_path Qwen/Qwen2.5-0.5B --output_dir o --per_device_train_batch_size 1 --bf16";
+    const run = async (more: string) => (await runsOf({ "a.sh": `${line} ${more}\n` }, "a.sh"))[0];
+    assert.equal((await run("--adapter lora --lora_r 4"))?.value("adapter"), "lora");
+    assert.equal((await run("--training_recipe qlora_int8 --lora_r 4"))?.value("quantization"), "int8");
+    assert.equal((await run("--training_recipe common"))?.value("adapter"), "none");
+  });
+
+  it("axolotl's `bf16: auto` is bfloat16 beside `fp16: false`", async () => {
+    const config = (more: string) =>
+      `base_model: Qwen/Qwen2.5-0.5B\ndatasets: [{path: d, type: alpaca}]\nmicro_batch_size: 1\nsequence_len: 64\nbf16: auto\n${more}`;
+    const of = async (more: string) => (await runsOf({ "a.yaml": config(more) }, "a.yaml"))[0]?.run;
+    const [plain, beside] = [await of(""), await of("fp16: false\ntf32: true\n")];
+    assert.equal(beside?.perDevice?.allocatedPeakBytes, plain?.perDevice?.allocatedPeakBytes);
+    assert.ok(beside?.assumptions.some(({ what }) => what.includes("bfloat16")));
+  });
+
   it("a trainer of the workspace is no model", async () => {
     const script = "from kit import OwnTrainer\nmodel = 'a'\ntrainer = OwnTrainer(model)\ntrainer.train()\n";
     const found = await runsOf({ "a.py": script }, "a.py");

@@ -63,6 +63,14 @@ trainer = DPOTrainer(model="Qwen/Qwen2.5-0.5B-Instruct", args=args, train_datase
     assert.equal(await of(""), "dpo sigmoid model");
   });
 
+  it("is what the folder says where the keys are those of several", async () => {
+    const kind = async (path: string, more = "") =>
+      (await resolveFiles({ [path]: `${DPO}max_prompt_length: 128\n${more}` }, path)).run?.trainer?.kind;
+    assert.equal(await kind("recipes/orpo/config.yaml"), "orpo");
+    assert.equal(await kind("recipes/dpo/config.yaml"), "dpo");
+    assert.equal(await kind("recipes/orpo/config.yaml", "reference_free: false\n"), "dpo");
+  });
+
   it("SimPO's own trainer has no likelihood beside it", async () => {
     const cpo = (more: string): Promise<number> => peakOf(`${DPO}${more}`, "cpo.yaml");
     assert.equal(await cpo("gamma_beta_ratio: 0.5\n"), await cpo("simpo_gamma: 1\nloss_type: simpo\ncpo_alpha: 0\n"));

@@ -37,6 +37,29 @@ NPROC_PER_NODE=2 torchrun --nproc_per_node 2 train.py \\
     );
   });
 
+  it("takes what is not known of further options for no value", () => {
+    const text = `MODEL=$2
+MODEL=\${MODEL:-"a/b"}
+python train.py --model $MODEL --beta 0.1 \${EXTRA_ARGS} --fp16 "$@"
+`;
+    assert.deepEqual(flags(text), { model: "a/b", beta: 0.1, fp16: true });
+  });
+
+  it("takes what a script gives in place of an argument for its default", () => {
+    const text = `while [[ $# -gt 0 ]]; do
+  case $1 in
+    --model) MODEL="$2"; shift 2 ;;
+    *) break ;;
+  esac
+done
+if [ -z "$MODEL" ]; then
+  MODEL="a/b"
+fi
+python train.py --model $MODEL
+`;
+    assert.deepEqual(flags(text), { model: "a/b" });
+  });
+
   it("follows variables, defaults, arrays, arithmetic and strings of flags", () => {
     const text = `GPUS=8
 NODES=\${NNODES:-2}

@@ -293,7 +293,7 @@ function adapterFrom(
   if (rank !== undefined) c.keep("lora_rank", rank);
   else c.put("lora_rank", rankValue, "default", "lora_r", null);
   const said = c.settings.find("lora_target_modules")?.value ?? c.formatDefault("lora_target_modules") ?? null;
-  const target = c.inputs.format.carrier === "shell" ? takenApart(said) : said;
+  const target = takenApart(said);
   if (target === null && !WITHOUT_TARGETS.has(type))
     c.suppose(say("assume.target-modules"), "adapter.target_modules", { lora_target_modules: "all-linear" });
   const whole = WHOLE_TABLES.has(String(config["model_type"])) ? (c.settings.list("adapter_whole") ?? []) : [];

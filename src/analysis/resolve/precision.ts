@@ -43,7 +43,7 @@ export function precisionOf(c: ResolveContext): "bfloat16" | "float16" | null {
     return "bfloat16";
   }
   const open = c.settings.open("bf16") ?? c.settings.open("fp16");
-  if (open !== undefined && bf16 === undefined && fp16 === undefined && open.value === null && open.auto === true) {
+  if (open !== undefined && bf16 === undefined && !on(fp16) && open.value === null && open.auto === true) {
     c.put("compute_dtype", null, "auto", open.key, open.place);
     if (c.framework.autoIsBfloat16 !== true) return null;
     c.suppose(say("assume.auto-precision"), open.key, { bf16: "false" });

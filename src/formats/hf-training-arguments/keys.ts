@@ -164,6 +164,18 @@ export const OWN_ADAPTER_KEYS: readonly KeySpec[] = [
       { name: "lora_target_modules", means: { lora: "all-linear", qlora: "all-linear" }, only: true },
     ],
   }),
+  // vigogne's `adapter` (vigogne/utils/model.py), TinyLLaVA's `training_recipe` (tinyllava/training_recipe).
+  memory("adapter", null, "string", "adapter", {
+    aliases: ["training_recipe"],
+    also: [
+      {
+        name: "adapter",
+        means: { common: "none", lora: "lora", qlora: "qlora", qlora_int4: "qlora", qlora_int8: "lora" },
+        only: true,
+      },
+      { name: "quantization", means: { qlora: "nf4", qlora_int4: "nf4", qlora_int8: "int8" }, only: true },
+    ],
+  }),
   memory("target_modules", "lora_target_modules", "any", "targets", {
     aliases: ["lora_modules"],
     means: { all: "all-linear" },

@@ -60,6 +60,9 @@ function withEquals(field: Field, equals: number, document: string, skip: number
   return { key, keySpan, value: nodeOf(field, document, at, equals + 1) };
 }
 
+/** A variable whose name says that it holds more options, of which nothing is known: no value of the one before it. */
+const OF_OPTIONS = /^\$\{?(?:\w{0,60}(?:ARG|ARGS|OPTS|OPTIONS|FLAGS)|\d{1,2})\}?$/i;
+
 /** `--key value …`: returns the index of the last word that belongs to the flag. */
 function spaced(fields: readonly Field[], index: number, document: string, flags: Entry[]): number {
   const field = fields[index] as Field;
@@ -70,6 +73,7 @@ function spaced(fields: readonly Field[], index: number, document: string, flags
     const value = fields[next] as Field;
     if (
       isFlag(value.text) ||
+      (value.unknown !== null && OF_OPTIONS.test(value.text) && (values.length > 0 || !/\d/.test(value.text))) ||
       value.text === "--" ||
       (OVERRIDE.test(value.text) && (values.length > 0 || /^-[a-z]$/.test(field.text) === false))
     )

@@ -95,6 +95,12 @@ export class Variables {
       this.known.set(name, { kind: "text", field: { ...before.field, standard: name } });
       return;
     }
+    // The other way round: what a script's argument left open is given (`if [ -z "$MODEL" ]; then MODEL=x; fi`).
+    const open = before?.kind === "text" && before.field.unknown === SCRIPT_ARGUMENT;
+    if (uncertain && open && value.kind === "text" && value.field.unknown === null) {
+      this.known.set(name, { kind: "text", field: { ...value.field, standard: name } });
+      return;
+    }
     const conditional = uncertain && before !== undefined && value.kind !== "array" && !same;
     this.known.set(name, conditional ? { kind: "unknown", reason: say("open.depends", { name }) } : value);
   }
@@ -110,6 +116,7 @@ export class Variables {
 
   /** The fields a word becomes. */
   expand(word: Word): Field[] {
+    if (this.isRest(word)) return [];
     const builder = new FieldBuilder(word);
     for (const piece of word.pieces) {
       if (this.fields > MAX_FIELDS || this.characters + builder.size > MAX_CHARACTERS) return [];
@@ -119,6 +126,13 @@ export class Variables {
     this.fields += fields.length;
     for (const { text } of fields) this.characters += text.length;
     return this.fields > MAX_FIELDS || this.characters > MAX_CHARACTERS ? [] : fields;
+  }
+
+  /** Whether a word is all of the script's arguments (`"$@"`), of which nothing is known: without any it is no word. */
+  private isRest({ pieces }: Word): boolean {
+    const isAll = (piece: Piece): boolean =>
+      piece.kind === "variable" && piece.name === "@" && !this.known.has(piece.name);
+    return pieces.some(isAll) && pieces.every((piece) => isAll(piece) || (piece.kind === "text" && piece.text === ""));
   }
 
   private expandPiece(piece: Piece, builder: FieldBuilder, depth: number): void {
@@ -142,7 +156,10 @@ export class Variables {
   private expandVariable(piece: Piece & { kind: "variable" }, builder: FieldBuilder, depth: number): void {
     const variable = depth > 20 ? undefined : this.known.get(piece.name);
     const empty = variable?.kind === "text" && variable.field.text === "" && piece.operator.startsWith(":");
-    if (variable === undefined || empty) {
+    // An argument of the script that is not given is empty, too (`MODEL=$2`, then `${MODEL:-name}`).
+    const given = variable?.kind === "text" && variable.field.unknown === SCRIPT_ARGUMENT;
+    const missing = given && piece.operator.startsWith(":") && piece.fallback !== null;
+    if (variable === undefined || empty || missing) {
       if (piece.fallback !== null)
         for (const inner of piece.fallback.pieces)
           this.expandPiece({ ...inner, quoted: piece.quoted || inner.quoted }, builder, depth + 1);
