@@ -11,10 +11,14 @@ import type { Settings } from "./settings";
 /** The projector that the network has: two linear layers with a GELU between them. */
 const PROJECTORS: ReadonlySet<string> = new Set(["mlp2x_gelu"]);
 
+/** Language models of the layers that the network's graph has; others' (Phi's) are not those. */
+const LAYERS: ReadonlySet<string> = new Set(["llama", "mistral", "qwen2"]);
+
 /** The model with its tower; undefined: none is named, or it is none that the network can be written of. */
 export function withTower(found: ModelFound, settings: Settings, catalogue: Catalogue): ModelFound | undefined {
   const tower = settings.string("vision_tower");
   if (found.kind !== "found" || tower === undefined || found.config["vision_config"] !== undefined) return undefined;
+  if (!LAYERS.has(String(found.config["model_type"]))) return undefined;
   if (!PROJECTORS.has(settings.string("projector") ?? "")) return undefined;
   const whole = catalogue.find(tower)?.config;
   const type = whole && familyOf(whole).tower;
@@ -23,6 +27,7 @@ export function withTower(found: ModelFound, settings: Settings, catalogue: Cata
   const config = {
     model_type: "llava",
     torch_dtype: found.config["torch_dtype"],
+    tie_word_embeddings: found.config["tie_word_embeddings"] === true,
     text_config: found.config,
     vision_config: { ...vision, model_type: type },
   };

@@ -76,6 +76,19 @@ describe("analysis: programs beside a command", () => {
     assert.equal((await run("--training_recipe common"))?.value("adapter"), "none");
   });
 
+  it("a tower beside a language model is that network where the layers are, with tied tables and frozen parts as told", async () => {
+    const line = (model: string) =>
+      `torchrun train.py --model_name_or_path ${model} --output_dir o --per_device_train_batch_size 1 --bf16 --gradient_checkpointing True --model_max_length 1024 --vision_tower openai/clip-vit-large-patch14-336 --connector_type mlp2x_gelu`;
+    const of = async (model: string, more: string) =>
+      (await runsOf({ "a.sh": `${line(model)} ${more}\n` }, "a.sh"))[0]?.run;
+    const trained = async (more: string) => (await of("Qwen/Qwen2-0.5B", more))?.model?.trainableParameters ?? 0;
+    const [whole, connector] = [await trained("--tune_type_llm full"), await trained("--tune_type_llm frozen")];
+    assert.ok(connector > 1e6 && connector < 2e6, `${connector}`);
+    // The network's layers have no biases for queries, keys and values.
+    assert.ok(Math.abs(whole - connector - 494_032_768) < 1e5, `${whole - connector}`);
+    assert.equal((await of("microsoft/phi-2", ""))?.perDevice, null);
+  });
+
   it("axolotl's `bf16: auto` is bfloat16 beside `fp16: false`", async () => {
     const config = (more: string) =>
       `base_model: Qwen/Qwen2.5-0.5B\ndatasets: [{path: d, type: alpaca}]\nmicro_batch_size: 1\nsequence_len: 64\nbf16: auto\n${more}`;

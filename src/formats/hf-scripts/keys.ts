@@ -44,7 +44,17 @@ const SCRIPT_KEYS: readonly KeySpec[] = [
   }),
   // LLaVA's own (llava/train/train.py, ModelArguments).
   memory("vision_tower", "vision_tower", "string"),
-  memory("mm_projector_type", "projector", "string", "mm_projector"),
+  memory("mm_projector_type", "projector", "string", "mm_projector", { aliases: ["connector_type"] }),
+  // TinyLLaVA's parts, each of which is trained or not (tinyllava/training_recipe/base.py).
+  ...(
+    [
+      ["tune_type_llm", "freeze_language_model"],
+      ["tune_type_vision_tower", "freeze_vision_tower"],
+      ["tune_type_connector", "freeze_projector"],
+    ] as const
+  ).map(([key, name]) =>
+    memory(key, name, "string", "frozen", { means: { frozen: true, full: false, lora: false, qlora: false } }),
+  ),
   memory("tune_mm_mlp_adapter", "freeze_language_model", "boolean", "frozen"),
   memory("freeze_mm_mlp_adapter", "freeze_projector", "boolean", "frozen"),
   memory("freeze_backbone", "freeze_language_model", "boolean", "frozen"),
