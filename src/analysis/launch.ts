@@ -5,6 +5,8 @@
 
 import { environmentSettings } from "../formats/carriers";
 import { hasDefaults } from "../formats/hydra";
+import type { LocatedSetting } from "../formats/types";
+import { hostedBy, hostfileOf } from "../formats/hostfile";
 import { launchCounts } from "../formats/world-size";
 import { emptyMap, nodeAt } from "../syntax/text";
 import type { LocatedNode, MapNode, ShellCommand, Span } from "../syntax/tree";
@@ -34,10 +36,10 @@ export interface Launch {
   readonly absent?: { readonly target: string; readonly from: string; readonly span: Span };
 }
 
-/** The command of a script that is itself the run, where it names an accelerate config. */
+/** The command of a script that is itself the run, where it names an accelerate config or hosts. */
 export function ownLaunch(script: LoadedDocument): CommandLine | undefined {
   const commands = script.config?.parsed.python === undefined ? script.config?.parsed.shell?.commands : undefined;
-  const command = commands?.find((one) => accelerateConfig(one) !== undefined);
+  const command = commands?.find((one) => accelerateConfig(one) !== undefined || hostfileOf(one) !== undefined);
   return command === undefined ? undefined : { script, command };
 }
 
@@ -195,6 +197,25 @@ export async function startedConfig(
   return config?.document.config?.parsed.root?.kind === "map" ? { script, command, config } : undefined;
 }
 
+/** The processes of the hosts that a file names. */
+async function hostsOf(
+  command: ShellCommand,
+  folders: Iterable<string>,
+  store: DocumentStore,
+  dependencies: Set<string>,
+): Promise<readonly LocatedSetting[]> {
+  const target = textOf(hostfileOf(command));
+  if (target === undefined) return [];
+  for (const folder of folders) {
+    const uri = joinUri(folder, target);
+    dependencies.add(uri);
+    const text = (await store.load(uri))?.text;
+    const hosted = text === undefined ? undefined : hostedBy(command, text);
+    if (hosted !== undefined) return [hosted];
+  }
+  return [];
+}
+
 /** Launch settings of a command: what it says of processes, and the accelerate config it names. */
 export async function launchOf(
   { script, command }: CommandLine,
@@ -203,12 +224,13 @@ export async function launchOf(
   dependencies: Set<string>,
 ): Promise<Launch> {
   const directives = script.config?.parsed.shell?.directives ?? emptyMap({ start: 0, end: 0 });
-  const said = [...launchCounts(command, directives), ...environmentSettings(command)];
+  const folders = new Set([parentOf(script.uri), ...starts, parentOf(parentOf(script.uri))]);
+  const hosts = await hostsOf(command, folders, store, dependencies);
+  const said = [...launchCounts(command, directives), ...hosts, ...environmentSettings(command)];
   const settings = located(said, script.uri, "linked");
   const file = accelerateConfig(command);
   const target = textOf(file);
   if (file === undefined || target === undefined) return { documents: [script], settings, accelerate: undefined };
-  const folders = new Set([parentOf(script.uri), ...starts, parentOf(parentOf(script.uri))]);
   for (const folder of folders) {
     const uri = joinUri(folder, target);
     dependencies.add(uri);

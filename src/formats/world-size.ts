@@ -8,15 +8,24 @@ import type { Entry, LocatedNode, MapNode, ShellCommand } from "../syntax/tree";
 import { CARDS, GPU_LABELS, GPUS_PER_NODE, NODES } from "./jobs/keys";
 import type { LocatedSetting } from "./types";
 
-function entryOf(map: MapNode, names: readonly string[]): Entry | undefined {
+export function entryOf(map: MapNode, names: readonly string[]): Entry | undefined {
   return map.entries.findLast((entry) => names.includes(entry.key.replaceAll("-", "_")));
 }
 
 /** A count: a number, or the least of a range (`--nnodes 2:4`). */
-function countOf(node: LocatedNode | undefined): number | undefined {
+export function countOf(node: LocatedNode | undefined): number | undefined {
   if (node?.kind !== "scalar") return undefined;
   const value = typeof node.value === "string" ? Number(/^(\d{1,6})(?::\d{1,6})?$/.exec(node.value)?.[1]) : node.value;
   return typeof value === "number" && Number.isInteger(value) && value >= 1 ? value : undefined;
+}
+
+/** What is known of `$((8 * $NNODES))`. */
+function factorOf(node: LocatedNode | undefined): number | undefined {
+  if (node?.kind !== "unknown") return undefined;
+  const [, before, after] =
+    /^\$\(\(\s?(?:(\d{1,5})\s?\*|\$?\{?\w{1,80}\}?\s?\*\s?(\d{1,5})\s?\)\)$)/.exec(node.raw) ?? [];
+  const count = Number(before ?? after);
+  return count >= 1 ? count : undefined;
 }
 
 /** GPUs of `4`, `gpu:4`, `gpu:a100:4`. */
@@ -75,9 +84,9 @@ function namedGpu(directives: MapNode): LocatedSetting | undefined {
   return stated("device", asked, CARDS[name] ?? name, false);
 }
 
-type Stated = "world_size" | "granted_devices" | "num_machines" | "device";
+type Stated = "world_size" | "least_devices" | "granted_devices" | "num_machines" | "device";
 
-function stated(name: Stated, entry: Entry, value: number | string, flag: boolean) {
+export function stated(name: Stated, entry: Entry, value: number | string, flag: boolean) {
   const { keySpan, value: node } = entry;
   const key = flag ? `--${entry.key}` : entry.key;
   return { name, key, value, node, keySpan, valueSpan: { start: node.start, end: node.end } };
@@ -91,25 +100,36 @@ function takesAll({ words }: ShellCommand): boolean {
   return words.slice(0, 6).some(({ text }) => TAKES_ALL.test(text));
 }
 
+export function runsByMpi({ words }: ShellCommand): boolean {
+  return /(?:^|\/)(?:mpirun|mpiexec|horovodrun)$/.test(words[0]?.text ?? "");
+}
+
 /** Processes of the launcher by its own options and environment. */
 function launched(command: ShellCommand, granted: Granted | undefined): LocatedSetting | undefined {
   const { flags, environment } = command;
-  const mpi = /(?:^|\/)(?:mpirun|mpiexec|horovodrun)$/.test(command.words[0]?.text ?? "");
-  const total = entryOf(flags, ["num_processes", "ddp_world_size", ...(mpi ? ["np", "n"] : [])]);
+  const total = entryOf(flags, ["num_processes", "ddp_world_size", ...(runsByMpi(command) ? ["np", "n"] : [])]);
   const all = countOf(total?.value);
   if (total !== undefined && all !== undefined) return stated("world_size", total, all, true);
+  const factor = factorOf(total?.value);
+  if (total !== undefined && factor !== undefined) return stated("least_devices", total, factor, true);
   const nodesEntry = entryOf(flags, ["nnodes", "num_nodes", "num_machines"]);
   const asked = countOf(nodesEntry?.value) ?? countOf(entryOf(environment, ["NNODES"])?.value);
   // A count that only the job knows (`$SLURM_NNODES`) is the one its lines ask for.
   const nodes = asked ?? (nodesEntry?.value.kind === "unknown" ? granted?.nodes : undefined) ?? 1;
   const perNode = entryOf(flags, ["nproc_per_node", "num_gpus", "nproc", "gpus_per_node"]);
   const each = countOf(perNode?.value);
-  if (perNode !== undefined && each !== undefined) return stated("world_size", perNode, each * nodes, true);
+  // How many machines there are is known where it runs alone.
+  const open = asked === undefined && granted === undefined && nodesEntry?.value.kind === "unknown";
+  const least = open || (asked === undefined && entryOf(flags, ["hostfile"]) !== undefined);
+  if (perNode !== undefined && each !== undefined)
+    return stated(least ? "least_devices" : "world_size", perNode, each * nodes, true);
   const include = entryOf(flags, ["include"]);
   if (include?.value.kind === "scalar" && typeof include.value.value === "string") {
     const devices = include.value.value.split("@").flatMap((host) => (host.split(":")[1] ?? "").split(","));
     const count = devices.filter((part) => part !== "").length;
-    if (count > 0) return stated("world_size", include, count, true);
+    // A host alone stands for all that it has.
+    const isWhole = include.value.value.split("@").every((host) => host.includes(":"));
+    if (count > 0 && isWhole) return stated("world_size", include, count, true);
   }
   const processes = entryOf(environment, ["NPROC_PER_NODE"]);
   const own = countOf(processes?.value);

@@ -546,6 +546,7 @@ export const SETTINGS = {
   num_machines: { type: "integer" },
   /** GPUs that the scheduler's lines grant the job. */
   granted_devices: { type: "integer" },
+  least_devices: { type: "integer" },
   parallelism_config: { type: "map" },
   pipeline_micro_batch: { type: "integer" },
   pipeline_schedule: { type: "string" },

@@ -38,6 +38,32 @@ describe("analysis: the number of GPUs", () => {
     for (const [script, expected] of cases) assert.equal(await worldOf(script), expected, script);
   });
 
+  it("is that of the hosts that a file names, or of one machine where the number of machines is not known", async () => {
+    const hosts = "worker-1 slots=8\n# spare\nworker-2 slots=8 # slow\nworker-3 slots=2\n";
+    const cases: readonly (readonly [string, unknown])[] = [
+      [`deepspeed --hostfile=hosts ${REST}`, 18],
+      [`deepspeed --hostfile ./hosts --num_nodes 2 ${REST}`, 16],
+      [`deepspeed --hostfile hosts --num_gpus 2 ${REST}`, 6],
+      [`deepspeed --hostfile hosts --include worker-1@worker-2:0,2 ${REST}`, 10],
+      [`deepspeed --hostfile hosts --exclude worker-1@worker-2:0,2 ${REST}`, 8],
+      [`mpirun --hostfile hosts python ${REST}`, 18],
+      [`mpirun -np 4 --hostfile hosts python ${REST}`, 4],
+      [`deepspeed --hostfile nowhere --num_gpus 4 ${REST}`, "assumed 4"],
+      [`torchrun --nnodes=$NNODES --nproc_per_node=8 ${REST}`, "assumed 8"],
+      [`accelerate launch --num_machines $NNODES --num_processes $((8 * $NNODES)) ${REST}`, "assumed 8"],
+      [`accelerate launch --num_processes $(($NNODES*4)) ${REST}`, "assumed 4"],
+    ];
+    for (const [script, expected] of cases) {
+      const files = { "run.sh": script, hosts };
+      const analysis = await createAnalyzer(memoryRuntime(files)).analyse(uri("run.sh"), {});
+      const found = analysis.runs[0]?.settings.find(({ name }) => name === "world_size");
+      assert.equal(found?.from === "assumed" ? `assumed ${found.value}` : found?.value, expected, script);
+      const edits = analysis.whatIfEdits("run.sh", { world_size: "3" });
+      const written = edits !== null && "edits" in edits ? edits.edits.map(({ newText }) => newText) : [];
+      if (script.includes("=hosts")) assert.deepEqual(written, []);
+    }
+  });
+
   it("is the mesh that a config lays out", async () => {
     const config =
       "base_model: gpt2\ndp_shard_size: 4\ndp_replicate_size: 2\nfsdp_version: 2\nfsdp_config:\n  reshard_after_forward: true\nsequence_len: 256\nmicro_batch_size: 1\noptimizer: adamw_torch\ndatasets:\n  - path: x\n    type: alpaca\n";

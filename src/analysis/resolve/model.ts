@@ -318,6 +318,12 @@ export function worldSizeOf(c: ResolveContext, device: DeviceSpec | null): numbe
     c.suppose(say("assume.fewest-gpus", { count: mesh.ranks }), "device.count");
     return mesh.ranks;
   }
+  const least = c.settings.find("least_devices");
+  if (typeof least?.value === "number" && least.value <= MOST_COUNTED) {
+    c.put("world_size", least.value, "assumed", "device.count", null);
+    c.suppose(say("assume.one-machine", { count: least.value }), "device.count");
+    return least.value;
+  }
   c.put("world_size", 1, "assumed", "device.count", null);
   if (c.inputs.deepspeed !== undefined || c.settings.string("fsdp_options") !== undefined) {
     c.suppose(say("assume.world-size"), "device.count", { world_size: "8" });

@@ -295,6 +295,7 @@ export const ANALYSIS = {
   "assume.measured-overhead": "{size} for context and libraries, as measured on {card} on {date}",
   "assume.model": "model unknown",
   "assume.fewest-gpus": "{count} GPUs, the fewest that the split needs: no launcher says how many",
+  "assume.one-machine": "{count} GPUs, those of one machine: the launcher's number of machines is not known here",
   "assume.world-size": "1 GPU: no launcher says how many",
   "assume.load-dtype": "weights in {dtype}: neither config nor model says otherwise",
   "assume.load-dtype-checkpoint": "weights in {dtype}, as in the checkpoint",
