@@ -113,10 +113,11 @@ OFFLOADED = ("fsdp2-offload", "blocks-offload", "fsdp1-offload")
 SAVED = ("fsdp2-saved", "fsdp1-saved")
 EVALUATED = ("fsdp2-evaluated", "fsdp1-evaluated")
 HANDED = ("fsdp2-handed", "fsdp1-handed")
-PACKED = ("fsdp1-packed",)
+PACKED = ("fsdp1-packed", "fsdp2-packed")
+MORE = ("fsdp1-more", "fsdp2-more")
 ROUTED = ("fsdp2-experts", "fsdp1-experts")
 COPIED = ("ddp", "ddp-packed")
-EVERY = (*KINDS, *COPIED, *OFFLOADED, *SAVED, *EVALUATED, *HANDED, *PACKED, *ROUTED, *SPLIT)
+EVERY = (*KINDS, *COPIED, *OFFLOADED, *SAVED, *EVALUATED, *HANDED, *PACKED, *MORE, *ROUTED, *SPLIT)
 OPTIMIZERS = ("adamw_torch_fused", "adamw_torch", "sgd", "sgd_momentum", "rmsprop", "adagrad")
 
 
@@ -226,6 +227,17 @@ def draw(kind, number):
         ranks.pop("original", None)
         if kind == "ddp":
             case["quant"].pop("storage")
+    if how == "more":
+        # DoRA, a copy for every machine, states in 8 bits or factored.
+        if r.random() < 0.5:
+            case["peft"] = {**adapter(r, linears), "dora": True}
+            ranks.pop("original", None)
+        case["optim"] = r.choice(
+            ("adafactor", "adamw_bnb_8bit", "lion_8bit", "adamw_torch") if kind == "fsdp1" else ("adafactor", "adamw_torch")
+        )
+        if kind == "fsdp1" and world % 8 == 0 and world > 8:
+            ranks["replicas"] = world // 8
+            ranks["strategy"] = "HYBRID_SHARD"
     if how == "experts":
         case["bf16"] = True
     if how == "handed":
@@ -400,9 +412,29 @@ def wrap(case, model):
                 lora_dropout=adapter["dropout"],
                 target_modules=adapter["target_modules"],
                 task_type="CAUSAL_LM",
+                use_dora=adapter.get("dora", False),
             ),
         )
     return model
+
+
+def adafactor(groups):
+    from transformers.optimization import Adafactor
+
+    return Adafactor(groups, lr=1e-4, scale_parameter=False, relative_step=False)
+
+
+def in_eight_bits(kind, groups, model):
+    """bitsandbytes' optimizers as the Trainer makes them: embeddings' states stay in 32 bits."""
+    import bitsandbytes
+    import torch
+
+    bitsandbytes.functional.create_dynamic_map = lambda *_, **__: torch.empty(256, device="cpu")
+    manager = bitsandbytes.optim.GlobalOptimManager.get_instance()
+    for module in model.modules():
+        if isinstance(module, torch.nn.Embedding):
+            manager.register_module_override(module, "weight", {"optim_bits": 32})
+    return getattr(bitsandbytes.optim, kind)(groups, lr=1e-4)
 
 
 def optimizer_of(name, model, ndims, together=True):
@@ -416,6 +448,9 @@ def optimizer_of(name, model, ndims, together=True):
         "sgd_momentum": lambda groups: torch.optim.SGD(groups, lr=1e-4, momentum=0.9, foreach=together),
         "rmsprop": lambda groups: torch.optim.RMSprop(groups, lr=1e-4, foreach=together),
         "adagrad": lambda groups: torch.optim.Adagrad(groups, lr=1e-4, foreach=together),
+        "adafactor": adafactor,
+        "adamw_bnb_8bit": lambda groups: in_eight_bits("AdamW8bit", groups, model),
+        "lion_8bit": lambda groups: in_eight_bits("Lion8bit", groups, model),
     }
     decayed, others = [], []
     for path, parameter in model.named_parameters():

@@ -104,9 +104,9 @@ export class Labels {
     this.hasStreams = true;
   }
 
-  /** The stream whose pool a block of a label is of; 0: the one that the model runs on. */
-  streamOf(index: number): number {
-    return this.streams[index]!;
+  /** The stream whose pool a block is of, by label; 0: the one that the model runs on. */
+  byStream(): Uint8Array {
+    return this.streams;
   }
 
   scopeOf(index: number): string {

@@ -173,7 +173,10 @@ export class Ledger {
   /** The stream that each block is of, by id (0: the model's own); null: there is no other. */
   get streams(): Uint8Array | null {
     if (!this.labels.hasStreams) return null;
-    return Uint8Array.from(this.labelIndices, (label) => this.labels.streamOf(label));
+    const own = this.labels.byStream();
+    const streams = new Uint8Array(this.count);
+    for (let id = 0; id < this.count; id++) streams[id] = own[this.labelColumn[id]!]!;
+    return streams;
   }
 
   /** Place of every block's label, by id. */

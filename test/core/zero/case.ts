@@ -81,8 +81,10 @@ function ratioOf(config: ZeroCase["zero"]["config"]): Pick<DeepSpeedSpec, "offlo
 
 /** DeepSpeed's own optimizer: fused, and PyTorch's for what twin-flow leaves on the device. */
 function optimizerOf({ zero }: ZeroCase): TrainingRun["optimizer"] {
+  const block = zero.engine?.["optimizer"] as { readonly type?: string } | undefined;
+  const fused = block?.type === "Lion" ? "lion" : "adamw_torch_fused";
   return {
-    name: zero.config["offload_optimizer"] === undefined ? "adamw_torch_fused" : "adamw_torch",
+    name: zero.config["offload_optimizer"] === undefined ? fused : "adamw_torch",
     args: {},
     oneGroup: true,
   };

@@ -339,27 +339,32 @@ export class Stage12 implements ZeroEngine {
       );
     });
     this.partitions.forEach((partition, k) => {
+      const { members, own } = this.groups[k]!;
+      const kept = new Set(own.map(({ tensor }) => tensor));
+      this.clearAccumulated(members.flatMap(({ tensor }) => (kept.has(tensor) ? [] : [tensor])));
       const gradients = this.averaged[k] ?? [];
       const flat = flatten(torch, gradients, "gradients");
       partition.grad = converted(torch, flat, this.master, "gradients");
+      this.clearAccumulated(kept);
       for (const gradient of gradients) gradient.release();
       this.averaged[k] = null;
       this.optimizers[k]!.step(torch);
       dropGradient(partition);
     });
-    this.clearAccumulated();
   }
 
   /** Under offload the gradients have gone to the host by then. */
   private clearAveraged(): void {
     for (const gradient of this.averaged.flatMap((own) => own ?? [])) gradient.release();
     this.averaged = [];
-    this.clearAccumulated();
+    this.clearAccumulated([...this.accumulated.keys()]);
   }
 
   /** `free_grad_in_param_list`. */
-  private clearAccumulated(): void {
-    for (const gradient of this.accumulated.values()) gradient.release();
-    this.accumulated.clear();
+  private clearAccumulated(of: Iterable<Tensor>): void {
+    for (const parameter of of) {
+      this.accumulated.get(parameter)?.release();
+      this.accumulated.delete(parameter);
+    }
   }
 }
