@@ -4,9 +4,9 @@
  */
 
 import { environmentSettings } from "../formats/carriers";
+import { hostedBy, hostfileOf } from "../formats/hostfile";
 import { hasDefaults } from "../formats/hydra";
 import type { LocatedSetting } from "../formats/types";
-import { hostedBy, hostfileOf } from "../formats/hostfile";
 import { launchCounts } from "../formats/world-size";
 import { emptyMap, nodeAt } from "../syntax/text";
 import type { LocatedNode, MapNode, ShellCommand, Span } from "../syntax/tree";
