@@ -82,22 +82,30 @@ export function adapterDtype(adapter: AdapterSpec, base: DType): DType {
   return adapter.autocastAdapterDtype && (dtype === "float16" || dtype === "bfloat16") ? "float32" : dtype;
 }
 
-/**
- * Runs the forward of a module inside an adapter's, between the hooks it has.
- *
- * @param called its path below the module that calls it, where that is another than the one it is part of
- */
+/** What a module of an adapter's does: of its input, and of what it is given beside that. */
+type Inner = (input: Tensor, beside: Tensor | null) => Tensor;
+
+/** How a module of an adapter's is called. */
+interface Called {
+  /** Its path below the module that calls it, where that is another than the one it is part of. */
+  readonly called?: string;
+  /** A tensor that it is given by name: no hook sees it, and a checkpoint keeps it. */
+  readonly beside?: Tensor | null;
+}
+
+/** Runs the forward of a module inside an adapter's, between the hooks it has. */
 export function inModule(
   torch: Torch,
   path: string,
   input: Tensor,
-  forward: (input: Tensor) => Tensor,
-  called = path,
+  forward: Inner,
+  { called = path, beside = null }: Called = {},
 ): Tensor {
   torch.trail?.enter(called, input.requiresGrad);
   const { scope, modules } = torch;
   if (torch.trail !== null) torch.scope = called;
-  const out = modules?.has(path) === true ? hooked(torch, modules, path, input, forward) : forward(input);
+  const out =
+    modules?.has(path) === true ? hooked(torch, modules, path, [input, beside], forward) : forward(input, beside);
   torch.scope = scope;
   torch.trail?.leave(called);
   return out;
@@ -107,15 +115,15 @@ function hooked(
   torch: Torch,
   hooks: ModuleHooks,
   path: string,
-  input: Tensor,
-  forward: (input: Tensor) => Tensor,
+  [input, beside]: readonly [Tensor, Tensor | null],
+  forward: Inner,
 ): Tensor {
   const [given] = hooks.before(torch, path, [input.retain()]);
   const x = given ?? input;
   const [out] =
     hooks.checkpointsAdapters === true
-      ? checkpoint(torch, ([again]) => [forward(again!)], [x], [0], { useReentrant: false })
-      : [forward(x)];
+      ? checkpoint(torch, ([again, held]) => [forward(again!, held ?? null)], [x, beside], [0], { useReentrant: false })
+      : [forward(x, beside)];
   given?.release();
   return torch.halted ? out! : (hooks.after(torch, path, [out!])[0] ?? out!);
 }

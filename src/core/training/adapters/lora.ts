@@ -156,9 +156,8 @@ function weightDecomposed(
   const dropping = adapter.dropout > 0 && torch.training;
   const x = dropout(torch, input, adapter.dropout, true);
   const { magnitude } = lora;
-  const decomposed = inModule(torch, magnitude?.name ?? "", x, (given) =>
-    magnitudes(torch, lora, given, base, dropping ? null : result),
-  );
+  const forward = (given: Tensor, made: Tensor | null): Tensor => magnitudes(torch, lora, given, base, made);
+  const decomposed = inModule(torch, magnitude?.name ?? "", x, forward, { beside: dropping ? null : result });
   const out = done(add(torch, result, decomposed), decomposed);
   x.release();
   return out;
@@ -174,7 +173,9 @@ function magnitudes(torch: Torch, lora: Lora, x: Tensor, base: BaseLayer, result
   const { weight, bias, transposed, format, path } = base;
   const called = magnitude?.name ?? "";
   const factor = (input: Tensor, of: Tensor): Tensor =>
-    inModule(torch, of.name ?? "", input, (given) => linear(torch, given, of, null), `${called}.${lastOf(of)}`);
+    inModule(torch, of.name ?? "", input, (given) => linear(torch, given, of, null), {
+      called: `${called}.${lastOf(of)}`,
+    });
   const features = a.size(1);
   // get_lora_weight: x_eye stays a local until the function returns
   torch.trail?.read(`${a.name}.weight`);

@@ -88,6 +88,7 @@ export class FlatParameter {
       const piece = alias(this.shard, [own], null);
       piece.requiresGradFlag = parameter.requiresGradFlag;
       this.describe(piece, parameter);
+      piece.isTable = parameter.isTable;
       this.pieces.set(parameter, piece);
     }
   }

@@ -119,8 +119,8 @@ export interface FlatUnitParameters {
   readonly parameters: readonly Tensor[];
 }
 
-/** A factor of an adapter is a linear layer in a dictionary of them, with a bias at most. */
-const FACTOR = /^(.+\.lora_[AB])(?:_bias)?$/;
+/** A factor of an adapter is a linear layer in a dictionary of them, with a bias at most; DoRA's magnitudes are a module, too. */
+const FACTOR = /^(.+\.lora_(?:[AB]|magnitude_vector))(?:_bias)?$/;
 const PLAIN = /^(.+)\.(?:weight|bias)$/;
 
 /** The innermost module that a parameter belongs to, where that has nothing but a weight and a bias; null: there is none. */
