@@ -42,4 +42,5 @@ export const INPLACE: Readonly<Record<string, Rule>> = table({
   index_add_: (t, a) => rowsInPlace(t, "kept", a.tensor(0), a.tensor(2), a.tensor(3)),
   index_copy_: (t, a) => rowsInPlace(t, "cleared", a.tensor(0), a.tensor(2), a.tensor(3)),
   __ior__: inplace(1),
+  bitwise_or_: inplace(1),
 });
