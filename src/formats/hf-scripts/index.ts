@@ -1,21 +1,17 @@
 /** Hugging Face training written as a command or as Python (files and notebooks). */
 
-import type { Entry, MapNode, PythonCall, PythonModule } from "../../syntax/tree";
+import type { PythonModule } from "../../syntax/tree";
 import { table } from "../../terms/table";
-import { say } from "../../words/message";
-import { pythonView, shellViews } from "../carriers";
+import { shellViews } from "../carriers";
 import { deepspeedReader } from "../deepspeed/read";
-import { TRAINING_ARGUMENTS_KEYS } from "../hf-training-arguments/keys";
-import { PEFT_CALLS } from "../peft";
-import { builds, NOT_RECOGNISED, passes, type Recognition, runs, trains } from "../recognition";
 import { count, derived, schemaFormat, type View } from "../schema";
 import { problem } from "../table";
-import { TRL_KEYS } from "../trl/keys";
 import type { CarrierId, ConfigDocument, Format, FormatProblem, LocatedSetting } from "../types";
-import { argumentsReset, argumentsSet, parsedArguments, setTooLate } from "./arguments";
+import { argumentsReset, parsedArguments, setTooLate } from "./arguments";
 import { besideStep, evaluatesAfter, loaderOfTrainer } from "./beside";
 import { builtModel, configOverrides } from "./built";
 import { at, keyword } from "./called";
+import { CALLS, hasTrainer, PREFIXES, pythonViews, TRAINING_CALL, TRL_CALL } from "./calls";
 import { castBeforeTrainer } from "./casts";
 import { roundedLengths } from "./collating";
 import { constructed } from "./construct";
@@ -25,55 +21,18 @@ import { adapterCast, freezingOf } from "./freezing";
 import { pythonKeys, READ_BESIDE, scriptKeys, TRAINED, type Trained } from "./keys";
 import { changedLayers } from "./layers";
 import { loadedClass } from "./loads";
-import { backwardCall, LOADER, plainLoop, trainingLoader } from "./loop";
-import { builtNetwork, networkSettings } from "./networks";
+import { plainLoop } from "./loop";
+import { networkSettings } from "./networks";
 import { trainerOptimizer } from "./optimizer";
 import { ownModelCall, ownSettings } from "./own";
 import { ownLossOf } from "./own-loss";
 import { pictureSide } from "./pictures";
 import { bareSwitches, callPlace, commandPlace } from "./places";
+import { recognisedLoop, recognisePython, recogniseShell } from "./recognise";
 import { resizedVocabulary } from "./resizing";
 import { tokenizedLengths } from "./tokenizing";
-import {
-  callsBehind,
-  isBefore,
-  isLoad,
-  LOADS,
-  loadsBehind,
-  NAMED,
-  otherCopies,
-  type Training,
-  trainingOf,
-} from "./training";
+import { callsBehind, isBefore, isLoad, loadsBehind, otherCopies, trainingOf } from "./training";
 import { unslothAdapts, unslothSettings } from "./unsloth";
-
-const TRAINING = TRAINING_ARGUMENTS_KEYS.flatMap((key) => [key.key, ...(key.aliases ?? [])]).concat(
-  "output_dir",
-  "num_train_epochs",
-  "learning_rate",
-  "max_steps",
-  "model_name_or_path",
-  "save_steps",
-  "logging_steps",
-  "report_to",
-  "warmup_ratio",
-  "weight_decay",
-  "lr_scheduler_type",
-);
-const TRL_ONLY = TRL_KEYS.map((key) => key.key)
-  .concat("dataset_name", "dataset_text_field")
-  .filter((key) => !key.includes("."));
-
-/** Options of TRL's scripts that others with a `dataset_name` do not have. */
-const TRL_SCRIPTS = [
-  "use_peft",
-  "lora_r",
-  "max_length",
-  "num_generations",
-  "packing",
-  "num_ppo_epochs",
-  "response_length",
-];
 
 /** DeepSpeed settings given as a dict or as JSON text belong to the run itself. */
 function derive(
@@ -365,11 +324,6 @@ function tooLate(python: PythonModule): readonly FormatProblem[] {
   return late.map(({ key, keySpan }) => problem("set-too-late", "warning", keySpan, "set-too-late", { key }));
 }
 
-/** Whether a trainer of transformers or TRL runs the loop, whatever else the module calls. */
-function hasTrainer({ calls }: PythonModule): boolean {
-  return calls.some(({ callee }) => TRAINING_CALL.test(callee) || TRL_CALL.test(callee) || TRAINER_CALL.test(callee));
-}
-
 /** What the trainer's own arguments leave open. */
 function unstated(found: readonly LocatedSetting[], settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
   return found.filter(({ name }) => !settings.some((setting) => setting.name === name));
@@ -394,39 +348,6 @@ function readsWordsAlone(view: View): readonly LocatedSetting[] {
   return [{ name: "words_alone", key: "from_pretrained", value: true, node, keySpan, valueSpan }];
 }
 
-/** Programs that a launcher starts to answer, not to train. */
-const ANSWERS = /(?:^|[/_])(?:chatbot|inference|infer|predict|serve|demo|eval|evaluate|evaluation)\w{0,20}\.py$/;
-
-function recogniseShell({ plain }: Trained, view: View): Recognition {
-  const command = view.words.join(" ");
-  if (
-    /llamafactory-cli|openrlhf|verl\.|swift[/.]cli|(?:^|\s)(?:swift|megatron)\s{1,20}(?:sft|pt|rlhf)|axolotl|tune run|nnUNet/.test(
-      command,
-    )
-  )
-    return NOT_RECOGNISED;
-  const training = count(view.map, TRAINING);
-  const trl = count(view.map, TRL_ONLY);
-  const isTrl =
-    /(?:^|[\s/])trl[\s/.]|\btrl\b/.test(command) ||
-    (trl >= 2 && count(view.map, ["dataset_name"]) > 0 && count(view.map, TRL_SCRIPTS) > 0);
-  const wanted = plain !== isTrl;
-  if (count(view.map, ["per_device_train_batch_size"]) > 0 || training >= 4)
-    return { confidence: wanted ? 0.92 : 0.6, because: passes(training, "TrainingArguments") };
-  if (view.words.some((word) => ANSWERS.test(word))) return NOT_RECOGNISED;
-  if (plain && /accelerate(?:\.commands\.launch)?(?:\s+launch)?\b/.test(command) && /launch/.test(command))
-    return { confidence: 0.62, because: runs("accelerate launch") };
-  if (plain && /^(?:\S*\/)?deepspeed\s/.test(command) && count(view.map, ["deepspeed", "deepspeed_config"]) > 0)
-    return { confidence: 0.62, because: runs("deepspeed") };
-  if (!plain && isTrl && /\btrl\s+(?:sft|dpo|grpo|kto|reward|rloo)\b/.test(command))
-    return { confidence: 0.9, because: runs("trl") };
-  return training >= 2 &&
-    /\.py\b|torchrun|python/.test(command) &&
-    count(view.map, ["output_dir", "model_name_or_path"]) > 0
-    ? { confidence: 0.55, because: passes(training, "TrainingArguments") }
-    : NOT_RECOGNISED;
-}
-
 function shell(trained: Trained): Format {
   const format = schemaFormat({
     id: trained.id,
@@ -443,135 +364,6 @@ function shell(trained: Trained): Format {
     edit: (document, changes, context = { libraries: {} }) =>
       bareSwitches(format.edit(document, changes, context), context),
   };
-}
-
-/** The Trainer's arguments, and the classes that libraries and scripts make of them (`Seq2Seq…`, `SentenceTransformer…`, `ORT…`). */
-const TRAINING_CALL = /(?:^|\.)\w{0,40}TrainingArguments$/;
-/** Trainers of TRL 0.12 to 1.16, by what their classes begin with. */
-const TRL_TRAINERS = [
-  ..."SFT DPO ORPO KTO CPO Reward PPO PPOv2 RLOO GRPO GKD BCO XPO NashMD OnlineDPO AlignProp DDPO IterativeSFT PRM".split(
-    " ",
-  ),
-  ..."TPO GFPO GMPO A2PO GRPOWithReplayBuffer AsyncGRPO AsyncDistillation ServerDistillation Distillation".split(" "),
-  ..."GOLD MiniLLM IWOPD SDFT SDPO SSD".split(" "),
-].join("|");
-/** Unsloth's classes extend those of TRL's SFT (unsloth/trainer.py). */
-const TRL_CALL = new RegExp(`(?:^|\\.)(?:(?:${TRL_TRAINERS})Config|UnslothTrainingArguments)$`);
-const TRAINER_CALL = new RegExp(
-  `(?:^|\\.)(?:${TRL_TRAINERS}|Seq2Seq|Unsloth|SentenceTransformer|SparseEncoder|CrossEncoder)?Trainer$`,
-);
-/** What a training loop of one's own calls. */
-const LOOP = /(?:^|\.)(?:backward|AdamW|SGD|Adam|Adafactor|AdamW8bit|PagedAdamW\w*)$/;
-const CALLS: readonly (readonly [RegExp, string])[] = [
-  [TRAINING_CALL, ""],
-  [TRL_CALL, ""],
-  [/(?:^|\.)LoraConfig$|get_peft_model$/, "lora."],
-  ...PEFT_CALLS,
-  [/(?:^|\.)LoftQConfig$/, "loftq."],
-  [/(?:^|\.)BitsAndBytesConfig$/, "bnb."],
-  [LOADS, "load."],
-  [NAMED, "load."],
-  [/(?:^|\.)AutoTokenizer\.from_pretrained$/, "tokenizer."],
-  [/(?:Processor|FeatureExtractor)\.from_pretrained$/, "processor."],
-  [/gradient_checkpointing_enable$/, "enable."],
-  [/prepare_model_for_kbit_training$/, "kbit."],
-  [TRAINER_CALL, "trainer."],
-  [/(?:^|\.)ModelConfig$/, "model_args."],
-  [/(?:^|\.)Accelerator$/, "accelerator."],
-  [LOADER, "loader."],
-  [LOOP, "loop."],
-];
-
-const PREFIXES: readonly string[] = CALLS.flatMap(([, prefix]) => (prefix === "" ? [] : [prefix]));
-
-/** Keyword views plus the positional model of `Trainer(model)`; `lora.call` stands only for LoraConfig itself. */
-function pythonViews(document: ConfigDocument): readonly View[] {
-  const { python } = document.parsed;
-  if (python === undefined) return [];
-  const training = trainingOf(python);
-  // Where a trainer runs, a loop beside it is another training.
-  const ownLoop = backwardCall(python) !== undefined && !hasTrainer(python);
-  const loader = ownLoop ? trainingLoader(python) : undefined;
-  const isRead = (call: PythonCall) => call === training.load || call === loader || reaches(training, call);
-  return pythonView(document, CALLS, isRead, argumentsSet).map((view) => {
-    const lora = python.calls.some(
-      (call) => (/(?:^|\.)LoraConfig$/.test(call.callee) || unslothAdapts(call.callee)) && isRead(call),
-    );
-    const entries = view.map.entries.filter((entry) => keep(entry, lora));
-    const set = parsedArguments(training.trainer, python).count;
-    const map: MapNode = { ...view.map, entries: [...classDefaults(python), ...entries, ...set] };
-    return { ...view, map };
-  });
-}
-
-/** Calls of which those that the trainer or its model is given say something, and others only where it is given none. */
-const GIVEN: readonly { readonly pattern: RegExp; readonly optional: boolean }[] = [
-  { pattern: TRAINING_CALL, optional: false },
-  { pattern: TRL_CALL, optional: false },
-  { pattern: /(?:^|\.)BitsAndBytesConfig$/, optional: true },
-  { pattern: /(?:^|\.)LoraConfig$|get_peft_model$/, optional: true },
-];
-
-/** Whether a call says something of the training, and not of what is loaded, configured or run beside it. */
-function reaches(training: Training, call: PythonCall): boolean {
-  const { callee } = call;
-  if (isLoad(callee) || LOADER.test(callee) || !isBefore(training, call)) return false;
-  if (TRAINER_CALL.test(callee)) return training.trainer === undefined || call === training.trainer;
-  const given = GIVEN.find(({ pattern }) => pattern.test(callee));
-  if (given === undefined || training.trainer === undefined || training.parts.has(call)) return true;
-  const others = [...training.parts].some((part) => given.pattern.test(part.callee));
-  return !others && !(given.optional && training.followed);
-}
-
-function keep(entry: Entry, lora: boolean): boolean {
-  if (/^(?:tokenizer|processor)\./.test(entry.key)) return entry.key === "tokenizer.call";
-  if (entry.key === "lora.call") return lora;
-  if (/^(?:load\.0|trainer\.(?:0|model))$/.test(entry.key))
-    return entry.value.kind === "scalar" && typeof entry.value.value === "string";
-  return entry.key.includes(".call")
-    ? /^(?:enable|kbit)\./.test(entry.key) || PEFT_CALLS.some(([, prefix]) => entry.key === `${prefix}call`)
-    : !/(?:^|\.)(?:0|call)$/.test(entry.key);
-}
-
-/** Fields of a dataclass that extends TrainingArguments are its defaults. */
-function classDefaults(python: PythonModule): readonly Entry[] {
-  return python.classes
-    .filter((type) => type.bases.some((base) => TRAINING_CALL.test(base) || TRL_CALL.test(base)))
-    .flatMap((type) => type.fields.entries);
-}
-
-function recognisePython({ plain }: Trained, view: View, python: PythonModule | undefined): Recognition {
-  const trl = view.words.some((word) => /^trl(?:\.|$)/.test(word)) || view.words.some((word) => TRL_CALL.test(word));
-  const transformers = view.words.some((word) => /^(?:transformers|peft|unsloth|accelerate)(?:\.|$)/.test(word));
-  const called = view.words.some((word) => TRAINING_CALL.test(word) || TRL_CALL.test(word));
-  const trained =
-    called ||
-    view.words.some((word) => /(?:^|\.)\w*Trainer$/.test(word)) ||
-    view.map.entries.some((entry) => TRAINING.includes(entry.key));
-  const wanted = plain !== trl;
-  const loop = view.words.some((word) => LOOP.test(word));
-  const models =
-    view.map.entries.some((entry) => /^(?:lora|load|accelerator)\./.test(entry.key)) ||
-    view.words.some((word) => isLoad(word)) ||
-    (python !== undefined && builtModel(python).length > 0);
-  if (called && (trl || transformers))
-    return { confidence: wanted ? 0.95 : 0.6, because: trl ? builds("TRL config") : builds("TrainingArguments") };
-  if (trained && (trl || transformers))
-    return {
-      confidence: wanted ? 0.9 : 0.55,
-      because: trl ? trains("TRL") : trains("Hugging Face Trainer"),
-    };
-  if (plain && loop && models && transformers)
-    return { confidence: 0.52, because: say("because.own-loop", { model: "transformers" }) };
-  return called ? { confidence: wanted ? 0.7 : 0.5, because: builds("TrainingArguments") } : NOT_RECOGNISED;
-}
-
-/** A loop around a network of torchvision or timm, or around a class of the workspace, which names nothing of transformers. */
-function recognisedLoop(trained: Trained, view: View, { parsed: { python } }: ConfigDocument): Recognition | undefined {
-  if (!trained.plain || python === undefined || backwardCall(python) === undefined) return undefined;
-  const network = builtNetwork(python) ?? ownModelCall(python);
-  if (network === undefined || recognisePython(trained, view, python).confidence > 0) return undefined;
-  return { confidence: 0.52, because: say("because.own-loop", { model: network.callee }) };
 }
 
 function python(trained: Trained, carrier: CarrierId): Format {

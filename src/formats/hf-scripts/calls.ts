@@ -1,0 +1,111 @@
+/** Calls that a training script is read by: those of its trainer and of what that is given, or of a loop of its own. */
+
+import type { Entry, MapNode, PythonCall, PythonModule } from "../../syntax/tree";
+import { pythonView } from "../carriers";
+import { PEFT_CALLS } from "../peft";
+import type { View } from "../schema";
+import type { ConfigDocument } from "../types";
+import { argumentsSet, parsedArguments } from "./arguments";
+import { backwardCall, LOADER, trainingLoader } from "./loop";
+import { isBefore, isLoad, LOADS, NAMED, type Training, trainingOf } from "./training";
+import { unslothAdapts } from "./unsloth";
+
+/** Whether a trainer of transformers or TRL runs the loop, whatever else the module calls. */
+export function hasTrainer({ calls }: PythonModule): boolean {
+  return calls.some(({ callee }) => TRAINING_CALL.test(callee) || TRL_CALL.test(callee) || TRAINER_CALL.test(callee));
+}
+
+/** The Trainer's arguments, and the classes that libraries and scripts make of them (`Seq2Seq…`, `SentenceTransformer…`, `ORT…`). */
+export const TRAINING_CALL = /(?:^|\.)\w{0,40}TrainingArguments$/;
+/** Trainers of TRL 0.12 to 1.16, by what their classes begin with. */
+const TRL_TRAINERS = [
+  ..."SFT DPO ORPO KTO CPO Reward PPO PPOv2 RLOO GRPO GKD BCO XPO NashMD OnlineDPO AlignProp DDPO IterativeSFT PRM".split(
+    " ",
+  ),
+  ..."TPO GFPO GMPO A2PO GRPOWithReplayBuffer AsyncGRPO AsyncDistillation ServerDistillation Distillation".split(" "),
+  ..."GOLD MiniLLM IWOPD SDFT SDPO SSD".split(" "),
+].join("|");
+/** Unsloth's classes extend those of TRL's SFT (unsloth/trainer.py). */
+export const TRL_CALL = new RegExp(`(?:^|\\.)(?:(?:${TRL_TRAINERS})Config|UnslothTrainingArguments)$`);
+const TRAINER_CALL = new RegExp(
+  `(?:^|\\.)(?:${TRL_TRAINERS}|Seq2Seq|Unsloth|SentenceTransformer|SparseEncoder|CrossEncoder)?Trainer$`,
+);
+/** What a training loop of one's own calls. */
+export const LOOP = /(?:^|\.)(?:backward|AdamW|SGD|Adam|Adafactor|AdamW8bit|PagedAdamW\w*)$/;
+export const CALLS: readonly (readonly [RegExp, string])[] = [
+  [TRAINING_CALL, ""],
+  [TRL_CALL, ""],
+  [/(?:^|\.)LoraConfig$|get_peft_model$/, "lora."],
+  ...PEFT_CALLS,
+  [/(?:^|\.)LoftQConfig$/, "loftq."],
+  [/(?:^|\.)BitsAndBytesConfig$/, "bnb."],
+  [LOADS, "load."],
+  [NAMED, "load."],
+  [/(?:^|\.)AutoTokenizer\.from_pretrained$/, "tokenizer."],
+  [/(?:Processor|FeatureExtractor)\.from_pretrained$/, "processor."],
+  [/gradient_checkpointing_enable$/, "enable."],
+  [/prepare_model_for_kbit_training$/, "kbit."],
+  [TRAINER_CALL, "trainer."],
+  [/(?:^|\.)ModelConfig$/, "model_args."],
+  [/(?:^|\.)Accelerator$/, "accelerator."],
+  [LOADER, "loader."],
+  [LOOP, "loop."],
+];
+
+export const PREFIXES: readonly string[] = CALLS.flatMap(([, prefix]) => (prefix === "" ? [] : [prefix]));
+
+/** Keyword views plus the positional model of `Trainer(model)`; `lora.call` stands only for LoraConfig itself. */
+export function pythonViews(document: ConfigDocument): readonly View[] {
+  const { python } = document.parsed;
+  if (python === undefined) return [];
+  const training = trainingOf(python);
+  // Where a trainer runs, a loop beside it is another training.
+  const ownLoop = backwardCall(python) !== undefined && !hasTrainer(python);
+  const loader = ownLoop ? trainingLoader(python) : undefined;
+  const isRead = (call: PythonCall) => call === training.load || call === loader || reaches(training, call);
+  return pythonView(document, CALLS, isRead, argumentsSet).map((view) => {
+    const lora = python.calls.some(
+      (call) => (/(?:^|\.)LoraConfig$/.test(call.callee) || unslothAdapts(call.callee)) && isRead(call),
+    );
+    const entries = view.map.entries.filter((entry) => keep(entry, lora));
+    const set = parsedArguments(training.trainer, python).count;
+    const map: MapNode = { ...view.map, entries: [...classDefaults(python), ...entries, ...set] };
+    return { ...view, map };
+  });
+}
+
+/** Calls of which those that the trainer or its model is given say something, and others only where it is given none. */
+const GIVEN: readonly { readonly pattern: RegExp; readonly optional: boolean }[] = [
+  { pattern: TRAINING_CALL, optional: false },
+  { pattern: TRL_CALL, optional: false },
+  { pattern: /(?:^|\.)BitsAndBytesConfig$/, optional: true },
+  { pattern: /(?:^|\.)LoraConfig$|get_peft_model$/, optional: true },
+];
+
+/** Whether a call says something of the training, and not of what is loaded, configured or run beside it. */
+function reaches(training: Training, call: PythonCall): boolean {
+  const { callee } = call;
+  if (isLoad(callee) || LOADER.test(callee) || !isBefore(training, call)) return false;
+  if (TRAINER_CALL.test(callee)) return training.trainer === undefined || call === training.trainer;
+  const given = GIVEN.find(({ pattern }) => pattern.test(callee));
+  if (given === undefined || training.trainer === undefined || training.parts.has(call)) return true;
+  const others = [...training.parts].some((part) => given.pattern.test(part.callee));
+  return !others && !(given.optional && training.followed);
+}
+
+function keep(entry: Entry, lora: boolean): boolean {
+  if (/^(?:tokenizer|processor)\./.test(entry.key)) return entry.key === "tokenizer.call";
+  if (entry.key === "lora.call") return lora;
+  if (/^(?:load\.0|trainer\.(?:0|model))$/.test(entry.key))
+    return entry.value.kind === "scalar" && typeof entry.value.value === "string";
+  return entry.key.includes(".call")
+    ? /^(?:enable|kbit)\./.test(entry.key) || PEFT_CALLS.some(([, prefix]) => entry.key === `${prefix}call`)
+    : !/(?:^|\.)(?:0|call)$/.test(entry.key);
+}
+
+/** Fields of a dataclass that extends TrainingArguments are its defaults. */
+function classDefaults(python: PythonModule): readonly Entry[] {
+  return python.classes
+    .filter((type) => type.bases.some((base) => TRAINING_CALL.test(base) || TRL_CALL.test(base)))
+    .flatMap((type) => type.fields.entries);
+}
