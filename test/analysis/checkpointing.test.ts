@@ -61,6 +61,27 @@ describe("analysis: torchtitan's checkpointing", () => {
   });
 });
 
+describe("analysis: torchtune's checkpointing", () => {
+  const recipe = (component: string, more: string): string =>
+    `model:\n  _component_: torchtune.models.qwen2_5.${component}\n  lora_attn_modules: ['q_proj']\ntokenizer:\n  max_seq_len: 512\nbatch_size: 8\noptimizer:\n  _component_: torch.optim.SGD\ndtype: bf16\n${more}`;
+  const at = async (more: string, component = "qwen2_5_0_5b"): Promise<number> =>
+    peak(await runOf(recipe(component, more), "tune.yaml"));
+
+  it("has a switch for every nth layer, which stands beside that for all and is not read with it", async () => {
+    const [none, all] = [await at(""), await at("enable_activation_checkpointing: true\n")];
+    const second = await at("ac_mode: selective\nac_option: 2\n");
+    assert.ok(all < second && second < none);
+    assert.equal(await at("ac_mode: full\nac_option: 2\n"), all);
+    assert.equal(await at("ac_option: 2\n"), none);
+    assert.equal(await at("enable_activation_checkpointing: true\nac_option: 2\n"), all);
+  });
+
+  it("is not chosen by layers in the recipes of adapters", async () => {
+    const plain = await at("", "lora_qwen2_5_0_5b");
+    assert.equal(await at("ac_mode: selective\nac_option: 2\n", "lora_qwen2_5_0_5b"), plain);
+  });
+});
+
 describe("analysis: Megatron's recomputation", () => {
   const command = (more: string): string =>
     "torchrun --nproc_per_node 1 pretrain_gpt.py --num-layers 4 --hidden-size 64 --num-attention-heads 4 --seq-length 256 " +

@@ -64,6 +64,28 @@ describe("analysis: frameworks with code of their own", () => {
     assert.equal((await runOf("b.yaml", recipe("True"))).model?.trainableParameters, attention + mlp);
   });
 
+  it("has no estimate for torchtune's recipes with models beside the trained one", async () => {
+    const recipe = (more: string) =>
+      `model:\n  _component_: torchtune.models.qwen2_5.qwen2_5_0_5b\nbatch_size: 1\noptimizer:\n  _component_: torch.optim.AdamW\ndtype: bf16\n${more}`;
+    const stops = async (more: string) => {
+      const { perDevice, findings } = await runOf("recipe.yaml", recipe(more));
+      return perDevice === null && findings.some(({ code }) => code === "not-modelled");
+    };
+    for (const loss of ["rlhf.loss.DPOLoss", "rlhf.loss.SimPOLoss", "dev.grpo.loss.GRPOWithChunkedOutputLoss"])
+      assert.ok(await stops(`loss:\n  _component_: torchtune.${loss}\n`), loss);
+    assert.ok(await stops("teacher_model:\n  _component_: torchtune.models.qwen2_5.qwen2_5_1_5b_instruct\n"));
+    assert.ok(!(await stops("loss:\n  _component_: torchtune.modules.loss.CEWithChunkedOutputLoss\n")));
+  });
+
+  it("holds gpt-neox's config to DeepSpeed's rules, whose keys stand in it", async () => {
+    const config = (more: string) =>
+      `{ "num_layers": 2, "hidden_size": 128, "num_attention_heads": 4, "seq_length": 64, "max_position_embeddings": 64, ${more} "pipe_parallel_size": 1, "model_parallel_size": 1, "train_micro_batch_size_per_gpu": 1, "zero_optimization": { "stage": 1 } }`;
+    const codes = async (more: string) => (await runOf("a.yml", config(more))).findings.map(({ code }) => code);
+    assert.ok(!(await codes("")).some((code) => /^ds-/.test(code)));
+    const found = await codes('"amp": { "enabled": true }, "hybrid_engine": { "enabled": true },');
+    assert.ok(found.includes("ds-amp-zero") && found.includes("ds-not-modelled"), found.join());
+  });
+
   it("shards a torchtune run on several GPUs as its distributed recipes do", async () => {
     const recipe =
       "model:\n  _component_: torchtune.models.qwen2_5.qwen2_5_0_5b\nbatch_size: 1\noptimizer:\n  _component_: torch.optim.AdamW\ndtype: bf16\n";

@@ -28,6 +28,23 @@ describe("analysis: keys that are not counted", () => {
     assert.deepEqual(await uncounted("qat:\n  weight_dtype: int4\nlow_cpu_mem_usage: true\n"), ["qat.weight_dtype ↑"]);
   });
 
+  it("are gpt-neox's experts and grouped heads, which its captured code has not, and what Megatron sends to the host", async () => {
+    const said = async (main: string, text: string) => {
+      const { suppositions } = await resolveFiles({ [main]: text }, main);
+      return suppositions.flatMap(({ message }) => (message.id === "assume.uncounted" ? [message.args["keys"]] : []));
+    };
+    const neox = (more: string) =>
+      `{ "num_layers": 2, "hidden_size": 128, "num_attention_heads": 4, "seq_length": 64, "max_position_embeddings": 64, ${more} "pipe_parallel_size": 1, "model_parallel_size": 1, "train_micro_batch_size_per_gpu": 1 }`;
+    assert.deepEqual(await said("a.yml", neox('"num_kv_heads": 4, "moe_num_experts": 1,')), []);
+    assert.deepEqual(await said("a.yml", neox('"num_kv_heads": 2, "moe_num_experts": 8,')), [
+      "num_kv_heads ↓, moe_num_experts ↑",
+    ]);
+    const megatron =
+      "torchrun pretrain_gpt.py --num-layers 2 --hidden-size 128 --num-attention-heads 4 --seq-length 64 --max-position-embeddings 64 " +
+      "--micro-batch-size 1 --global-batch-size 1 --vocab-size 512 --bf16 --optimizer-cpu-offload\n";
+    assert.deepEqual(await said("a.sh", megatron), ["optimizer_cpu_offload ↓"]);
+  });
+
   it("are layers that a script replaces and an optimizer from elsewhere, and not one that is read", async () => {
     const script = (before: string, given: string) =>
       [

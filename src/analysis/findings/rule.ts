@@ -82,6 +82,7 @@ export class Facts {
 
   /** Statement of a name in DeepSpeed's settings, wherever they are. */
   deepspeed(name: SettingName): Setting | undefined {
+    if (this.framework.deepspeed === true) return this.own(name);
     const file = this.inputs.deepspeed;
     if (file === undefined) return undefined;
     return this.settings
@@ -109,7 +110,7 @@ export class Facts {
 
   /** ZeRO stage as DeepSpeed's settings state it; undefined when the run has none. */
   get stage(): number | undefined {
-    if (this.inputs.deepspeed === undefined) return undefined;
+    if (this.inputs.deepspeed === undefined && this.framework.deepspeed !== true) return undefined;
     const value = this.settings.find("zero_stage")?.value;
     return typeof value === "number" ? value : 0;
   }

@@ -119,7 +119,7 @@ const MEGATRON: readonly KeySpec[] = [
   memory("megatron_lm_config.megatron_lm_gradient_clipping", "max_grad_norm", "number", "clipping", { min: 0 }),
   memory("megatron_lm_config.megatron_lm_sequence_parallelism", "sequence_parallelism", "boolean", "sequence-parallel"),
   memory("megatron_lm_config.megatron_lm_recompute_activations", "gradient_checkpointing", "boolean", "checkpointing"),
-  memory("megatron_lm_config.megatron_lm_use_distributed_optimizer", "distributed_optimizer", "boolean"),
+  memory("megatron_lm_config.megatron_lm_use_distributed_optimizer", null, "boolean"),
   memory("megatron_lm_config.context_parallel_size", "context_parallel", "integer", "context", {
     default: 2,
     min: 1,

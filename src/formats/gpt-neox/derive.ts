@@ -12,6 +12,7 @@ export function derive(settings: readonly LocatedSetting[], { map }: View): read
   if (stage?.value === 0) result.push(derived(stage, "pipeline_parallel", 1));
   const width = find("hidden_size");
   if (typeof width?.value !== "number") return result;
+  result.push(...unlikeGraph(settings));
   const gated = ["swiglu", "geglu", "reglu", "glu", "bilinear"].includes(String(valueAt(map, "activation")));
   result.push(derived(width, "model_type", gated ? "llama" : "gpt_neox"));
   if (gated) {
@@ -26,6 +27,21 @@ export function derive(settings: readonly LocatedSetting[], { map }: View): read
     result.push({ ...derived(find("attention_config") ?? width, "attention", attention), node: width.node });
   }
   return result;
+}
+
+/** Experts, and fewer heads of keys and values than of queries: the captured code has neither. */
+function unlikeGraph(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
+  const find = (name: string) => settings.findLast((setting) => setting.name === name);
+  const heads = find("num_attention_heads")?.value;
+  const found = [
+    { setting: find("num_query_groups"), isUsual: (value: unknown) => value === heads, direction: "less" },
+    { setting: find("num_experts"), isUsual: (value: unknown) => value === 1, direction: "more" },
+  ] as const;
+  return found.flatMap(({ setting, isUsual, direction }) =>
+    setting === undefined || setting.value === null || isUsual(setting.value)
+      ? []
+      : [{ ...setting, name: null, uncounted: true, direction, valueSpan: setting.keySpan }],
+  );
 }
 
 /** Two thirds of the width asked for, halved for the two inputs of the gate, rounded up. */

@@ -14,7 +14,7 @@ export const LLM_FOUNDRY_KEYS: readonly KeySpec[] = [
     min: 0,
   }),
   memory("device_train_batch_size", null, "number", { min: 0 }),
-  memory("device_eval_batch_size", "eval_batch_size", "number", "eval-batch", { min: 0 }),
+  memory("device_eval_batch_size", null, "number", "eval-batch", { min: 0 }),
   memory("precision", "compute_dtype", "string", "compute", {
     writes: { bf16: "amp_bf16", fp16: "amp_fp16", fp8: "amp_fp8" },
     means: PRECISION,
@@ -82,7 +82,7 @@ export const LLM_FOUNDRY_KEYS: readonly KeySpec[] = [
   memory("fsdp_config.backward_prefetch", "fsdp_backward_prefetch", "any", "fsdp_backward_prefetch", {
     default: "BACKWARD_POST",
   }),
-  memory("fsdp_config.activation_cpu_offload", "offload_activations", "boolean", "offload-activations"),
+  memory("fsdp_config.activation_cpu_offload", null, "boolean", "offload-activations"),
   memory("fsdp_config.cpu_offload", "offload_param", "boolean", "offload-param", {
     means: { true: "cpu", false: "none" },
     also: [{ name: "offload_optimizer", means: { true: "cpu", false: "none" } }],

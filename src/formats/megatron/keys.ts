@@ -94,10 +94,7 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
     // apex's and Transformer Engine's multi-tensor Adam: no temporaries
     means: { adam: "adamw_torch_fused", sgd: "sgd" },
   }),
-  memory("optimizer_cpu_offload", "offload_optimizer", "boolean", "offload-optimizer", {
-    means: { true: "cpu", false: "none" },
-    aliases: ["cpu_optimizer"],
-  }),
+  memory("optimizer_cpu_offload", null, "boolean", "offload-optimizer", { aliases: ["cpu_optimizer"] }),
   memory("optimizer_offload_fraction", null, "number", { default: 1 }),
   memory("clip_grad", "max_grad_norm", "number", "clipping", { default: 1.0, min: 0 }),
   memory("use_torch_fsdp2", "fsdp", "boolean", "fsdp", { means: { true: "full_shard", false: "none" } }),

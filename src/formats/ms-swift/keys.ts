@@ -161,9 +161,7 @@ const MEGATRON: readonly KeySpec[] = [
   memory("use_distributed_optimizer", "distributed_optimizer", "boolean", "megatron_lm_use_distributed_optimizer", {
     default: true,
   }),
-  memory("optimizer_cpu_offload", "offload_optimizer", "boolean", "offload-optimizer", {
-    means: { true: "cpu", false: "none" },
-  }),
+  memory("optimizer_cpu_offload", null, "boolean", "offload-optimizer"),
   own.memory("offload_optimizer", "offload_optimizer", "ms-swift.offload_optimizer", {
     means: { true: "cpu", false: "none" },
   }),

@@ -5,7 +5,7 @@ import type { KeySpec } from "../types";
 export const TIMM_KEYS: readonly KeySpec[] = [
   memory("model", "model", "string", { default: "resnet50" }),
   memory("batch_size", "micro_batch_size", "integer", "micro-batch", { default: 128, min: 1, aliases: ["b"] }),
-  memory("validation_batch_size", "eval_batch_size", "integer", "eval-batch", { aliases: ["vb"] }),
+  memory("validation_batch_size", null, "integer", "eval-batch", { aliases: ["vb"] }),
   memory("img_size", "image_size", "integer", "image", { min: 1 }),
   memory("input_size", null, "any", "image"),
   memory("amp", "amp", "boolean", "compute", {

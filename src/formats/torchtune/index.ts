@@ -44,6 +44,33 @@ function targets(find: (name: string) => LocatedSetting | undefined): string | u
   return modules.size === 0 ? undefined : `(?:.*\\.)?(?:${[...modules].join("|")})`;
 }
 
+/** Losses of recipes that keep models beside the trained one, or generate (torchtune/rlhf/loss, torchtune/dev/grpo/loss.py). */
+const PREFERENCE = /\.(?:rlhf|grpo)\.loss\.([A-Za-z]{2,20}?)(?:Simple|With[A-Za-z]{1,40})?Loss$/;
+
+/** What a recipe trains with besides plain fine-tuning, which a component of it says. */
+function trainerOf({ name, key, value }: LocatedSetting): string | undefined {
+  if (key.endsWith("teacher_model._component_")) return "distillation";
+  return name === "loss_component" ? PREFERENCE.exec(String(value))?.[1]?.toLowerCase() : undefined;
+}
+
+/**
+ * Checkpointing of every nth layer is a switch of its own beside that of all layers, and `full` has no n
+ * (recipes/full_finetune_distributed.py; torchtune/training/activations.py). The recipes of adapters have the other switch alone.
+ */
+function checkpointed(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
+  const find = (name: string) => settings.findLast((setting) => setting.name === name);
+  const mode = find("checkpoint_mode");
+  const every = find("checkpoint_every_n_layers");
+  const isOn = find("gradient_checkpointing")?.value === true;
+  const adapts = builderOf(String(find("model_component")?.value ?? "")).adapter !== "none";
+  const picks = mode !== undefined && !isOn && !adapts && /^(?:full|selective)$/.test(String(mode.value));
+  const all = every !== undefined && (!picks || mode.value === "full");
+  return [
+    ...(picks ? [derived(mode, "gradient_checkpointing", true)] : []),
+    ...(all ? [derived(every, "checkpoint_every_n_layers", 1)] : []),
+  ];
+}
+
 function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
   const result: LocatedSetting[] = [];
   const find = (name: string) => settings.findLast((setting) => setting.name === name);
@@ -73,6 +100,11 @@ function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] 
   }
   const directory = settings.find((setting) => setting.name === "model_directory" && typeof setting.value === "string");
   if (directory !== undefined && builder === undefined) result.push(derived(directory, "model", directory.value));
+  const trained = settings.flatMap((setting) => {
+    const rl = trainerOf(setting);
+    return rl === undefined ? [] : [derived(setting, "rl", rl)];
+  });
+  result.push(...trained, ...checkpointed(settings));
   const optimizer = find("optimizer");
   if (optimizer?.value === "adamw_torch" && find("optimizer_fused")?.value === true)
     result.push(derived(optimizer, "optimizer", "adamw_torch_fused"));
