@@ -2,7 +2,7 @@
 import { strict as assert } from "node:assert";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { TABLES } from "../src/analysis/messages";
+import { tableOf } from "../src/analysis/messages";
 import { WORDS } from "../src/cli/words";
 import { COMPONENT_KINDS, PHASES } from "../src/core/report/estimate";
 import { TEXT } from "../src/server/text";
@@ -43,7 +43,7 @@ const levers = (table: typeof EN_LEVERS | typeof ZH_LEVERS): Table =>
 const translated = json(join("l10n", "bundle.l10n.zh-cn.json"));
 
 const ENGLISH: Readonly<Record<string, Table>> = {
-  messages: TABLES.en,
+  messages: tableOf("en"),
   effects: EN_EFFECTS,
   levers: levers(EN_LEVERS),
   panel: en,
@@ -56,7 +56,7 @@ const ENGLISH: Readonly<Record<string, Table>> = {
 };
 
 const CHINESE: Readonly<Record<string, Table>> = {
-  messages: TABLES["zh-cn"],
+  messages: tableOf("zh-cn"),
   effects: ZH_EFFECTS,
   levers: levers(ZH_LEVERS),
   panel: zhCn,
@@ -151,7 +151,7 @@ describe("words", () => {
       ["en", en],
       ["zh-cn", zhCn],
     ] as const) {
-      const messages: Table = TABLES[locale];
+      const messages: Table = tableOf(locale);
       const page: Table = panel;
       for (const kind of COMPONENT_KINDS) {
         const name = messages[`component.${kind}`];

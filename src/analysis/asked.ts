@@ -9,6 +9,7 @@ import { FORMATS } from "../formats";
 import { PINNED_CHOICES, PINNED_NAMES } from "../formats/pins";
 import { nearest } from "../formats/suggest";
 import type { Format, KeySpec } from "../formats/types";
+import { lazily } from "../terms/lazily";
 import { SETTINGS } from "../terms/settings";
 import { type Message, say } from "../words/message";
 import type { AnalysisOptions } from "./options";
@@ -25,23 +26,29 @@ type Named = Pick<KeySpec, "key" | "aliases" | "name">;
 const MOST_NEAR = 3;
 
 /** Every name `--set` takes whatever the format: what canonical names the formats and the pins have. */
-const CANONICAL: ReadonlySet<string> = new Set([
-  ...FORMATS.flatMap(({ keys }) => keys.flatMap(({ name }) => (name === null ? [] : [name]))),
-  ...PINNED_NAMES,
-]);
+const canonical = lazily(
+  (): ReadonlySet<string> =>
+    new Set([
+      ...FORMATS.flatMap(({ keys }) => keys.flatMap(({ name }) => (name === null ? [] : [name]))),
+      ...PINNED_NAMES,
+    ]),
+);
 
 /** Blocks of pins, which settle what no single key of theirs does alone. */
 const BLOCKS: ReadonlySet<string> = new Set(["libraries", "lengths"]);
 
-const WRITTEN: ReadonlySet<string> = new Set(
-  FORMATS.flatMap(({ keys }) =>
-    keys.flatMap(({ key, aliases = [] }) => [key, key.split(".").at(-1) ?? key, ...aliases]),
-  ),
+const written = lazily(
+  (): ReadonlySet<string> =>
+    new Set(
+      FORMATS.flatMap(({ keys }) =>
+        keys.flatMap(({ key, aliases = [] }) => [key, key.split(".").at(-1) ?? key, ...aliases]),
+      ),
+    ),
 );
 
 /** Whether a file, a pin or `--set` can state a setting by this name. */
 export function isSettable(name: string): boolean {
-  return CANONICAL.has(name) || WRITTEN.has(name) || BLOCKS.has(name);
+  return canonical().has(name) || written().has(name) || BLOCKS.has(name);
 }
 
 /** Whether a key of a table is called so, canonically or as the format's files spell it. */
@@ -138,9 +145,9 @@ function choicesOf(key: string, specs: readonly KeySpec[]): readonly string[] | 
 function overrideComplaint(key: string, text: string, formats: readonly Format[] = []): Complaint | null {
   const asked = formats.length === 0 ? FORMATS : formats;
   const own = asked.flatMap(({ keys }) => keys.filter((spec) => isCalled(spec, key)));
-  if (own.length === 0 && !CANONICAL.has(key)) {
+  if (own.length === 0 && !canonical().has(key)) {
     const names = asked.flatMap(({ keys }) => keys.flatMap((spec) => [spec.key, ...(spec.aliases ?? [])]));
-    return { what: say("asked.setting", { name: key }), near: nearNames(key, [...CANONICAL, ...names]) };
+    return { what: say("asked.setting", { name: key }), near: nearNames(key, [...canonical(), ...names]) };
   }
   const everywhere = FORMATS.flatMap(({ keys }) => keys.filter((spec) => isCalled(spec, key)));
   const specs = own.length > 0 ? own : everywhere;

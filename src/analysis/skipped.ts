@@ -1,15 +1,21 @@
 /** Files that look like configs and cannot be read: a search through a folder names them instead of leaving them out. */
 import { FORMATS } from "../formats";
 import { OTHER_TRAINING_ARGUMENTS } from "../formats/hf-training-arguments/keys";
+import { lazily } from "../terms/lazily";
 import type { Discovery } from "./analyzer";
 import { type Locale, text } from "./messages";
 import type { LoadedDocument } from "./store";
 
 /** Parts of dotted keys that say of themselves that they are a training setting (`gradient_accumulation_steps`). */
-const TELLING: ReadonlySet<string> = new Set(
-  FORMATS.flatMap(({ keys }) =>
-    keys.flatMap(({ key, aliases }) => [key, ...(aliases ?? [])].map((path) => path.slice(path.lastIndexOf(".") + 1))),
-  ).filter((word) => word.includes("_")),
+const telling = lazily(
+  (): ReadonlySet<string> =>
+    new Set(
+      FORMATS.flatMap(({ keys }) =>
+        keys.flatMap(({ key, aliases }) =>
+          [key, ...(aliases ?? [])].map((path) => path.slice(path.lastIndexOf(".") + 1)),
+        ),
+      ).filter((word) => word.includes("_")),
+    ),
 );
 
 /** Names that stand beside those in many a config (`output_dir`), and in other files, too. */
@@ -27,8 +33,8 @@ const DATA = new Set(["json", "yaml", "toml"]);
 function looksLikeConfig(text: string): boolean {
   const found = new Set<string>();
   for (const [word] of text.slice(0, LOOKED_THROUGH).matchAll(/\w+/g)) {
-    if (TELLING.has(word) || BESIDE.has(word)) found.add(word);
-    if (found.size >= LEAST_WORDS && [...found].some((one) => TELLING.has(one))) return true;
+    if (telling().has(word) || BESIDE.has(word)) found.add(word);
+    if (found.size >= LEAST_WORDS && [...found].some((one) => telling().has(one))) return true;
   }
   return false;
 }

@@ -1,10 +1,10 @@
 /** A sentence by its id, with what fills its `{holes}`; the tables of each language hold the text. */
-import type { EN } from "./en";
+import type { English } from "./en";
 import type { EFFECTS } from "./en/effects";
 import { inCode, printable } from "./printable";
 
 /** Ids of the tables, and those of findings' rules, which bring their words along. */
-export type MessageId = keyof typeof EN | `rule.${string}`;
+export type MessageId = keyof English | `rule.${string}`;
 
 /** What a key does to memory. */
 export type EffectId = keyof typeof EFFECTS;
@@ -24,7 +24,7 @@ type Holes<Text extends string> = Text extends `${string}{${infer Hole}}${infer 
   ? (Hole extends `${infer Name}|${string}` ? Name : Hole) | Holes<Rest>
   : never;
 
-type HolesOf<Id extends MessageId> = Id extends keyof typeof EN ? Holes<(typeof EN)[Id]> : string;
+type HolesOf<Id extends MessageId> = Id extends keyof English ? Holes<English[Id]> : string;
 
 type Filled<Id extends MessageId> = Readonly<Record<HolesOf<Id>, Argument>>;
 
@@ -38,7 +38,13 @@ export function say<Id extends MessageId>(
 
 const HOLE = /\{(\w+)(?:\|([^{|}]*)(?:\|([^{}]*))?)?\}/g;
 
-const THOUSANDS = new Intl.NumberFormat("en-US");
+/** A whole number with commas between its thousands, without `Intl`, whose start costs a program a twentieth of its own. */
+function thousands(value: number): string {
+  const digits = BigInt(Math.abs(value)).toString();
+  const groups: string[] = [];
+  for (let end = digits.length; end > 0; end -= 3) groups.unshift(digits.slice(Math.max(0, end - 3), end));
+  return `${value < 0 ? "-" : ""}${groups.join(",")}`;
+}
 
 /**
  * A text with its holes filled; a hole without an argument is left as it is.
@@ -55,7 +61,7 @@ export function fill(
     const value = args[name];
     if (value === undefined) return hole;
     if (one !== undefined && many !== undefined) return Number(value) === 1 ? one : many;
-    if (one !== undefined && Number.isInteger(Number(value))) return THOUSANDS.format(Number(value));
+    if (one !== undefined && Number.isInteger(Number(value))) return thousands(Number(value));
     if (typeof value === "object") return nested(value);
     return template.charAt(at - 1) === "`" ? inCode(String(value)) : shown(String(value));
   });

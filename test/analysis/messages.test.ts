@@ -3,7 +3,7 @@ import { strict as assert } from "node:assert";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { RULES } from "../../src/analysis/findings/catalogue";
-import { localeOf, TABLES, text } from "../../src/analysis/messages";
+import { localeOf, tableOf, text } from "../../src/analysis/messages";
 import { VERSION } from "../../src/analysis/version";
 import { WORDS } from "../../src/cli/words";
 import { FORMATS } from "../../src/formats";
@@ -38,8 +38,8 @@ const REASONS: Readonly<Record<string, string>> = {
 
 /** Every sentence of the analysis, the command line, the panel and the plans, by language and id. */
 const EVERY: readonly (readonly [id: string, sentence: string])[] = [
-  ...[TABLES.en, TABLES["zh-cn"], WORDS.en, WORDS["zh-cn"], panelEn, panelZh, effectsEn, effectsZh].flatMap((table) =>
-    Object.entries(table),
+  ...[tableOf("en"), tableOf("zh-cn"), WORDS.en, WORDS["zh-cn"], panelEn, panelZh, effectsEn, effectsZh].flatMap(
+    (table) => Object.entries(table),
   ),
   ...[leversEn, leversZh].flatMap((table) =>
     Object.entries(table).flatMap(([id, { title, why }]) => [
@@ -54,10 +54,10 @@ const holes = (message: string): string[] =>
 
 describe("analysis: messages", () => {
   it("are there in both languages, with the same holes", () => {
-    assert.deepEqual(Object.keys(TABLES["zh-cn"]).sort(), Object.keys(TABLES.en).sort());
-    for (const [id, english] of Object.entries(TABLES.en)) {
+    assert.deepEqual(Object.keys(tableOf("zh-cn")).sort(), Object.keys(tableOf("en")).sort());
+    for (const [id, english] of Object.entries(tableOf("en"))) {
       const used = new Set(holes(english));
-      const foreign = holes(TABLES["zh-cn"][id] ?? "").filter((hole) => !used.has(hole));
+      const foreign = holes(tableOf("zh-cn")[id] ?? "").filter((hole) => !used.has(hole));
       assert.deepEqual(foreign, [], id);
     }
   });
@@ -72,7 +72,7 @@ describe("analysis: messages", () => {
         ),
         ...source.matchAll(/\bt\(\s*(?:\w+\.)?locale,\s*"([\w.-]+)"/g),
       ].map((match) => match[1] ?? "");
-      for (const id of named) if (id.includes(".") && TABLES.en[id] === undefined) missing.push(`${id} in ${file}`);
+      for (const id of named) if (id.includes(".") && tableOf("en")[id] === undefined) missing.push(`${id} in ${file}`);
     }
     assert.deepEqual(missing, []);
   });

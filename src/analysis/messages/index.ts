@@ -1,9 +1,10 @@
 /** Messages a person reads, in their language; English where a translation is missing. */
 
-import { EN } from "../../words/en";
+import { lazily } from "../../terms/lazily";
+import { english } from "../../words/en";
 import { fill, type Message, type MessageId } from "../../words/message";
 import { inMarkdown } from "../../words/printable";
-import { ZH_CN } from "../../words/zh-cn";
+import { chinese } from "../../words/zh-cn";
 import { RULES } from "../findings/catalogue";
 
 export { gib } from "../../terms/sizes";
@@ -16,10 +17,18 @@ const ofRules = (locale: "en" | "zh"): Record<string, string> =>
   Object.fromEntries(RULES.map((rule) => [`rule.${rule.code}`, rule[locale]]));
 
 /** Every message by language; a test checks that no id is missing in either. */
-export const TABLES: Readonly<Record<Locale, Readonly<Record<string, string>>>> = {
-  en: { ...EN, ...ofRules("en") },
-  "zh-cn": { ...ZH_CN, ...ofRules("zh") },
+const TABLES: Readonly<Record<Locale, () => Readonly<Record<string, string>>>> = {
+  en: lazily(() => ({ ...english(), ...ofRules("en") })),
+  "zh-cn": lazily(() => ({ ...chinese(), ...ofRules("zh") })),
 };
+
+export function tableOf(locale: Locale): Readonly<Record<string, string>> {
+  return TABLES[locale]();
+}
+
+function template(id: MessageId, locale: Locale): string {
+  return tableOf(locale)[id] ?? tableOf("en")[id] ?? id;
+}
 
 /** The table a client's locale name selects (`zh-CN`, `zh-Hans` and `zh-cn` are one). */
 export function localeOf(name: string | undefined): Locale {
@@ -28,19 +37,17 @@ export function localeOf(name: string | undefined): Locale {
 
 /** Text of a message. An id without a text is shown as it is, which a test forbids. */
 export function text(message: Message, locale: Locale): string {
-  const template = TABLES[locale][message.id] ?? TABLES.en[message.id] ?? message.id;
-  return fill(template, message.args, (nested) => text(nested, locale));
+  return fill(template(message.id, locale), message.args, (nested) => text(nested, locale));
 }
 
 /** The same in Markdown: a value cannot be a link, a picture or a tag. */
 export function markdown(message: Message, locale: Locale): string {
-  const template = TABLES[locale][message.id] ?? TABLES.en[message.id] ?? message.id;
-  return fill(template, message.args, (nested) => markdown(nested, locale), inMarkdown);
+  return fill(template(message.id, locale), message.args, (nested) => markdown(nested, locale), inMarkdown);
 }
 
 /** The id, if a table has it: for names that come from data. */
 export function messageId(name: string): MessageId | undefined {
-  return Object.hasOwn(TABLES.en, name) ? (name as MessageId) : undefined;
+  return Object.hasOwn(tableOf("en"), name) ? (name as MessageId) : undefined;
 }
 
 /** Shorthand for messages made on the spot. */

@@ -250,6 +250,44 @@ export class Ledger {
     return id;
   }
 
+  /**
+   * As if blocks that were just made were made so many times more, one after the other each time: what a loop keeps of
+   * thousands of rounds has no other cost than its events.
+   *
+   * @returns id of the first; the others follow
+   */
+  makeAgain(ids: readonly number[], times: number): number {
+    const first = this.count;
+    const more = ids.length * times;
+    this.checkAllocations(more);
+    this.simulated += more;
+    this.reserve(more, more);
+    const { byteColumn, labelColumn, eventColumn } = this;
+    for (let k = 0; k < more; k++) {
+      const like = ids[k % ids.length]!;
+      byteColumn[first + k] = byteColumn[like]!;
+      labelColumn[first + k] = labelColumn[like]!;
+      eventColumn[this.eventCount + k] = first + k;
+      this.live += byteColumn[like]!;
+    }
+    if (more === 0) return first;
+    this.count += more;
+    this.eventCount += more;
+    const phase = this.phaseList[this.phaseList.length - 1]!;
+    if (this.live > phase.peak) phase.peak = this.live;
+    if (this.counting && this.live > this.peak) {
+      this.peak = this.live;
+      this.peakEvent = this.eventCount - 1;
+      this.peakPhase = this.phaseList.length - 1;
+    }
+    return first;
+  }
+
+  /** Frees so many blocks in a row, from `first` on. */
+  freeRow(first: number, count: number): void {
+    for (let k = 0; k < count; k++) this.free(first + k);
+  }
+
   free(id: number): void {
     this.reserve(1, 0);
     this.eventColumn[this.eventCount++] = ~id;

@@ -7,4 +7,6 @@ import { FRAMEWORKS } from "./frameworks";
 import { PINS } from "./pins";
 import { SYNTAX } from "./syntax";
 
-export const EN = { ...ANALYSIS, ...EDITS, ...ENGINE, ...EVIDENCE, ...FRAMEWORKS, ...PINS, ...SYNTAX } as const;
+export const english = () => ({ ...ANALYSIS, ...EDITS, ...ENGINE, ...EVIDENCE, ...FRAMEWORKS, ...PINS, ...SYNTAX });
+
+export type English = ReturnType<typeof english>;

@@ -1,5 +1,5 @@
 /** Every sentence in Simplified Chinese: an id that English has and this lacks does not compile. */
-import type { EN } from "../en";
+import type { English } from "../en";
 import { ANALYSIS } from "./analysis";
 import { EDITS } from "./edits";
 import { ENGINE } from "./engine";
@@ -8,7 +8,7 @@ import { FRAMEWORKS } from "./frameworks";
 import { PINS } from "./pins";
 import { SYNTAX } from "./syntax";
 
-export const ZH_CN: Readonly<Record<keyof typeof EN, string>> = {
+export const chinese = (): Readonly<Record<keyof English, string>> => ({
   ...ANALYSIS,
   ...EDITS,
   ...ENGINE,
@@ -16,4 +16,4 @@ export const ZH_CN: Readonly<Record<keyof typeof EN, string>> = {
   ...FRAMEWORKS,
   ...PINS,
   ...SYNTAX,
-};
+});

@@ -163,7 +163,7 @@ export class Rollout implements Before {
       prediction = predict(torch, passes, inputs, options.autocast, strategy);
       this.predictions.set(passes, prediction);
     }
-    let parts: Tensor[] = [];
+    const parts: Tensor[] = [];
     const passesOfAll = Math.ceil(sequences / microBatch);
     const played = Math.min(passesOfAll, MOST_PLAYED);
     torch.ledger.checkRoom(played * prediction.region.script.events.length);
@@ -173,14 +173,20 @@ export class Rollout implements Before {
       each = taken(prediction);
       parts.push(...each);
     }
-    const rest = repeated(torch, passesOfAll - played, () =>
+    const left = passesOfAll - played;
+    // The kernel of the first is told from those that only follow it, which are all alike.
+    const rounds = repeated(torch, Math.min(left, 2), () =>
       each.map((one) => torch.empty("cat", one.sizes, one.dtype)),
     );
-    parts = [...parts, ...rest.flat()];
+    parts.push(...rounds.flat());
+    const last = (rounds.at(-1) ?? []).map(({ storage }) => storage.id).filter((id) => id >= 0);
+    const again = Math.max(0, left - 2);
+    const others = torch.ledger.makeAgain(last, again);
     for (const tensor of inputs) tensor.release();
     torch.kind = "inputs";
     const all = torch.empty("cat", [sequences, options.spec.completionLength], "float32");
     for (const part of parts) part.release();
+    torch.ledger.freeRow(others, last.length * again);
     torch.gradEnabled = gradEnabled;
     return all;
   }
