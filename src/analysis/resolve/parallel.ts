@@ -196,7 +196,7 @@ function deepspeedSpec(c: ResolveContext, config: ModelConfig, compute: Compute)
     offloadParam: zeroStage === 3 ? offloadParam : "none",
     pinMemory,
     overlapComm: overlap ?? zeroStage === 3,
-    contiguousGradients: (settings.boolean("contiguous_gradients") ?? true) || offloadOptimizer !== "none",
+    contiguousGradients: settings.boolean("contiguous_gradients") ?? true,
     reduceBucketSize: number("reduce_bucket_size"),
     allgatherBucketSize: number("allgather_bucket_size"),
     stage3PrefetchBucketSize: number("stage3_prefetch_bucket_size"),
