@@ -53,7 +53,7 @@ const OWN: Readonly<Record<string, Seed>> = {
   }),
   diffusers: alone(
     "dream.sh",
-    "accelerate launch train_dreambooth_lora.py --pretrained_model_name_or_path stabilityai/sdxl --resolution 512 --train_batch_size 2 --gradient_accumulation_steps 2 --rank 4 --mixed_precision fp16\n",
+    "accelerate launch train_dreambooth_lora.py --pretrained_model_name_or_path stable-diffusion-v1-5/stable-diffusion-v1-5 --resolution 256 --train_batch_size 2 --gradient_accumulation_steps 2 --rank 4 --mixed_precision fp16\n",
   ),
   detectron2: alone(
     "train.yaml",
