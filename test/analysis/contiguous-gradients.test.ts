@@ -14,13 +14,21 @@ describe("analysis: DeepSpeed's gradients", () => {
       };
       const files = {
         "ds.json": JSON.stringify({ zero_optimization: zero, bf16: { enabled: true } }),
+        "model/config.json": JSON.stringify({
+          model_type: "gpt2",
+          n_embd: 768,
+          n_layer: 4,
+          n_head: 12,
+          vocab_size: 50257,
+          n_positions: 1024,
+        }),
         "run.sh":
-          "deepspeed --num_gpus 4 train.py --model_name_or_path gpt2 --output_dir o --per_device_train_batch_size 1 --bf16 True --max_seq_length 64 --deepspeed ds.json\n",
+          "deepspeed --num_gpus 4 run_clm.py --model_name_or_path ./model --output_dir o --per_device_train_batch_size 1 --bf16 True --block_size 64 --deepspeed ds.json\n",
       };
       const [run] = (await createAnalyzer(memoryRuntime(files)).analyse(uri("run.sh"), {})).runs;
       return run?.perDevice?.allocatedPeakBytes ?? 0;
     };
-    // The bucket is in half precision (deepspeed/runtime/zero/stage3.py, `__setup_for_real_optimizer`).
-    assert.ok((await allocated(true)) - (await allocated(false)) > 1.5 * 10 ** 8);
+    const [bucket, none] = [await allocated(true), await allocated(false)];
+    assert.ok(none > 0 && bucket - none > 5 * 10 ** 7, `${bucket} and ${none}`);
   });
 });
