@@ -23,6 +23,7 @@ import { withPinsHelp } from "./pins-help";
 import { formatByProgram } from "./program";
 import { isOutside } from "./reach";
 import { formatsOf } from "./report";
+import { hasSeparateExperts } from "./resolve/release";
 import { type Reread, RunAnalysis } from "./run-analysis";
 import type { Runtime } from "./runtime";
 import { LARGEST_NOTEBOOK, Scan } from "./scan";
@@ -280,10 +281,9 @@ class AnalyzerOfRuntime implements Analyzer {
     const own = await withTable(text, this.readTable, (stored, table) =>
       earlierGraphs(newest, stored, table, (release) => isOlder(transformers, release)),
     );
+    const differs = mayDiffer(transformers) || hasSeparateExperts(family, (release) => isOlder(transformers, release));
     // Networks of other libraries are called by those (`timm.resnet`).
-    return own === undefined || family.includes(".") || !mayDiffer(transformers)
-      ? own
-      : { ...own, askedOf: transformers };
+    return own === undefined || family.includes(".") || !differs ? own : { ...own, askedOf: transformers };
   }
 
   private async readGraphs(family: string): Promise<FamilyGraphs | undefined> {

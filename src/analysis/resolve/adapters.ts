@@ -23,6 +23,7 @@ import type { ResolveContext } from "./context";
 import { initializationOf } from "./initialization";
 import { leftByLoader } from "./left-by-loader";
 import { DTYPES } from "./precision";
+import { hasSeparateExperts } from "./release";
 
 /** Adapters the engine follows, by the words of configs. */
 const ADAPTERS: Readonly<Record<string, AdapterType>> = table({
@@ -101,7 +102,7 @@ export function quantizationOf(
     ...skippedModules(c, config),
     ...(holds("bitsandbytes<0.43.2", c.libraries) ? { keepsInputs: true } : {}),
     ...(holds("transformers<5", c.libraries) ? { packsSubclasses: true } : {}),
-    ...packedExperts(c),
+    ...packedExperts(c, config),
     ...(c.settings.boolean("packs_head") === true ? { packsHead: true } : {}),
   };
   if (stated !== undefined) {
@@ -154,8 +155,16 @@ function ofName({ inputs: { model } }: ResolveContext): ModelConfig | undefined 
   return stored && { quantization_config: stored };
 }
 
-/** Stacked experts that are packed with the rest (axolotl's `quantize_moe_experts`, Unsloth's loader). */
-function packedExperts(c: ResolveContext): Pick<QuantizationSpec, "packsExperts" | "unpacksExperts"> {
+function expertsAreLayers(c: ResolveContext, family: unknown): boolean {
+  return hasSeparateExperts(String(family), (release) => holds(`transformers<${release}`, c.libraries));
+}
+
+/** Experts that are packed with the rest: axolotl's `quantize_moe_experts`, Unsloth's loader, and linear layers of earlier releases. */
+function packedExperts(
+  c: ResolveContext,
+  { model_type: type }: ModelConfig,
+): Pick<QuantizationSpec, "packsExperts" | "unpacksExperts"> {
+  if (expertsAreLayers(c, type)) return { packsExperts: true };
   if (c.settings.boolean("packs_experts") !== true) return {};
   const whole = c.framework.parametrizesExperts === true && c.settings.boolean("expert_kernels") !== true;
   return { packsExperts: true, ...(whole ? { unpacksExperts: true } : {}) };
@@ -372,6 +381,7 @@ function furtherFields(c: ResolveContext, type: AdapterType, config: ModelConfig
   const fields = {
     mergedParts: mergedParts(settings.string("lora_merged_parts")?.split(","), config),
     targetParameters: settings.list("adapter_target_parameters"),
+    separateExperts: expertsAreLayers(c, config["model_type"]) || undefined,
     excludeModules: modulesOf(c, "adapter_exclude_modules"),
     layersToTransform: typeof layers === "number" ? [layers] : settings.list("adapter_layers")?.map(Number),
     rankPattern: ranksOf(settings.list("adapter_ranks")),

@@ -50,8 +50,8 @@ export function convertTargets(
 }
 
 /** Whether peft raises an error for this form of LoRA on a parameter (`ParamWrapper.__init__`). */
-export function isRefused({ type, dropout, loraBias }: AdapterSpec): boolean {
-  return type === "dora" || dropout > 0 || loraBias === true;
+export function isRefused({ type, dropout, loraBias, separateExperts }: AdapterSpec): boolean {
+  return separateExperts !== true && (type === "dora" || dropout > 0 || loraBias === true);
 }
 
 const leaf = (path: string): string => path.slice(path.lastIndexOf(".") + 1);

@@ -60,6 +60,8 @@ export interface AdapterSpec {
   readonly targetModules: readonly string[] | string;
   /** LoRA's `target_parameters`: ends of the names of parameters that get factors of their own (experts stored together). */
   readonly targetParameters?: readonly string[];
+  /** Experts are linear layers of their own, which take what others take (transformers before 5). */
+  readonly separateExperts?: boolean;
   /** MiSS: every block of the weight is turned and shifted (`init_weights="bat"`). */
   readonly turnsBlocks?: boolean;
   readonly modulesToSave: readonly string[];
