@@ -216,10 +216,15 @@ function obstacleProblems(inputs: RunInputs, resolution: Resolution): Problem[] 
   ];
 }
 
-/** A whole run, its model known, that says nothing of a batch: DeepSpeed's file alone is no run, what is there has a finding of its own. */
-function unsaidBatch({ format, model }: RunInputs, { obstacles, settings }: Resolution): Obstacle | undefined {
+/**
+ * A whole run, its model known, that says nothing of a batch: DeepSpeed's file alone is no run, what is there has a finding of its own. In
+ * the loop of a program that a command starts it has none.
+ */
+function unsaidBatch({ format, model, main }: RunInputs, { obstacles, settings }: Resolution): Obstacle | undefined {
   const whole = frameworkOf(format).part !== "engine" && model?.kind === "found";
-  return whole && settings.all("micro_batch_size").length === 0 ? obstacles[0] : undefined;
+  const elsewhere = settings.boolean("own_loop") === true;
+  const stated = settings.all("micro_batch_size").filter(({ place }) => !elsewhere || place?.uri === main.uri);
+  return whole && stated.length === 0 ? obstacles[0] : undefined;
 }
 
 function deviceProblems(resolution: Resolution): Problem[] {
