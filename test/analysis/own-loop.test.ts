@@ -274,3 +274,50 @@ describe("analysis: a run that says nothing of its batch", () => {
     assert.equal(await saidOf(stream, "train.py"), "`loader.batch_size` has no value.");
   });
 });
+
+describe("analysis: plans for a loop of one's own", () => {
+  it("make the batch smaller where the loop has no place to accumulate", async () => {
+    const text = `import torch
+from transformers import AutoModelForCausalLM
+model = AutoModelForCausalLM.from_pretrained("gpt2", use_cache=False).cuda()
+optimizer = torch.optim.AdamW(model.parameters())
+loader = torch.utils.data.DataLoader(data, batch_size=16)
+for texts in loader:
+    batch = tokenizer(texts, max_length=512, padding="max_length")
+    loss = model(**batch).loss
+    loss.backward()
+    optimizer.step()
+`;
+    const runtime = memoryRuntime({ "train.py": text });
+    const [run] = (await createAnalyzer(runtime).analyse(uri("train.py"), { device: "12GiB", plans: true })).runs;
+    assert.equal(run?.verdict, "does-not-fit");
+    const smaller = run?.plans.find(({ levers }) => levers.join() === "micro-batch");
+    assert.deepEqual(
+      smaller?.edits.map(({ newText }) => Number(newText) < 16),
+      [true],
+    );
+  });
+
+  it("is recognised around a class of transformers that is made from a config, and cast where it is made", async () => {
+    const text = `import torch
+from transformers import GPT2Config, GPT2LMHeadModel
+model = GPT2LMHeadModel(GPT2Config(vocab_size=500, n_embd=64, n_layer=2, n_head=2)).to("cuda", dtype=torch.bfloat16)
+train = torch.utils.data.DataLoader(data, batch_size=12)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for batch in train:
+    model(**batch).loss.backward()
+    optimizer.step()
+`;
+    const { run } = resolveRun(await gatherFiles({ "train.py": text }, "train.py"), {});
+    assert.deepEqual([run?.model.config["n_layer"], run?.loadDtype, run?.microBatchSize], [2, "bfloat16", 12]);
+  });
+
+  it("is recognised around a model made from a published config, whose call stands inside the load", async () => {
+    const run = await runOf({
+      head: "from transformers import AutoConfig",
+      load: 'AutoModelForCausalLM.from_config(AutoConfig.from_pretrained("./model"))',
+      config: TINY_LLAMA,
+    });
+    assert.deepEqual([run.model.family, run.task, run.microBatchSize], ["llama", "causal-lm", 12]);
+  });
+});
