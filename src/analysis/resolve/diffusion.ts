@@ -45,10 +45,8 @@ function adapterOf(
   precision: TrainingRun["autocast"],
 ): AdapterSpec | null {
   if (adapts === undefined) return null;
-  const stated = c.settings.find("lora_rank");
   const rank = Number(c.value("lora_rank", 4));
-  if (stated === undefined) c.put("lora_rank", rank, "default", "rank", null);
-  else c.keep("lora_rank", stated);
+  if (c.settings.find("lora_rank") === undefined) c.put("lora_rank", rank, "default", "rank", null);
   c.put("adapter", "lora", "default", "rank", null);
   const modules = adapts.map((module) => module.replaceAll(".", "\\.")).join("|");
   return {

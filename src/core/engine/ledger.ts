@@ -240,14 +240,19 @@ export class Ledger {
     this.labelColumn[id] = label;
     this.eventColumn[this.eventCount++] = id;
     this.live += rounded;
-    const phase = this.phaseList[this.phaseList.length - 1]!;
-    if (this.live > phase.peak) phase.peak = this.live;
-    if (this.counting && this.live > this.peak) {
-      this.peak = this.live;
-      this.peakEvent = this.eventCount - 1;
-      this.peakPhase = this.phaseList.length - 1;
-    }
+    this.notePeak();
     return id;
+  }
+
+  /** Takes what is allocated now for the phase's peak, and the run's, where it is more than before. */
+  private notePeak(): void {
+    const last = this.phaseList.length - 1;
+    const phase = this.phaseList[last]!;
+    if (this.live > phase.peak) phase.peak = this.live;
+    if (!this.counting || this.live <= this.peak) return;
+    this.peak = this.live;
+    this.peakEvent = this.eventCount - 1;
+    this.peakPhase = last;
   }
 
   /**
@@ -273,13 +278,7 @@ export class Ledger {
     if (more === 0) return first;
     this.count += more;
     this.eventCount += more;
-    const phase = this.phaseList[this.phaseList.length - 1]!;
-    if (this.live > phase.peak) phase.peak = this.live;
-    if (this.counting && this.live > this.peak) {
-      this.peak = this.live;
-      this.peakEvent = this.eventCount - 1;
-      this.peakPhase = this.phaseList.length - 1;
-    }
+    this.notePeak();
     return first;
   }
 

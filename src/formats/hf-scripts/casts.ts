@@ -1,9 +1,9 @@
-/** The dtype that a script casts the loaded model's weights to as a whole: `model.half()`, `model.to(dtype=torch.bfloat16)`. */
+/** The dtypes that a script casts weights to: the whole model's (`model.half()`, `model.to(dtype=torch.bfloat16)`), or its adapter's alone. */
 import type { PythonCall, PythonModule } from "../../syntax/tree";
 import { table } from "../../terms/table";
 import type { LocatedSetting } from "../types";
 import { at, keyword, plain } from "./called";
-import { adaptedAt } from "./freezing";
+import { adaptedAt, isModel } from "./freezing";
 import { loadsBehind, trainingOf } from "./training";
 
 const CASTS: Readonly<Record<string, string>> = table({ half: "float16", bfloat16: "bfloat16", float: "float32" });
@@ -60,4 +60,31 @@ export function castBeforeTrainer(python: PythonModule): readonly LocatedSetting
     return [at("load_dtype", call, dtype, said), ...(order > adapter ? [at("adapter_dtype", call, dtype, said)] : [])];
   }
   return [];
+}
+
+/** `p.data = p.data.to(torch.bfloat16)`, `.half()` */
+const CAST_DATA =
+  /\.(?:to\(\s{0,9}(?:dtype\s{0,9}=\s{0,9})?torch\.(float32|float16|bfloat16)\s{0,9}\)|(float|half|bfloat16)\(\))$/;
+/** Conditions that trained factors alone fulfil. */
+const TRAINED = /(?:\.requires_grad|["']lora\w{0,20}["'] in \w{1,40})$/;
+
+/** The dtype that a script casts its adapter's weights to, once they are there. */
+export function adapterCast(python: PythonModule): readonly LocatedSetting[] {
+  const training = trainingOf(python);
+  const adapter = adaptedAt(python, training);
+  const cast = python.effects.findLast(
+    ({ attribute, order, path, guards }) =>
+      attribute === "data" &&
+      order > adapter &&
+      order <= training.ends &&
+      guards.some(({ raw, holds }) => holds && TRAINED.test(raw)) &&
+      isModel(path, training, python),
+  );
+  const [, named, method = ""] = CAST_DATA.exec(cast?.value.kind === "unknown" ? cast.value.raw : "") ?? [];
+  const dtype = named ?? CASTS[method];
+  if (cast === undefined || dtype === undefined) return [];
+  const { start, end } = cast.value;
+  const at = { start, end };
+  const node = { kind: "scalar" as const, value: dtype, raw: dtype, ...at };
+  return [{ name: "adapter_dtype", key: "data", value: dtype, node, keySpan: at, valueSpan: at }];
 }

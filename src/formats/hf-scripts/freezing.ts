@@ -395,38 +395,6 @@ function bounded<T extends { readonly text: string; readonly known: boolean }>(o
   return index < MOST_RULES ? one : { ...one, text: "requires_grad", known: false };
 }
 
-/** `p.data = p.data.to(torch.bfloat16)`, `.half()` */
-const CAST =
-  /\.(?:to\(\s{0,9}(?:dtype\s{0,9}=\s{0,9})?torch\.(float32|float16|bfloat16)\s{0,9}\)|(float|half|bfloat16)\(\))$/;
-const METHOD_DTYPES: Readonly<Record<string, string>> = table({
-  float: "float32",
-  half: "float16",
-  bfloat16: "bfloat16",
-});
-/** Conditions that trained factors alone fulfil. */
-const TRAINED = /(?:\.requires_grad|["']lora\w{0,20}["'] in \w{1,40})$/;
-
-/** The dtype that a script casts its adapter's weights to, once they are there. */
-export function adapterCast(python: PythonModule): readonly LocatedSetting[] {
-  const training = trainingOf(python);
-  const adapter = adaptedAt(python, training);
-  const cast = python.effects.findLast(
-    ({ attribute, order, path, guards }) =>
-      attribute === "data" &&
-      order > adapter &&
-      order <= training.ends &&
-      guards.some(({ raw, holds }) => holds && TRAINED.test(raw)) &&
-      isModel(path, training, python),
-  );
-  const [, named, method = ""] = CAST.exec(cast?.value.kind === "unknown" ? cast.value.raw : "") ?? [];
-  const dtype = named ?? METHOD_DTYPES[method];
-  if (cast === undefined || dtype === undefined) return [];
-  const { start, end } = cast.value;
-  const at = { start, end };
-  const node = { kind: "scalar" as const, value: dtype, raw: dtype, ...at };
-  return [{ name: "adapter_dtype", key: "data", value: dtype, node, keySpan: at, valueSpan: at }];
-}
-
 function listed(name: SettingName, texts: readonly { readonly at: Span; readonly text: string }[]): LocatedSetting[] {
   const [first] = texts;
   if (first === undefined) return [];

@@ -12,12 +12,12 @@ import { besideStep, evaluatesAfter, loaderOfTrainer } from "./beside";
 import { builtModel, configOverrides } from "./built";
 import { at, keyword } from "./called";
 import { CALLS, hasTrainer, PREFIXES, pythonViews, TRAINING_CALL, TRL_CALL } from "./calls";
-import { castBeforeTrainer } from "./casts";
+import { adapterCast, castBeforeTrainer } from "./casts";
 import { roundedLengths } from "./collating";
 import { constructed } from "./construct";
 import { embedderSettings } from "./embedders";
 import { exampleSettings } from "./examples";
-import { adapterCast, freezingOf } from "./freezing";
+import { freezingOf } from "./freezing";
 import { pythonKeys, READ_BESIDE, scriptKeys, TRAINED, type Trained } from "./keys";
 import { changedLayers } from "./layers";
 import { loadedClass } from "./loads";
@@ -58,7 +58,8 @@ function derive(
     );
   result.push(...unstated(besideTower(settings), settings));
   if (python !== undefined) {
-    const loop = hasTrainer(python) ? [] : plainLoop(python);
+    const trained = hasTrainer(python);
+    const loop = trained ? [] : plainLoop(python);
     result.push(
       ...unslothSettings(python),
       ...preparedForKbit(python),
@@ -68,8 +69,8 @@ function derive(
     );
     result.push(...resizedVocabulary(python), ...changedLayers(python));
     const others = otherModels(python);
-    const ownLoss = hasTrainer(python) ? ownLossOf(python) : [];
-    if (hasTrainer(python))
+    const ownLoss = trained ? ownLossOf(python) : [];
+    if (trained)
       result.push(
         ...trainerOptimizer(python),
         ...resetArguments(python),
@@ -80,9 +81,7 @@ function derive(
     result.push(
       ...others,
       ...ownLoss,
-      ...(hasTrainer(python)
-        ? besideStep(python, others.length > 0, ownLoss.length > 0 && ownLoss[0]?.value !== "")
-        : []),
+      ...(trained ? besideStep(python, others.length > 0, ownLoss.length > 0 && ownLoss[0]?.value !== "") : []),
       ...unstated(givenModels(python), settings),
       ...embedding(python),
       ...adapterDefaults(python, settings),
@@ -98,7 +97,7 @@ function derive(
     result.push(...loadedClass(python), ...configOverrides(python), ...unstated(beside, settings));
     // What neither transformers nor a library builds is somebody's own.
     const { load } = trainingOf(python);
-    if (network.length === 0 && !hasTrainer(python) && (load === undefined || load === ownModelCall(python)))
+    if (network.length === 0 && !trained && (load === undefined || load === ownModelCall(python)))
       result.push(...unstated(ownSettings(python), [...settings, ...result]));
   }
   return result;

@@ -17,7 +17,7 @@ export function functionTree(
   slice: (node: SyntaxNode) => string,
   bound: ReadonlyMap<string, string>,
 ): LossFunction | undefined {
-  return new Reader(slice, bound).read(() => (reader) => reader.function(node));
+  return new Reader(slice, bound).read((reader) => reader.function(node));
 }
 
 /** An expression as such a tree. */
@@ -26,7 +26,7 @@ export function expressionTree(
   slice: (node: SyntaxNode) => string,
   bound: ReadonlyMap<string, string>,
 ): LossExpression | undefined {
-  return new Reader(slice, bound).read(() => (reader) => reader.expression(node, 0));
+  return new Reader(slice, bound).read((reader) => reader.expression(node, 0));
 }
 
 class Reader {
@@ -37,9 +37,9 @@ class Reader {
     private readonly bound: ReadonlyMap<string, string>,
   ) {}
 
-  read<T>(how: () => (reader: Reader) => T): T | undefined {
+  read<T>(how: (reader: Reader) => T): T | undefined {
     try {
-      return how()(this);
+      return how(this);
     } catch (error) {
       if (error instanceof Unread) return undefined;
       throw error;

@@ -3,6 +3,7 @@
  * (kl_div, normalize), aten/src/ATen/native/Loss.cpp (kl_div), torch/nn/modules/loss.py.
  */
 import { table } from "../../../terms/table";
+import type { DType } from "../../engine/dtype";
 import { Arguments } from "../../engine/ops/arguments";
 import { elementwise, isTensor, mean, mul, product, sub, sum } from "../../engine/ops/arithmetic";
 import { klDivergence } from "../../engine/ops/log-probs";
@@ -56,6 +57,11 @@ const plain =
   (name: string): Function =>
   (torch, { args }) =>
     operator(torch, name, [tensorOf(args[0])]);
+
+const cast =
+  (dtype: DType): Function =>
+  (torch, { args }) =>
+    operator(torch, "to", [tensorOf(args[0]), dtype]);
 
 /** A function whose arguments stand as the operator takes them. */
 const passed =
@@ -241,9 +247,9 @@ const FUNCTIONS: Readonly<Record<string, Function>> = table({
   clone: plain("clone"),
   t: plain("t"),
   float: plain("float"),
-  long: (torch, { args }) => operator(torch, "to", [tensorOf(args[0]), "int64"]),
-  half: (torch, { args }) => operator(torch, "to", [tensorOf(args[0]), "float16"]),
-  bfloat16: (torch, { args }) => operator(torch, "to", [tensorOf(args[0]), "bfloat16"]),
+  long: cast("int64"),
+  half: cast("float16"),
+  bfloat16: cast("bfloat16"),
   to: (torch, given) => {
     const other = given.args.slice(1).find(isTensor);
     return operator(torch, "to", [tensorOf(given.args[0]), other?.dtype ?? dtypeOf(given)]);
