@@ -192,14 +192,13 @@ export function loadModels(torch: Torch, setup: Setup, strategy: Strategy): Mode
   if (run.beside !== undefined && (spec !== null || beside === null)) holdWeights(torch, run.beside);
   if (companion !== null && beside === null && spec !== null)
     return { reason: say("engine.companion", { trainer: spec?.kind.toUpperCase() ?? "", name: companion.model.name }) };
-  const frozen: Loaded | null =
-    spec === null && beside !== null && companion !== null
-      ? { program: beside, options: companionOptions(loading, beside, companion, strategy) }
-      : spec?.variant["reference"] !== "model"
-        ? null
-        : beside === null || companion === null
-          ? { program, options: { ...loading, adapter: null, trained: {} } }
-          : { program: beside, options: companionOptions(loading, beside, companion, strategy) };
+  // A trainer says whether it has a reference; a script's own loss has what stands beside its model.
+  const isAsked = spec === null ? beside !== null : spec.variant["reference"] === "model";
+  const reference: Loaded =
+    beside === null || companion === null
+      ? { program, options: { ...loading, adapter: null, trained: {} } }
+      : { program: beside, options: companionOptions(loading, beside, companion, strategy) };
+  const frozen = isAsked ? reference : null;
   const copy = frozen && loadModel(torch, frozen.program.graph, frozen.program.view, frozen.options);
   const scorers = spec?.kind === "ppo" ? scorersOf(torch, run, family, spec, loading) : null;
   if (scorers !== null && "reason" in scorers) return scorers;
