@@ -11,6 +11,8 @@ import tempfile
 import time
 import traceback
 
+REPORTER = "node --import tsx bench/reference-check.ts"
+"""Takes config files and prints their report: the estimate of the loop that the reference runs."""
 OUT = pathlib.Path(__file__).resolve().parent.parent / "models" / "graphs"
 
 
@@ -161,7 +163,7 @@ def verify(args):
     from .truth.verify import verify
 
     names = args.family or sorted(p.stem for p in OUT.glob("*.json"))
-    verify(names, args.per, args.seed, args.cli, args.json, args.attention)
+    verify(names, args.per, args.seed, args.reporter, args.json, args.attention)
     return 0
 
 
@@ -184,7 +186,7 @@ def release(args):
         files[0].parent.mkdir(exist_ok=True)
         gather(args.oracle, files[0], args.family, args.per, 0, args.seed)
     versions = ", ".join(f"{m.__name__} {m.__version__.split('+')[0]}" for m in (torch, transformers, peft, bitsandbytes))
-    write(files, args.cli, versions)
+    write(files, args.reporter, versions)
     return 0
 
 
@@ -295,12 +297,12 @@ def main():
     losses_command.add_argument("--of", choices=("trl", "earlier", "llama-factory", "online", "ppo"), default="trl")
     losses_command.add_argument("--kind", nargs="*", help="only these trainers; the file keeps the others")
     losses_command.set_defaults(run=losses)
-    v = commands.add_parser("verify", help="compare the command line with PyTorch on odd sizes of families")
+    v = commands.add_parser("verify", help="compare estimates with PyTorch on odd sizes of families")
     v.add_argument("--family", nargs="*")
     v.add_argument("--per", type=int, default=3, help="cases per task and attention")
     v.add_argument("--attention", nargs="*", help="only cases of these kinds of attention")
     v.add_argument("--seed", default="1")
-    v.add_argument("--cli", default="node dist/cli.js")
+    v.add_argument("--reporter", default=REPORTER)
     v.add_argument("--json", help="also append each row to this file")
     v.set_defaults(run=verify)
     w = commands.add_parser(
@@ -314,7 +316,7 @@ def main():
         type=pathlib.Path,
         default=os.environ.get("VRAM_LENS_ORACLE_SCRIPT", OUT.parent.parent.parent / "shared" / "oracle" / "oracle.py"),
     )
-    w.add_argument("--cli", default="node dist/cli.js")
+    w.add_argument("--reporter", default=REPORTER)
     w.add_argument("--rows", nargs="*", default=[], help="only write the page, from rows of earlier runs, which are estimated anew")
     w.set_defaults(run=release)
     m = commands.add_parser("media", help="receipts of models of pictures and sound: test/core/media/<family>.jsonl")

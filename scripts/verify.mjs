@@ -14,10 +14,5 @@ if (python === undefined) {
   console.error("No Python: make .venv as capture/README.md says, or name one with VRAM_LENS_PYTHON.");
   process.exit(1);
 }
-const built = await run(process.execPath, [join("scripts", "build.mjs")], { quiet: true });
-if (built.status !== 0) {
-  console.error(built.output.trimEnd());
-  process.exit(1);
-}
 const verified = await run(python, ["-m", "capture", "release", ...process.argv.slice(2)], { stdio: "inherit" });
 process.exit(verified.status);

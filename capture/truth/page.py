@@ -1,4 +1,4 @@
-"""The page that `npm run verify` writes: estimates of the command line against PyTorch, by family and by technique."""
+"""The page that `npm run verify` writes: estimates against PyTorch, by family and by technique."""
 
 import collections
 import json
@@ -11,8 +11,8 @@ from .verify import ROOT, estimates, write_fresh
 
 PAGE = ROOT / "docs" / "verification.md"
 READMES = {
-    "README.md": "{near} of {compared} freshly drawn runs of {families} families are within 0.1 % of PyTorch's peak (median {median}, 95th percentile {p95}, worst {worst}). Their loop lets each batch go, where the Trainer, and the estimate, keeps those of a step: much in tiny models of pictures and sound.",
-    "README.zh-CN.md": "在 {families} 个模型族上新抽取的 {compared} 次训练中，{near} 次与 PyTorch 的峰值相差不到 0.1 %（中位误差 {median}，第 95 百分位 {p95}，最大 {worst}）。对照所用的循环会立即释放每个微批，而 Trainer（以及本估算）保留一步内的全部微批：在图像和语音的微型模型里占比较大。",
+    "README.md": "{near} of {compared} freshly drawn runs of {families} families are within 0.1 % of PyTorch's peak (median {median}, 95th percentile {p95}, worst {worst}).",
+    "README.zh-CN.md": "在 {families} 个模型族上新抽取的 {compared} 次训练中，{near} 次与 PyTorch 的峰值相差不到 0.1 %（中位误差 {median}，第 95 百分位 {p95}，最大 {worst}）。",
 }
 WORST = 40
 
@@ -78,22 +78,14 @@ REASONS = (
         lambda c: c["model"]["model_type"] == "modernbert" and len(c["model"].get("layer_types", ())) == 3,
         "cosines of the other kind of layer are let go a little earlier than the graph says, with three layers",
     ),
-    (
-        lambda c: c.get("grad_accum", 1) > 1,
-        "the rows' loop lets each micro-batch go, the Trainer keeps those of a step on the device (transformers/trainer.py, get_batch_samples)",
-    ),
-    (
-        lambda c: True,
-        "the Trainer counts labels on the device (num_items_in_batch), the rows' loop does not; what is more than that is not found yet",
-    ),
 )
 """Why a case differs, where that is known and the estimate does not say it: the first that fits."""
 
 
-def rows_of(files, cli):
-    """Rows of `fresh.py` with the command line's estimate of each."""
+def rows_of(files, reporter):
+    """Rows of `fresh.py` with the estimate of each."""
     known = [json.loads(line) for file in files for line in pathlib.Path(file).read_text().splitlines()]
-    found = estimates([row["case"] for row in known], cli, write_fresh)
+    found = estimates([row["case"] for row in known], reporter, write_fresh)
     return [{**row, "estimate": found.get(row["case"]["id"], "no report")} for row in known]
 
 
@@ -174,8 +166,8 @@ def text_of(rows, versions):
         "",
         "Runs nobody had looked at, drawn anew for the release over every captured family: published sizes cut to a few layers, defaults of the config class, odd sizes; trained in",
         "ways drawn so that techniques meet in pairs. PyTorch, transformers and peft train each for two optimizer steps on fake CUDA tensors, every allocation followed; the",
-        "same run goes through `vram-lens check`. Errors are relative to PyTorch's peak. Where a case found a fault, the fault was mended and the case stays on this page.",
-        "The rows' loop lets a micro-batch go before the next; transformers' Trainer holds all of a step and counts their labels on the device, and so does the estimate (scripts that the Trainer itself ran: `test/analysis/scripts`).",
+        "same run goes through the analyzer (`bench/reference-check.ts`). Errors are relative to PyTorch's peak. Where a case found a fault, the fault was mended and the case stays on this page.",
+        "Both loops are plain PyTorch: a micro-batch is let go before the next, where transformers' Trainer holds all of a step (scripts that the Trainer itself ran: `test/analysis/scripts`).",
         "Reserved bytes are compared where the base is not packed: while PyTorch loads one, its pool holds whole weights, which the oracle has packed before.",
         "A fixed set of cases is in [accuracy.md](accuracy.md), real cards are in [published-memory.md](published-memory.md).",
         "",
@@ -220,9 +212,9 @@ def text_of(rows, versions):
     return "\n".join(out) + "\n"
 
 
-def write(files, cli, versions):
+def write(files, reporter, versions):
     """Writes the page and the headline of both READMEs; returns the rows."""
-    rows = rows_of(files, cli)
+    rows = rows_of(files, reporter)
     # Sections that other commands write stay.
     others = re.search(r"<!-- ranks.*<!-- /ranks[^>]*-->\n?", PAGE.read_text(), flags=re.DOTALL)
     PAGE.write_text(text_of(rows, versions) + (f"\n{others.group(0)}" if others else ""))

@@ -1,4 +1,4 @@
-"""Compares the command line's estimate with what PyTorch allocates, on small odd sizes of captured families; `page.py` does it for
+"""Compares estimates of the reference's loop with what PyTorch allocates, on small odd sizes of captured families; `page.py` does it for
 the runs that `fresh.py` draws."""
 
 import itertools
@@ -197,17 +197,16 @@ def of_steps(peaks):
     return max(p["peakBytes"] for p in peaks["phases"] if p["phase"] != "load")
 
 
-def estimates(all_cases, cli, write=write):
-    """Peaks and the stated upper bound by case id, or why there is none, from one call of the command line per hundred folders."""
+def estimates(all_cases, reporter, write=write):
+    """Peaks and the stated upper bound by case id, or why there is none, from one call of `reporter` per hundred folders: a command
+    that takes files and prints a report of them as JSON."""
     found = {}
     with tempfile.TemporaryDirectory() as root:
         for case in all_cases:
             write(case, pathlib.Path(root) / case["id"])
         for k in range(0, len(all_cases), 100):
             files = [f"{root}/{c['id']}/train.yaml" for c in all_cases[k : k + 100]]
-            report = subprocess.run(
-                [*cli.split(), "check", "--format", "json", "--fail-on", "never", *files], capture_output=True, text=True, cwd=ROOT
-            ).stdout
+            report = subprocess.run([*reporter.split(), *files], capture_output=True, text=True, cwd=ROOT).stdout
             for run in json.loads(report)["runs"]:
                 name = next(u for u in run["documents"] if u.endswith("/train.yaml")).split("/")[-2]
                 why = next((f["message"] for f in run["findings"] if f["code"] == "not-modelled"), "no estimate")
@@ -240,7 +239,7 @@ def technique(case):
     )
 
 
-def verify(families, per, seed, cli, file=None, attentions=None, log=print):
+def verify(families, per, seed, reporter, file=None, attentions=None, log=print):
     """Runs the cases of the families and returns rows of case, estimate and truth."""
     from .storages import peak
 
@@ -248,7 +247,7 @@ def verify(families, per, seed, cli, file=None, attentions=None, log=print):
     for name in families:
         graphs = content_of((ROOT / "models" / "graphs" / f"{name}.json").read_text())
         part = list(cases(name, graphs, per, seed, attentions))
-        found = estimates(part, cli)
+        found = estimates(part, reporter)
         for case in part:
             try:
                 truth = peak(case)

@@ -55,14 +55,16 @@ interface Reading {
 
 class AnalyzerOfRuntime implements Analyzer {
   private readonly store: DocumentStore;
-  private readonly estimator = new Estimator();
   private readonly graphs = new Map<string, Promise<FamilyGraphs | undefined>>();
   private readonly trainers = new Map<string, Promise<readonly TrainerGraph[]>>();
   /** What earlier releases of transformers do otherwise. */
   private earlier: Promise<string | undefined> | undefined;
   private catalogue: Promise<Catalogue> | undefined;
 
-  constructor(private readonly runtime: Runtime) {
+  constructor(
+    private readonly runtime: Runtime,
+    private readonly estimator: Estimator,
+  ) {
     this.store = new DocumentStore(runtime.files);
   }
 
@@ -335,4 +337,9 @@ function recognitionOf(document: LoadedDocument, locale: Locale, recognised = do
   };
 }
 
-export const createAnalyzer: CreateAnalyzer = (runtime) => new AnalyzerOfRuntime(withArchive(runtime));
+/** An analyzer whose estimates come from this estimator. */
+export function analyzerWith(runtime: Runtime, estimator: Estimator): Analyzer {
+  return new AnalyzerOfRuntime(withArchive(runtime), estimator);
+}
+
+export const createAnalyzer: CreateAnalyzer = (runtime) => analyzerWith(runtime, new Estimator());
