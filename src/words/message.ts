@@ -3,8 +3,7 @@ import type { English } from "./en";
 import type { EFFECTS } from "./en/effects";
 import { inCode, printable } from "./printable";
 
-/** Ids of the tables, and those of findings' rules, which bring their words along. */
-export type MessageId = keyof English | `rule.${string}`;
+export type MessageId = keyof English;
 
 /** What a key does to memory. */
 export type EffectId = keyof typeof EFFECTS;
@@ -24,7 +23,7 @@ type Holes<Text extends string> = Text extends `${string}{${infer Hole}}${infer 
   ? (Hole extends `${infer Name}|${string}` ? Name : Hole) | Holes<Rest>
   : never;
 
-type HolesOf<Id extends MessageId> = Id extends keyof English ? Holes<English[Id]> : string;
+type HolesOf<Id extends MessageId> = Holes<English[Id]>;
 
 type Filled<Id extends MessageId> = Readonly<Record<HolesOf<Id>, Argument>>;
 

@@ -2,7 +2,7 @@
 import { strict as assert } from "node:assert";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { RULES } from "../../src/analysis/findings/catalogue";
+import { RULES } from "../../src/analysis/findings/rules";
 import { localeOf, tableOf, text } from "../../src/analysis/messages";
 import { VERSION } from "../../src/analysis/version";
 import { WORDS } from "../../src/cli/words";

@@ -1,17 +1,17 @@
 /** Every rule: its example shows it, at a place, in both languages; a plain config shows none. */
 import { strict as assert } from "node:assert";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { FOLDER, findingPages, readFindingPages } from "../../scripts/finding-pages";
 import { createAnalyzer } from "../../src/analysis";
 import type { DocumentAnalysis } from "../../src/analysis/analyzer";
-import { CATALOGUE, RULES } from "../../src/analysis/findings/catalogue";
-import { findingPages } from "../../src/analysis/findings/pages";
-import type { Example } from "../../src/analysis/findings/rule";
+import { RULES } from "../../src/analysis/findings/rules";
 import { LineIndex } from "../../src/analysis/lines";
 import type { ReportEdit, ReportFinding } from "../../src/core/report/schema";
 import { applyEdits } from "../../src/syntax/edit";
 import { CASES } from "./cases";
 import { memoryRuntime, TINY_LLAMA, uri } from "./memory-runtime";
+import { EXAMPLES, type Example } from "./rule-examples";
 
 /** The files of an example, as a workspace holds them. */
 function exampleFiles(example: Example): Readonly<Record<string, string>> {
@@ -39,8 +39,6 @@ function exampleFiles(example: Example): Readonly<Record<string, string>> {
   if (example.launch !== undefined) files["launch.sh"] = example.launch;
   return files;
 }
-
-const DOCS = join(__dirname, "../../docs/findings");
 
 interface Analysed {
   readonly files: Readonly<Record<string, string>>;
@@ -95,11 +93,12 @@ function applied(files: Readonly<Record<string, string>>, edits: readonly Report
 describe("analysis: rules", () => {
   for (const rule of RULES) {
     it(rule.code, async () => {
-      const found = (await findingsOf(rule.example)).find((finding) => finding.code === rule.code);
+      const example = EXAMPLES[rule.code]!;
+      const found = (await findingsOf(example)).find((finding) => finding.code === rule.code);
       assert.ok(found, "its example does not show it");
       assert.ok(found.range);
       assert.doesNotMatch(found.message, /\{\w+\}|undefined|NaN/);
-      const chinese = (await findingsOf(rule.example, "zh-cn")).find((finding) => finding.code === rule.code);
+      const chinese = (await findingsOf(example, "zh-cn")).find((finding) => finding.code === rule.code);
       assert.match(chinese?.message ?? "", /[\u4e00-\u9fff]/);
     });
   }
@@ -108,7 +107,7 @@ describe("analysis: rules", () => {
     const everywhere = { start: { line: 0, character: 0 }, end: { line: 10_000, character: 0 } };
     let fixed = 0;
     for (const rule of RULES) {
-      const { files, main, analysis } = await analyseExample(rule.example, "en", UNESTIMATED);
+      const { files, main, analysis } = await analyseExample(EXAMPLES[rule.code]!, "en", UNESTIMATED);
       const parts = await Promise.all(
         ["ds.json", main]
           .filter((path, index, all) => files[path] !== undefined && all.indexOf(path) === index)
@@ -152,15 +151,19 @@ describe("analysis: rules", () => {
   });
 
   it("have codes that are unique", () => {
-    const codes = CATALOGUE.map((entry) => entry.code);
+    const codes = RULES.map((rule) => rule.code);
     assert.equal(new Set(codes).size, codes.length);
+    assert.deepEqual([...codes].sort(), Object.keys(EXAMPLES).sort());
+  });
+
+  it("have pages that name their severity", () => {
+    const pages = new Map(readFindingPages().map(({ code, severity }) => [code, severity]));
+    for (const { code, severity } of RULES) assert.equal(pages.get(code), severity, code);
   });
 
   it("have pages that are up to date (npx tsx scripts/findings-pages.ts)", () => {
     for (const [name, text] of findingPages(CASES)) {
-      const file = join(DOCS, name);
-      assert.ok(existsSync(file), `${name} is missing`);
-      assert.equal(readFileSync(file, "utf8"), text, name);
+      assert.equal(readFileSync(join(FOLDER, name), "utf8"), text, name);
     }
   });
 });

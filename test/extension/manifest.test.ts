@@ -3,8 +3,8 @@
 import { strict as assert } from "node:assert";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { readFindingPages } from "../../scripts/finding-pages";
 import { pinsSchemaText } from "../../scripts/pins-schema";
-import { CATALOGUE } from "../../src/analysis/findings/catalogue";
 import { toolInputSchema } from "../../src/core/report/tool-schema";
 import { TOOLS, type ToolName } from "../../src/core/report/tools";
 import { LANGUAGES } from "../../src/extension/sniff";
@@ -83,7 +83,7 @@ describe("manifest", () => {
     const severity = properties["vramlens.severity"]?.["additionalProperties"] as { enum: string[] };
     assert.deepEqual(severity.enum, [...SEVERITIES]);
     const names = properties["vramlens.severity"]?.["propertyNames"] as { anyOf: { enum?: string[] }[] };
-    const codes = CATALOGUE.map(({ code }) => code).sort();
+    const codes = readFindingPages().map(({ code }) => code);
     assert.deepEqual(names.anyOf[0]?.enum, codes, "run npx tsx scripts/findings-pages.ts");
   });
 

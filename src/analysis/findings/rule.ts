@@ -1,15 +1,18 @@
-/** What a rule is: its page, its words in both languages, an example that shows it, and the check. */
+/** What a rule is, and what it may ask of a run. */
 
 import type { Estimate } from "../../core/report/estimate";
 import type { TrainingRun } from "../../core/training/run";
 import { removing, replacing } from "../../formats/fix";
 import type { ProblemFix, Severity } from "../../formats/types";
 import type { SettingName } from "../../terms/settings";
+import type { RULES } from "../../words/en/rules";
 import type { Message, MessageId } from "../../words/message";
 import { type Framework, frameworkOf } from "../frameworks";
 import type { RunInputs } from "../inputs";
 import type { Resolution } from "../resolve";
 import type { Place, Setting, Settings } from "../settings";
+
+export type RuleCode = keyof typeof RULES;
 
 /** A finding of a rule, before it is placed. */
 export interface Hit {
@@ -22,33 +25,16 @@ export interface Hit {
   readonly related?: readonly (Setting | undefined)[];
 }
 
-/** Files of an example, by name. `train` and `trl` are bodies added to a minimal config of that kind. */
-export interface Example {
-  readonly train?: string;
-  readonly trl?: string;
-  /** A Python script in the config's place. */
-  readonly script?: string;
-  readonly deepspeed?: string;
-  readonly pins?: string;
-  readonly requirements?: string;
-  /** A shell script next to the config. */
-  readonly launch?: string;
-  readonly model?: Readonly<Record<string, unknown>>;
+/** What is looked for in a whole run. Its words stand under its code in `src/words`, its page in `docs/findings`. */
+export interface Rule {
+  readonly code: RuleCode;
+  readonly severity: Severity;
+  readonly check: (facts: Facts) => readonly Hit[];
 }
 
-export interface Rule {
-  readonly code: string;
-  readonly severity: Severity;
-  /** Heading of the page. */
-  readonly title: string;
-  /** What happens and why: the body of the page. */
-  readonly why: string;
-  /** The way out. */
-  readonly mend: string;
-  readonly en: string;
-  readonly zh: string;
-  readonly example: Example;
-  readonly check: (facts: Facts) => readonly Hit[];
+/** @param severity of a hit that names no other; the page of the code says the same */
+export function rule(code: RuleCode, severity: Severity, check: Rule["check"]): Rule {
+  return { code, severity, check };
 }
 
 /** What rules may ask of a run. */

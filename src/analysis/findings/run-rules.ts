@@ -3,8 +3,8 @@
 import { say } from "../../words/message";
 import type { Problem, Related } from "../problems";
 import type { Setting } from "../settings";
-import { RULES } from "./catalogue";
 import type { Facts, Rule } from "./rule";
+import { RULES } from "./rules";
 
 export function ruleProblems(facts: Facts): Problem[] {
   return RULES.flatMap((rule) => problemsOf(rule, facts));
@@ -19,7 +19,7 @@ function problemsOf(rule: Rule, facts: Facts): Problem[] {
       {
         code: rule.code,
         severity: found.severity ?? rule.severity,
-        message: say(`rule.${rule.code}`, found.args ?? {}),
+        message: { id: rule.code, args: found.args ?? {} },
         uri: place.uri,
         span: place.keySpan,
         ...(related.length > 0 ? { related } : {}),

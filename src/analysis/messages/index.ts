@@ -5,21 +5,16 @@ import { english } from "../../words/en";
 import { fill, type Message, type MessageId } from "../../words/message";
 import { inMarkdown } from "../../words/printable";
 import { chinese } from "../../words/zh-cn";
-import { RULES } from "../findings/catalogue";
 
 export { gib } from "../../terms/sizes";
 export { count, exact, size, sizeBetween } from "./units";
 
 export type Locale = "en" | "zh-cn";
 
-/** Rules bring their own words. */
-const ofRules = (locale: "en" | "zh"): Record<string, string> =>
-  Object.fromEntries(RULES.map((rule) => [`rule.${rule.code}`, rule[locale]]));
-
 /** Every message by language; a test checks that no id is missing in either. */
 const TABLES: Readonly<Record<Locale, () => Readonly<Record<string, string>>>> = {
-  en: lazily(() => ({ ...english(), ...ofRules("en") })),
-  "zh-cn": lazily(() => ({ ...chinese(), ...ofRules("zh") })),
+  en: lazily(english),
+  "zh-cn": lazily(chinese),
 };
 
 export function tableOf(locale: Locale): Readonly<Record<string, string>> {

@@ -150,7 +150,7 @@ export const axolotl = schemaFormat({
     const deepspeed = find("deepspeed");
     if (deepspeed !== undefined && (find("fsdp_options") ?? find("fsdp")) !== undefined)
       problems.push(
-        problem("deepspeed-and-fsdp", "error", deepspeed.keySpan, "rule.deepspeed-and-fsdp", {}, [
+        problem("deepspeed-and-fsdp", "error", deepspeed.keySpan, "deepspeed-and-fsdp", {}, [
           { ...removing(deepspeed), safe: false },
         ]),
       );

@@ -121,7 +121,7 @@ function check(settings: readonly LocatedSetting[]): readonly FormatProblem[] {
   const tuning = settings.find((setting) => setting.key === "finetuning_type");
   const bits = settings.find((setting) => setting.name === "quantization_bit" && setting.value !== null);
   if (bits !== undefined && tuning !== undefined && tuning.value === "none")
-    problems.push(problem("quantized-full", "error", bits.keySpan, "rule.quantized-full"));
+    problems.push(problem("quantized-full", "error", bits.keySpan, "quantized-full"));
   const on = (key: string) => settings.find((setting) => setting.key === key && isOn(setting));
   const fp8 = on("fp8");
   if (fp8 !== undefined && bits !== undefined)

@@ -5,8 +5,18 @@ import { ENGINE } from "./engine";
 import { EVIDENCE } from "./evidence";
 import { FRAMEWORKS } from "./frameworks";
 import { PINS } from "./pins";
+import { RULES } from "./rules";
 import { SYNTAX } from "./syntax";
 
-export const english = () => ({ ...ANALYSIS, ...EDITS, ...ENGINE, ...EVIDENCE, ...FRAMEWORKS, ...PINS, ...SYNTAX });
+export const english = () => ({
+  ...ANALYSIS,
+  ...EDITS,
+  ...ENGINE,
+  ...EVIDENCE,
+  ...FRAMEWORKS,
+  ...PINS,
+  ...RULES,
+  ...SYNTAX,
+});
 
 export type English = ReturnType<typeof english>;

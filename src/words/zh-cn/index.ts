@@ -6,6 +6,7 @@ import { ENGINE } from "./engine";
 import { EVIDENCE } from "./evidence";
 import { FRAMEWORKS } from "./frameworks";
 import { PINS } from "./pins";
+import { RULES } from "./rules";
 import { SYNTAX } from "./syntax";
 
 export const chinese = (): Readonly<Record<keyof English, string>> => ({
@@ -15,5 +16,6 @@ export const chinese = (): Readonly<Record<keyof English, string>> => ({
   ...EVIDENCE,
   ...FRAMEWORKS,
   ...PINS,
+  ...RULES,
   ...SYNTAX,
 });

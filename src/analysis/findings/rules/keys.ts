@@ -5,7 +5,7 @@ import type { SettingName } from "../../../terms/settings";
 import type { Message } from "../../../words/message";
 import { say } from "../../../words/message";
 import type { Place, Setting } from "../../settings";
-import { type Facts, type Hit, hit, type Rule, removal, replacement, set } from "../rule";
+import { type Facts, type Hit, hit, type Rule, removal, replacement, rule, set } from "../rule";
 
 /** Switches of which only one may be on; the first is the one a fix switches off. */
 const PAIRS: readonly (readonly [SettingName, SettingName])[] = [
@@ -91,49 +91,29 @@ function inOneCall(facts: Facts, one: Setting, other: Setting): boolean {
 }
 
 export const KEY_RULES: readonly Rule[] = [
-  {
-    code: "contradictory-keys",
-    severity: "error",
-    title: "Two keys contradict each other",
-    why: 'Both switches are on, and the library accepts only one: TrainingArguments raises "At most one of fp16 and bf16 can be True, but not both", BitsAndBytesConfig "load_in_4bit and load_in_8bit are both True, but only one can be used at the same time".',
-    mend: "Keep one. Between `bf16` and `fp16`: `bf16` on Ampere and later cards, `fp16` on older ones.",
-    en: "`{one}` and `{other}` are both on: the library stops. Keep one.",
-    zh: "`{one}` 与 `{other}` 同时开启：库会报错，请只保留一个。",
-    example: { train: "bf16: true\nfp16: true" },
-    check: (facts) =>
-      PAIRS.flatMap(([first, second]) => {
-        const at = facts.own(first);
-        const other = facts.own(second);
-        const both = at?.value === true && other?.value === true && inOneCall(facts, at, other);
-        return hit(at, both && facts.framework.part !== "engine", {
-          args: { one: at?.key ?? first, other: other?.key ?? second },
-          related: [other],
-          fixes: replacement(at, "false", false),
-        });
-      }),
-  },
-  {
-    code: "ignored-key",
-    severity: "hint",
-    title: "A key that nothing reads",
-    why: "The key is read only under a condition that does not hold here: options of gradient checkpointing while it is off, `fsdp_config` without `fsdp`, `lora_*` without `use_peft`, `bnb_4bit_*` without `load_in_4bit`, `quant_bits` without `quant_method`, `vllm_*` without `use_vllm`, `stage3_*` in another ZeRO stage. Where the key makes the run look smaller than it is (FSDP, LoRA, quantized weights) the finding is a warning.",
-    mend: "Switch on what the key belongs to, or remove the key.",
-    en: "`{key}` is ignored: {why}.",
-    zh: "`{key}` 被忽略：{why}。",
-    example: { trl: "lora_r: 16" },
-    check: (facts) =>
-      CONDITIONAL.flatMap(({ names, reads, why, severity, fixes }): Hit[] => {
-        if (reads(facts)) return [];
-        return names.flatMap((name): readonly Hit[] => {
-          const at =
-            facts.framework.part === "engine" || name.startsWith("stage3") ? facts.deepspeed(name) : facts.own(name);
-          if (at === undefined) return [];
-          const mends = [...(fixes?.(at) ?? []), ...removal(at)];
-          const key = at.key.replace(/^.*\./, "");
-          return [
-            { at, args: { key, why: why(facts) }, fixes: mends, ...(severity === undefined ? {} : { severity }) },
-          ];
-        });
-      }),
-  },
+  rule("contradictory-keys", "error", (facts) =>
+    PAIRS.flatMap(([first, second]) => {
+      const at = facts.own(first);
+      const other = facts.own(second);
+      const both = at?.value === true && other?.value === true && inOneCall(facts, at, other);
+      return hit(at, both && facts.framework.part !== "engine", {
+        args: { one: at?.key ?? first, other: other?.key ?? second },
+        related: [other],
+        fixes: replacement(at, "false", false),
+      });
+    }),
+  ),
+  rule("ignored-key", "hint", (facts) =>
+    CONDITIONAL.flatMap(({ names, reads, why, severity, fixes }): Hit[] => {
+      if (reads(facts)) return [];
+      return names.flatMap((name): readonly Hit[] => {
+        const at =
+          facts.framework.part === "engine" || name.startsWith("stage3") ? facts.deepspeed(name) : facts.own(name);
+        if (at === undefined) return [];
+        const mends = [...(fixes?.(at) ?? []), ...removal(at)];
+        const key = at.key.replace(/^.*\./, "");
+        return [{ at, args: { key, why: why(facts) }, fixes: mends, ...(severity === undefined ? {} : { severity }) }];
+      });
+    }),
+  ),
 ];

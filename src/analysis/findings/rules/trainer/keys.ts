@@ -7,7 +7,7 @@ import type { LocatedSetting } from "../../../../formats/types";
 import { table } from "../../../../terms/table";
 import { type Message, say } from "../../../../words/message";
 import { isRemoved } from "../../../defaults";
-import { type Facts, type Hit, type Rule, removal } from "../../rule";
+import { type Facts, type Hit, type Rule, removal, rule } from "../../rule";
 
 /** A statement whose key a library version removed. */
 interface Removed {
@@ -97,60 +97,38 @@ function replacement(key: string | undefined): string | Message {
 }
 
 export const TRAINER_KEYS_RULES: readonly Rule[] = [
-  {
-    code: "removed-key",
-    severity: "information",
-    title: "A key the library no longer has",
-    why: "The key was removed from this release of the library; it is rejected, or ignored where extra keys are allowed. The finding is an error when the version is pinned, information when it is only assumed.",
-    mend: "Write the key that replaced it, or remove it.",
-    en: "`{key}`: removed in {library}{next}.",
-    zh: "`{key}`：已在 {library} 中移除{next}。",
-    example: { train: "per_gpu_train_batch_size: 4\nwarmup_ratio: 0.1", pins: 'libraries: { transformers: "5.17" }' },
-    check: (facts) => {
-      const { uri } = facts.inputs.main;
-      return removedKeys(facts).map(({ setting, key, removedIn, replacedBy, renamed }): Hit => {
-        const [library = ""] = removedIn.split(" ");
-        const { keySpan, valueSpan } = setting;
-        return {
-          at: {
-            value: null,
-            from: "document",
-            key: setting.key,
-            place: { uri, keySpan, valueSpan },
-          },
-          // axolotl drops what it does not know; the others stop.
-          ...(facts.pinned(library) === undefined
-            ? {}
-            : { severity: facts.framework.dropsUnknown === true ? ("warning" as const) : ("error" as const) }),
-          args: { key, library: named(removedIn), next: replacement(replacedBy) },
-          fixes: renamed && replacedBy !== undefined ? [{ ...renaming(keySpan, replacedBy), safe: true }] : [],
-        };
-      });
-    },
-  },
-  {
-    code: "removed-key-other",
-    severity: "information",
-    title: "An argument without memory effect was removed",
-    why: "This release of transformers no longer has the argument: with the version pinned, `TrainingArguments` stops at it.",
-    mend: "Remove it, or write the key that replaced it.",
-    en: "`{key}`: removed in {library}{next}.",
-    zh: "`{key}`：已在 {library} 中移除{next}。",
-    example: { train: "warmup_ratio: 0.1", pins: 'libraries: { transformers: "5.17" }' },
-    check: (facts) => {
-      if (!facts.trainer || facts.pinned("transformers") === undefined) return [];
-      const { root } = facts.inputs.main.config?.parsed ?? { root: null };
-      if (root?.kind !== "map") return [];
-      return root.entries.flatMap((entry) => {
-        const removedIn = REMOVED_OTHERS.get(entry.key);
-        if (removedIn === undefined || !isRemoved(removedIn, facts.resolution.libraries)) return [];
-        const next = replacement(REPLACED[entry.key]);
-        const place = { uri: facts.inputs.main.uri, keySpan: entry.keySpan, valueSpan: entry.value };
-        const at = { key: entry.key, value: null, from: "document" as const, place };
-        return [
-          { at, args: { key: entry.key, library: named(removedIn), next }, fixes: next === "" ? removal(at) : [] },
-        ];
-      });
-    },
-  },
+  rule("removed-key", "information", (facts) => {
+    const { uri } = facts.inputs.main;
+    return removedKeys(facts).map(({ setting, key, removedIn, replacedBy, renamed }): Hit => {
+      const [library = ""] = removedIn.split(" ");
+      const { keySpan, valueSpan } = setting;
+      return {
+        at: {
+          value: null,
+          from: "document",
+          key: setting.key,
+          place: { uri, keySpan, valueSpan },
+        },
+        // axolotl drops what it does not know; the others stop.
+        ...(facts.pinned(library) === undefined
+          ? {}
+          : { severity: facts.framework.dropsUnknown === true ? ("warning" as const) : ("error" as const) }),
+        args: { key, library: named(removedIn), next: replacement(replacedBy) },
+        fixes: renamed && replacedBy !== undefined ? [{ ...renaming(keySpan, replacedBy), safe: true }] : [],
+      };
+    });
+  }),
+  rule("removed-key-other", "information", (facts) => {
+    if (!facts.trainer || facts.pinned("transformers") === undefined) return [];
+    const { root } = facts.inputs.main.config?.parsed ?? { root: null };
+    if (root?.kind !== "map") return [];
+    return root.entries.flatMap((entry) => {
+      const removedIn = REMOVED_OTHERS.get(entry.key);
+      if (removedIn === undefined || !isRemoved(removedIn, facts.resolution.libraries)) return [];
+      const next = replacement(REPLACED[entry.key]);
+      const place = { uri: facts.inputs.main.uri, keySpan: entry.keySpan, valueSpan: entry.value };
+      const at = { key: entry.key, value: null, from: "document" as const, place };
+      return [{ at, args: { key: entry.key, library: named(removedIn), next }, fixes: next === "" ? removal(at) : [] }];
+    });
+  }),
 ];
