@@ -311,7 +311,7 @@ function swift(row: PeakRow): Written | Unwritten {
     measure: "reserved",
     documents: script(
       `CUDA_VISIBLE_DEVICES=0 swift sft --model Qwen/Qwen1.5-7B-Chat --dataset data ${tuner} --torch_dtype bfloat16 --attn_impl flash_attn --per_device_train_batch_size 1 --gradient_accumulation_steps 16 --max_length 2048${packs}`,
-      { device: "A100-80GB" },
+      { device: "A100-80GB", libraries: { torch: "2.1", transformers: "4.39", peft: "0.10" } },
     ),
   };
 }

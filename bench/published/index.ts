@@ -136,7 +136,7 @@ export const MECHANISMS: Readonly<Record<string, string>> = {
   "axolotl-round":
     "A round figure; the same model with a larger optimizer is published at 21 GB and estimated at 21.05 GiB.",
   qwen1:
-    "Read in units of 10⁹ bytes the rows of 7B and 14B without embeddings agree within about 2 % up to 4096 tokens; those of 1.8B exceed the estimate by 0.6 to 1.2 GiB, those with embeddings by up to 1.8 GiB. The run used Qwen 1's remote code, which decides that and was not captured. At 8192 tokens its loss holds less than transformers', which raises all logits to float32.",
+    "The run used Qwen 1's remote code, which was not captured; whether “G” is 10⁹ or 2³⁰ bytes is not said. Up to 4096 tokens the rows of 7B and 14B agree within 5 % but for two; those of 1.8B exceed the estimate by 0.3 to 1.2 GiB (in 10⁹ bytes). At 8192 tokens the figures grow by less than the logits alone do",
   "blog-script":
     "The benchmarking script behind the table was not read; these two runs would need 4 to 5 GiB more than estimated, the others agree.",
 };

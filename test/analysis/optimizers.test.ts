@@ -38,6 +38,13 @@ describe("analysis: optimizers", () => {
     });
   });
 
+  it("keep epsilon's sum beside the root in torch 2.0", async () => {
+    const of = (torch: string) =>
+      optimizerOf(`${HF}optim: adamw_torch\n`, `${PINS}    libraries: { torch: "${torch}" }\n`);
+    assert.deepEqual((await of("2.0"))?.args, { denominator_apart: "True" });
+    assert.deepEqual((await of("2.1"))?.args, {});
+  });
+
   it("are told the modules they project", async () => {
     const train = `${HF}optim: galore_adamw\noptim_target_modules: [attn, mlp]\noptim_args: rank=64\n`;
     assert.deepEqual(await optimizerOf(train), {

@@ -242,7 +242,8 @@ function asAdam(c: ResolveContext, optimizer: string, key: string): TrainingRun[
 
 /**
  * What the trainer gives the optimizer whatever `optim_args` says: the decay of its parameter groups, the modules that
- * are projected, and before torch 2.0 the for-loop form (`_default_to_fused_or_foreach` came with it).
+ * are projected, and before torch 2.0 the for-loop form (`_default_to_fused_or_foreach` came with it), one list more in
+ * torch 2.0 itself.
  */
 function givenByTrainer(c: ResolveContext, name: string): Record<string, string> {
   const targets = c.settings.list("optim_target_modules");
@@ -251,6 +252,7 @@ function givenByTrainer(c: ResolveContext, name: string): Record<string, string>
     ...(optimizerRow(name)?.decaysGradient === true && decay !== 0 ? { weight_decay: String(decay) } : {}),
     ...(targets === undefined ? {} : { optim_target_modules: targets.join(",") }),
     ...(holds("torch<2.0", c.libraries) ? { foreach: "False" } : {}),
+    ...(holds("torch>=2.0", c.libraries) && holds("torch<2.1", c.libraries) ? { denominator_apart: "True" } : {}),
   };
 }
 

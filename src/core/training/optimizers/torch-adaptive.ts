@@ -17,6 +17,7 @@ const adam: TorchRule = {
       u.scalars("bias_correction2", "_foreach_pow", list);
     }
     u.list("exp_avg_sq_sqrt", "_foreach_sqrt", list);
+    if (u.options.denominatorApart) u.list("denom", "_foreach_add", list);
   },
   single(u, parameter) {
     u.decayed("grad", parameter);

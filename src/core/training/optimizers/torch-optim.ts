@@ -78,8 +78,10 @@ function withoutArguments(name: string, standard: Partial<TorchOptions> = {}): O
   return (torch, groups, args) => factory(torch, groups, known(args));
 }
 
+const OF_RELEASES: ReadonlySet<string> = new Set(["foreach", "amsgrad", "denominator_apart"]);
+
 function known(args: OptimizerArguments): OptimizerArguments {
-  return Object.fromEntries(Object.entries(args).filter(([key]) => key === "foreach" || key === "amsgrad"));
+  return Object.fromEntries(Object.entries(args).filter(([key]) => OF_RELEASES.has(key)));
 }
 
 /** Factories by the name `optim` uses, and by the class of torch.optim in lower case. */

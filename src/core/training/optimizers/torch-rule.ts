@@ -16,6 +16,8 @@ export interface TorchOptions {
   /** Step counts live on the device, and what is computed from them. */
   readonly capturable: boolean;
   readonly amsgrad: boolean;
+  /** Adam's foreach form adds epsilon to a list of its own, as torch 2.0 did (pytorch/pytorch#104898 made it one list, in 2.1). */
+  readonly denominatorApart: boolean;
   readonly nesterov: boolean;
   readonly centered: boolean;
   readonly decoupled: boolean;
@@ -40,6 +42,7 @@ export function optionsOf(args: OptimizerArguments, standard: Partial<TorchOptio
     foreach: !fused && !falsy(args["foreach"]) && (standard.foreach ?? true),
     capturable: truthy(args["capturable"]),
     amsgrad: truthy(args["amsgrad"]),
+    denominatorApart: truthy(args["denominator_apart"]),
     nesterov: args["nesterov"] === undefined ? (standard.nesterov ?? false) : truthy(args["nesterov"]),
     centered: truthy(args["centered"]),
     decoupled: standard.decoupled ?? truthy(args["decoupled_weight_decay"]),
