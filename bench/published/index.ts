@@ -136,7 +136,7 @@ export const MECHANISMS: Readonly<Record<string, string>> = {
   "axolotl-round":
     "A round figure; the same model with a larger optimizer is published at 21 GB and estimated at 21.05 GiB.",
   qwen1:
-    "The run used Qwen 1's remote code, which was not captured; whether “G” is 10⁹ or 2³⁰ bytes is not said. Up to 4096 tokens the rows of 7B and 14B agree within 5 % but for two; those of 1.8B exceed the estimate by 0.3 to 1.2 GiB (in 10⁹ bytes). At 8192 tokens the figures grow by less than the logits alone do",
+    "The run used Qwen 1's remote code, which was not captured; whether “G” is 10⁹ or 2³⁰ bytes is not said. Up to 4096 tokens the rows of 7B and 14B agree within 5 % but for three of Q-LoRA; those of 1.8B exceed the estimate by 0.3 to 1.2 GiB (in 10⁹ bytes). At 8192 tokens the figures grow by less than the logits alone do",
   "blog-script":
     "The benchmarking script behind the table was not read; these two runs would need 4 to 5 GiB more than estimated, the others agree.",
 };
