@@ -111,6 +111,8 @@ export interface PythonGuard extends Span {
   /** As written. */
   readonly raw: string;
   readonly holds: boolean;
+  /** The `n` of a condition that holds in every nth round (`(step + 1) % n == 0`). */
+  readonly every?: LocatedNode;
 }
 
 /** `model.lm_head.requires_grad = False`: an attribute of a part of an object is set. */
@@ -155,8 +157,17 @@ export interface PythonClass extends Span {
   readonly loss?: OwnLoss | null;
 }
 
+/** A round of a loop of one's own, up to the call that takes the gradients. */
+export interface PythonRound extends Span {
+  /** It is a function of its own, whose names go when it returns. */
+  readonly apart: boolean;
+  /** What it computes; null: something that is not read. */
+  readonly loss: OwnLoss | null;
+}
+
 /** What can be known of a Python module without running it. */
 export interface PythonModule {
+  readonly round?: PythonRound;
   readonly calls: readonly PythonCall[];
   readonly classes: readonly PythonClass[];
   /** Module-level and local names bound to a value, in document order. */

@@ -52,4 +52,6 @@ export interface LossFunction {
 export interface OwnLoss extends LossFunction {
   /** What names outside of the function are bound to, where that is written out (`self.loss_fct`, a module's own name). */
   readonly outside: Readonly<Record<string, LossExpression>>;
+  /** Its names stay until they are bound again: it is a round of a loop. */
+  readonly keepsNames?: true;
 }

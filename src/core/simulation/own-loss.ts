@@ -22,6 +22,8 @@ export interface LossModels {
   readonly programAt: (times: number) => Program | null;
   /** Heads of keys and values. */
   readonly heads: number;
+  /** Whether accelerate wraps the trained model's forward: a loop of one's own casts where it says so. */
+  readonly wraps: boolean;
   readonly keepsCache: TrainingRun["keepsCache"];
   readonly interpretersOf: (
     program: Program,
@@ -79,6 +81,7 @@ class Calls {
     return {
       model: (inputs, options) => this.trained(inputs, options, batch),
       other: this.models.other === null ? null : (inputs, options) => this.beside(inputs, options, batch),
+      inputs: [[...batch.keys()].find((name) => name !== LABELS && name !== COUNT) ?? TEXT, MASK],
     };
   }
 
@@ -99,11 +102,11 @@ class Calls {
       cache,
       more,
     )(states === undefined ? this.way : "none");
-    torch.autocastEnabled = torch.autocastDtype !== null;
+    if (models.wraps) torch.autocastEnabled = torch.autocastDtype !== null;
     const made = interpreter.main(givenTo(graph, inputs, batch));
     this.foldings.push(...interpreter.foldings);
     let outputs = [...made, ...(states ?? []), ...(cache?.take() ?? [])];
-    if (torch.autocasting) {
+    if (models.wraps && torch.autocasting) {
       torch.autocastEnabled = false;
       torch.clearCastCache();
       outputs = toFloat32(torch, outputs);

@@ -28,7 +28,7 @@ function uncounted(key: string, keySpan: Span, node: LocatedNode | Span): Locate
 }
 
 /** Copies of the trained weights that are not a model which the script's own trainer calls: that one is counted. */
-function copiesKept(python: PythonModule, counted: boolean): readonly LocatedSetting[] {
+export function copiesKept(python: PythonModule, counted: boolean): readonly LocatedSetting[] {
   const training = trainingOf(python);
   const copies = counted ? [] : otherCopies(python);
   const calls = python.calls.filter(

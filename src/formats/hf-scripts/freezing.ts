@@ -19,7 +19,7 @@ import type { SettingName } from "../../terms/settings";
 import { table } from "../../terms/table";
 import type { PartStep, WeightRule } from "../../terms/weights";
 import type { LocatedSetting } from "../types";
-import { isBefore, isLoad, loadsBehind, otherCopies, type Training, trainingOf } from "./training";
+import { isBefore, isCopy, isLoad, loadsBehind, otherCopies, type Training, trainingOf } from "./training";
 
 /** A rule, or why what is done cannot be followed. */
 /** Rules that a script's weights are gone through with; every weight of every estimate is asked of each. */
@@ -268,7 +268,9 @@ export function adaptedAt(python: PythonModule, training: Training): number {
 }
 
 /** Whether a path starts at the trained model. */
-export function isModel({ object }: PythonPath, training: Training, python: PythonModule): boolean {
+export function isModel(path: PythonPath, training: Training, python: PythonModule): boolean {
+  const { object } = path;
+  if (object.kind === "unknown" && object.raw === "self") return isOfSelf(path, python);
   if (training.load === undefined) return object.kind === "unknown";
   const copies = otherCopies(python);
   const { own } = training;
@@ -286,7 +288,18 @@ export function isModel({ object }: PythonPath, training: Training, python: Pyth
     if (isLoad(call.callee) || copies.includes(call)) return false;
     return [call.positional[0], call.receiver, ...call.keywords.entries.map(({ value }) => value)].some(leads);
   };
-  return leads(object) || /^self$/.test(object.kind === "unknown" ? object.raw : "");
+  return leads(object);
+}
+
+/** Whether a way begins at an object that holds the trained model: one that keeps a copy of it under this name does not. */
+function isOfSelf({ object, steps }: PythonPath, python: PythonModule): boolean {
+  const [first] = steps;
+  const own = python.classes.find(({ start, end }) => object.start >= start && object.end <= end);
+  if (first?.kind !== "attribute" || own === undefined) return true;
+  const held = python.assignments.entries.findLast(
+    ({ key, keySpan }) => key === `self.${first.name}` && keySpan.start >= own.start && keySpan.end <= own.end,
+  );
+  return !isCopy(python, held?.value);
 }
 
 function requiresGrad(call: PythonCall): boolean | null {
@@ -371,7 +384,7 @@ export function freezingOf(python: PythonModule): readonly LocatedSetting[] {
 const HEADLESS = /(?:^|\.)(?:AutoModel|[A-Z]\w{0,80}Model)\.(?:from_pretrained|from_config|_from_config)$/;
 
 /** The ways that go through a module of the script's own to the model that it loads (`self.encoder = AutoModel.from_pretrained(…)`). */
-function insideOwn(python: PythonModule, { load }: Training): (path: PythonPath) => PythonPath {
+export function insideOwn(python: PythonModule, { load }: Training): (path: PythonPath) => PythonPath {
   const entry = python.assignments.entries.find(
     ({ key, value }) => key.startsWith("self.") && load !== undefined && loadsBehind(python, value).includes(load),
   );

@@ -8,9 +8,9 @@ import { count, derived, schemaFormat, type View } from "../schema";
 import { problem } from "../table";
 import type { CarrierId, ConfigDocument, Format, FormatProblem, LocatedSetting } from "../types";
 import { argumentsReset, parsedArguments, setTooLate } from "./arguments";
-import { besideStep, evaluatesAfter, loaderOfTrainer } from "./beside";
+import { besideStep, copiesKept, evaluatesAfter, loaderOfTrainer } from "./beside";
 import { builtModel, configOverrides } from "./built";
-import { at, keyword } from "./called";
+import { at } from "./called";
 import { CALLS, hasTrainer, PREFIXES, pythonViews, TRAINING_CALL, TRL_CALL } from "./calls";
 import { adapterCast, castBeforeTrainer } from "./casts";
 import { roundedLengths } from "./collating";
@@ -24,14 +24,15 @@ import { loadedClass } from "./loads";
 import { plainLoop } from "./loop";
 import { networkSettings } from "./networks";
 import { trainerOptimizer } from "./optimizer";
+import { givenModels, otherModels } from "./others";
 import { ownModelCall, ownSettings } from "./own";
-import { ownLossOf } from "./own-loss";
+import { lossOfRound, ownLossOf } from "./own-loss";
 import { pictureSide } from "./pictures";
 import { bareSwitches, callPlace, commandPlace } from "./places";
 import { recognisedLoop, recognisePython, recogniseShell } from "./recognise";
 import { resizedVocabulary } from "./resizing";
 import { tokenizedLengths } from "./tokenizing";
-import { callsBehind, isBefore, isLoad, loadsBehind, otherCopies, trainingOf } from "./training";
+import { isBefore, trainingOf } from "./training";
 import { unslothAdapts, unslothSettings } from "./unsloth";
 
 /** DeepSpeed settings given as a dict or as JSON text belong to the run itself. */
@@ -69,7 +70,7 @@ function derive(
     );
     result.push(...resizedVocabulary(python), ...changedLayers(python));
     const others = otherModels(python);
-    const ownLoss = trained ? ownLossOf(python) : [];
+    const ownLoss = trained ? ownLossOf(python) : lossOfRound(python, others.length > 0);
     if (trained)
       result.push(
         ...trainerOptimizer(python),
@@ -81,7 +82,9 @@ function derive(
     result.push(
       ...others,
       ...ownLoss,
-      ...(trained ? besideStep(python, others.length > 0, ownLoss.length > 0 && ownLoss[0]?.value !== "") : []),
+      ...(trained
+        ? besideStep(python, others.length > 0, ownLoss.length > 0 && ownLoss[0]?.value !== "")
+        : copiesKept(python, others.length > 0)),
       ...unstated(givenModels(python), settings),
       ...embedding(python),
       ...adapterDefaults(python, settings),
@@ -193,58 +196,6 @@ function embeddingsTold(python: PythonModule): readonly LocatedSetting[] {
   const { callee: key, calleeSpan } = wraps;
   const node = { kind: "scalar" as const, value, raw: key, ...calleeSpan };
   return [{ name: "embeddings_require_grad", key, value, node, keySpan: calleeSpan, valueSpan: calleeSpan }];
-}
-
-/** Models beside the trained one that the script's own trainer is given, or calls by a name of the module's. */
-function otherModels(python: PythonModule): readonly LocatedSetting[] {
-  const { trainer, load, parts } = trainingOf(python);
-  const own = python.classes.find(({ name }) => name === trainer?.callee);
-  if (own === undefined) return [];
-  const called = new Set(
-    python.calls.filter(({ start, end }) => start >= own.start && end <= own.end).map(({ callee }) => callee),
-  );
-  const named = python.assignments.entries.filter(({ key }) => called.has(key));
-  const calledLoads = named.flatMap(({ value }) => loadsBehind(python, value));
-  const copied = otherCopies(python).some((copy) =>
-    named.some(({ value }) => callsBehind(python, value).includes(copy)),
-  );
-  const other =
-    [...parts, ...calledLoads].find((call) => call !== load && isLoad(call.callee)) ?? (copied ? load : undefined);
-  const name = other?.positional[0];
-  if (other === undefined) return [];
-  const dtype = keyword(other, "dtype")?.value ?? keyword(other, "torch_dtype")?.value;
-  const first = (isIt: (callee: string) => boolean): number =>
-    Math.min(
-      ...python.calls.flatMap(({ callee, start, end }) =>
-        start >= own.start && end <= own.end && isIt(callee) ? [start] : [],
-      ),
-    );
-  const teacher = first((callee) => /^(?:self\.)?\w{0,20}teacher\w{0,20}$/i.test(callee));
-  const student = first((callee) => callee === "model");
-  return [
-    ...(Number.isFinite(teacher) && student < teacher ? [at("other_model_runs", other, true)] : []),
-    at("other_model", other, name?.kind === "scalar" ? String(name.value) : other.callee),
-    ...(dtype?.kind === "scalar" && typeof dtype.value === "string" && dtype.value !== "auto"
-      ? [at("other_model_dtype", other, dtype.value, dtype)]
-      : []),
-  ];
-}
-
-/** Models that trainers of TRL are given beside the trained one, as what loads them or by name. */
-const BESIDE = ["teacher_model", "ref_model"] as const;
-
-function givenModels(python: PythonModule): readonly LocatedSetting[] {
-  const { trainer, load } = trainingOf(python);
-  if (trainer === undefined || python.classes.some(({ name }) => name === trainer.callee)) return [];
-  const own = load?.positional[0];
-  return BESIDE.flatMap((setting) => {
-    const given = keyword(trainer, setting)?.value;
-    const name = given?.kind === "scalar" ? given : loadsBehind(python, given).at(-1)?.positional[0];
-    if (name?.kind !== "scalar" || typeof name.value !== "string") return [];
-    // A reference like the trained model is what the trainer makes itself.
-    const same = setting === "ref_model" && own?.kind === "scalar" && own.value === name.value;
-    return same ? [] : [at(setting, trainer, name.value, name)];
-  });
 }
 
 /** Trainers of texts' embeddings: a pair goes through the model text by text, as a reward model's does. */

@@ -43,17 +43,16 @@ function clippingOf({ calls }: PythonModule): LocatedSetting[] {
   return [at("max_grad_norm", call, typeof norm === "number" ? norm : 1, node)];
 }
 
-/** `if (step + 1) % 4 == 0:` before an optimizer's step, with a number or the name of one. */
-const EVERY = /%\s{0,9}([\w.]{1,80})\s{0,9}==\s{0,9}0/;
 const STEPS = /(?:optim\w{0,40}|opt|scaler)\.step$/i;
 
+/** Micro-batches of a step: what a condition before an optimizer's step asks for, else what a name says. */
 function accumulationOf({ assignments, calls }: PythonModule): LocatedSetting[] {
   const step = calls.find(({ callee }) => STEPS.test(callee));
-  const every = step?.guards?.map(({ raw, holds }) => (holds ? EVERY.exec(raw)?.[1] : undefined)).find(Boolean);
-  if (step !== undefined && /^\d{1,6}$/.test(every ?? ""))
-    return [at("gradient_accumulation_steps", step, Number(every))];
+  const every = step?.guards?.find(({ holds, every }) => holds && typeof plain(every) === "number")?.every;
+  if (step !== undefined && every !== undefined)
+    return [at("gradient_accumulation_steps", step, plain(every) as number, every)];
   const entry = assignments.entries.find(
-    ({ key, value }) => (ACCUMULATION.test(key) || key === every) && typeof plain(value) === "number",
+    ({ key, value }) => ACCUMULATION.test(key) && typeof plain(value) === "number",
   );
   if (entry === undefined) return [];
   const { key, keySpan, value: node } = entry;
@@ -170,7 +169,8 @@ export function plainLoop(python: PythonModule): readonly LocatedSetting[] {
   const prepared = /accelerator/i.test(backward.callee);
   return [
     at("own_loop", backward, true),
-    at("loop_holds", backward, heldOf(python, modelNames(python))),
+    // The names of a function that is one round go when it returns.
+    at("loop_holds", backward, python.round?.apart === true ? "nothing" : heldOf(python, modelNames(python))),
     at("loop_keeps_cache", backward, true),
     ...(zerosLate(python, backward, modelNames(python)) ? [at("loop_zeros_late", backward, true)] : []),
     ...(evaluates(python) ? [at("loop_evaluates", backward, true)] : []),

@@ -3,7 +3,7 @@ import type { PythonClass, PythonModule, Span } from "../../syntax/tree";
 import type { LossExpression, LossStatement, OwnLoss } from "../../terms/own-loss";
 import type { LocatedSetting } from "../types";
 import { keyword } from "./called";
-import { rawOf } from "./loads";
+import { rawOf, trainedNames } from "./loads";
 import { trainingOf } from "./training";
 
 /** Classes above one another that are looked through. */
@@ -29,6 +29,33 @@ export function ownLossOf(python: PythonModule): readonly LocatedSetting[] {
   const name = rawOf(given?.value) ?? "";
   const loss = python.losses.get(name);
   return given === undefined || loss === undefined ? [] : [said(name, loss && behindModel(loss), given.keySpan)];
+}
+
+/** Losses that a model's own class does not compute. */
+const OWN_LOSS =
+  /"(?:kl_div|KLDivLoss|mse_loss|MSELoss|l1_loss|L1Loss|cosine_similarity|binary_cross_entropy_with_logits|BCEWithLogitsLoss|log_softmax|softmax|sigmoid|logsigmoid|normalize|hidden_states)"/;
+
+/**
+ * What a round of a loop of one's own computes, where that is more than the model's forward with its own loss.
+ *
+ * @param beside whether another model is called in it
+ */
+export function lossOfRound(python: PythonModule, beside: boolean): readonly LocatedSetting[] {
+  const { round } = python;
+  if (round === undefined) return [];
+  const names = new Set([...trainedNames(python), "model", "self.model", "net"]);
+  const calls = python.calls.filter(
+    ({ callee, start, end, guards = [] }) =>
+      names.has(callee) && start >= round.start && end <= round.end && guards.length === 0,
+  );
+  const backward = python.calls.find(({ callee, start }) => /backward$/.test(callee) && start >= round.start);
+  const forwards = calls.filter(({ order = 0 }) => order < (backward?.order ?? 0));
+  const { loss } = round;
+  const own = loss !== null && OWN_LOSS.test(JSON.stringify(loss));
+  const [first] = forwards;
+  if (first === undefined || (!beside && forwards.length < 2 && !own)) return [];
+  const [, ...rest] = loss?.parameters ?? [];
+  return [said(first.callee, loss && { ...loss, parameters: [first.callee, ...rest] }, first.calleeSpan)];
 }
 
 function said(key: string, loss: OwnLoss | null, { start, end }: Span): LocatedSetting {

@@ -2,7 +2,7 @@
 import type { ListNode, LocatedNode, PythonCall, PythonModule, PythonPath } from "../../syntax/tree";
 import type { LocatedSetting } from "../types";
 import { keyword } from "./called";
-import { adaptedAt, isModel, ruleOfPart } from "./freezing";
+import { adaptedAt, insideOwn, isModel, ruleOfPart } from "./freezing";
 import { callsBehind, trainingOf } from "./training";
 
 /** Calls that hand on the parameters they are given: all of them, or the second argument's. */
@@ -34,7 +34,8 @@ export function steppedWeights(call: PythonCall, python: PythonModule): readonly
   const found = ways(python, given);
   if (given === undefined || found === null || !found.every((path) => isModel(path, training, python))) return [];
   const adapted = (call.order ?? 0) > adaptedAt(python, training);
-  const rules = found.map((path) => ruleOfPart(path, adapted));
+  const inside = insideOwn(python, training);
+  const rules = found.map((path) => ruleOfPart(inside(path), adapted));
   // The whole model beside its parts is the whole model.
   if (rules.some((rule) => rule?.part === undefined)) return [];
   const { start, end } = given;

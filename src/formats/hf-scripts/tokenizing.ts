@@ -13,7 +13,11 @@ const TOKENIZES =
   /(?:^|[._])(?:tok|tokenizer|tokeniser|processor)(?:\.(?:__call__|encode|encode_plus|batch_encode_plus|apply_chat_template))?$/i;
 /** Keywords of what is tokenized: texts to be written stand apart from those to be read. */
 const WRITTEN = ["text_target"];
-const TARGET = /label|target|summar|answer|translation/i;
+const TARGET = /label|target|tgt|summar|answer|translation/i;
+/** Models that read one text and write another. */
+const WRITES = /Seq2Seq|ConditionalGeneration|MTModel/;
+/** One column of the data, by its name. */
+const COLUMN = /^\w{1,40}\[["'](\w{1,40})["']\]$/;
 
 function entryOf({ keywords }: PythonCall, name: string): Entry | undefined {
   return keywords.entries.find(({ key }) => key === name);
@@ -26,7 +30,11 @@ function lengthsSaid(call: PythonCall, python: PythonModule): readonly SettingNa
     return reads ? ["sequence_length", "target_length"] : ["target_length"];
   }
   const bound = python.assignments.entries.find(({ value }) => value.start === call.start);
-  return [TARGET.test(bound?.key ?? "") ? "target_length" : "sequence_length"];
+  const writes = WRITES.test(trainingOf(python).load?.callee ?? "");
+  const column = writes ? COLUMN.exec(rawOf(call.positional[0]) ?? "")?.[1] : undefined;
+  const length = writes ? entryOf(call, "max_length")?.value : undefined;
+  const words = [bound?.key, column, length?.kind === "scalar" ? length.raw : undefined];
+  return [words.some((word) => TARGET.test(word ?? "")) ? "target_length" : "sequence_length"];
 }
 
 function stated(name: SettingName, { key, keySpan, value: node }: Entry, value: string | number): LocatedSetting {

@@ -64,6 +64,18 @@ export function loadsBehind(python: PythonModule, node: LocatedNode | undefined)
 /** Calls that give another model like the one they are given (`copy.deepcopy`). */
 const COPIES = /(?:^|\.)deepcopy$/;
 
+/** Whether a value is a copy, or what a method of one gives back (`copy.deepcopy(model).eval()`). */
+export function isCopy(python: PythonModule, node: LocatedNode | undefined): boolean {
+  let value = node;
+  for (let step = 0; step < MAX_STEPS && value !== undefined; step++) {
+    const [call] = callsBehind(python, value);
+    if (call === undefined) return false;
+    if (COPIES.test(call.callee)) return true;
+    value = call.receiver;
+  }
+  return false;
+}
+
 /** Copies of models that are not what the trainer gets: an average of the weights, a teacher. */
 export function otherCopies(python: PythonModule): readonly PythonCall[] {
   const copies = python.calls.filter(({ callee }) => COPIES.test(callee));

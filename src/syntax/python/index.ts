@@ -23,10 +23,11 @@ import type {
 import { classOf } from "./classes";
 import { Collector } from "./collect";
 import { Flow, type Guard } from "./flow";
-import { childNamed, childrenNamed, span } from "./nodes";
+import { childNamed, childrenNamed, childrenOf, span } from "./nodes";
 import { declaredDefaults, optionsOf, spellingsOf, startedFunctions } from "./options";
 import { expressionTree, functionTree } from "./own-loss";
 import { Paths } from "./paths";
+import { roundIn } from "./round";
 import { Evaluator } from "./values";
 
 /**
@@ -87,9 +88,11 @@ export function readModule(text: string, given: GivenOptions = NOTHING_GIVEN): P
     return known;
   };
   const testsOf = (guards: readonly Guard[]) =>
-    guards.map(
-      ({ test, holds }): PythonGuard => ({ test: paths.test(test), raw: evaluator.slice(test), holds, ...span(test) }),
-    );
+    guards.map(({ test, holds }): PythonGuard => {
+      const every = everyOf(test, evaluator);
+      const told = every === null ? {} : { every: evaluator.evaluate(every) };
+      return { test: paths.test(test), raw: evaluator.slice(test), holds, ...told, ...span(test) };
+    });
   const calls = found.callNodes.flatMap((node) => {
     const call = evaluator.call(node);
     if (call === null) return [];
@@ -141,6 +144,7 @@ export function readModule(text: string, given: GivenOptions = NOTHING_GIVEN): P
   });
   const outside = outsideOf(found, evaluator);
   const options = optionsOf(found, evaluator, calls);
+  const round = roundIn(found, evaluator, outside);
   const entries = found.assigned.map(
     ({ name, value }): Entry => ({ key: evaluator.slice(name), keySpan: span(name), value: evaluator.evaluate(value) }),
   );
@@ -157,8 +161,23 @@ export function readModule(text: string, given: GivenOptions = NOTHING_GIVEN): P
     spellings: spellingsOf(found, evaluator, calls),
     unpacked: found.unpacked.filter((callee) => callee !== ""),
     losses: lossesOf(found, evaluator, outside),
+    ...(round === undefined ? {} : { round }),
     dataFiles: [...new Set(found.callNodes.flatMap((node) => evaluator.dataFile(node) ?? []))],
   };
+}
+
+/** Longer conditions are not gone through. */
+const LONGEST_TEST = 400;
+
+/** The `n` of a condition that holds in every nth round (`(step + 1) % n == 0`); null: it asks for something else. */
+function everyOf(test: SyntaxNode, evaluator: Evaluator): SyntaxNode | null {
+  let found: SyntaxNode | null = null;
+  if (test.to - test.from > LONGEST_TEST) return found;
+  test.cursor().iterate(({ node, name }) => {
+    const [, sign, right] = name === "BinaryExpression" && found === null ? childrenOf(node) : [];
+    if (sign !== undefined && right !== undefined && evaluator.slice(sign) === "%") found = right;
+  });
+  return found;
 }
 
 /** What no way through the module comes to, such as the default of a parameter. */

@@ -29,6 +29,26 @@ export function expressionTree(
   return new Reader(slice, bound).read((reader) => reader.expression(node, 0));
 }
 
+/**
+ * The statements of a loop's round up to the call that takes the gradients, which gives what it is called on; undefined: one of
+ * them is not read.
+ *
+ * @param body the loop's, or that of the function which is one round
+ * @param backward the call
+ */
+export function roundTree(
+  body: SyntaxNode,
+  backward: SyntaxNode,
+  slice: (node: SyntaxNode) => string,
+  bound: ReadonlyMap<string, string>,
+): readonly LossStatement[] | undefined {
+  return new Reader(slice, bound).read((reader) => reader.round(body, backward, 0));
+}
+
+/** Calls whose result nothing of a loss is made of. */
+const IDLE =
+  /(?:^|\.)(?:zero_grad|step|update|train|eval|append|print|log\w{0,20}|info|set_\w{1,40}|synchronize|empty_cache)\(/;
+
 class Reader {
   private nodes = 0;
 
@@ -53,6 +73,47 @@ class Reader {
       return named ? [this.slice(child)] : [];
     });
     return { parameters: parameters.filter((name) => name !== "self"), body: this.body(childNamed(node, "Body"), 0) };
+  }
+
+  round(body: SyntaxNode | null, backward: SyntaxNode, depth: number): LossStatement[] {
+    if (body === null || depth > MAX_DEPTH) throw new Unread();
+    const made: LossStatement[] = [];
+    for (const statement of bare(body)) {
+      const isLast = statement.from <= backward.from && statement.to >= backward.to;
+      if (!isLast) {
+        if (!this.isIdle(statement)) made.push(...this.statement(statement, depth + 1));
+        continue;
+      }
+      if (statement.name === "WithStatement") {
+        const [, context] = bare(statement);
+        const inner = this.round(childNamed(statement, "Body"), backward, depth + 1);
+        const casts = context !== undefined && /autocast\(/.test(this.slice(context));
+        return [...made, ...(casts ? [{ inside: this.expression(context, depth), body: inner }] : inner)];
+      }
+      if (statement.name !== "ExpressionStatement") throw new Unread();
+      return [...made, { returned: this.stepped(backward, depth) }];
+    }
+    throw new Unread();
+  }
+
+  /** What the gradients are taken of: `loss.backward()`, `scaler.scale(loss).backward()`, `accelerator.backward(loss)`. */
+  private stepped(backward: SyntaxNode, depth: number): LossExpression {
+    const [given] = bare(childNamed(backward, "ArgList"));
+    const object = backward.firstChild?.firstChild ?? null;
+    if (given !== undefined && given.name !== "VariableName") return this.expression(given, depth);
+    const called = object?.name === "CallExpression" && /\.scale$/.test(this.slice(object.firstChild ?? object));
+    const [scaled] = called ? bare(childNamed(object, "ArgList")) : [];
+    const loss = given ?? scaled ?? object;
+    if (loss === null) throw new Unread();
+    return this.expression(loss, depth);
+  }
+
+  /** Whether a statement does nothing that a loss is made of. */
+  private isIdle(statement: SyntaxNode): boolean {
+    const text = this.slice(statement);
+    if (statement.name === "ExpressionStatement" || statement.name === "UpdateStatement")
+      return IDLE.test(text) || /\.item\(\)/.test(text);
+    return statement.name === "IfStatement" && !/(?:^|[^=!<>])=(?!=)/.test(text);
   }
 
   private body(node: SyntaxNode | null, depth: number): LossStatement[] {

@@ -466,12 +466,25 @@ export class Evaluator {
     }
     if (parameter !== undefined) return this.parameter(parameter, node, depth);
     const name = this.slice(node);
+    const turn = binding.loop?.targets === 1 ? this.ofRound(binding.loop.over, depth) : undefined;
+    if (turn !== undefined) return this.moved(turn, node);
     if (expression === null) return this.unknown(node, say("open.is", { name, reason }));
     const value = this.evaluate(expression, depth + 1);
     if (element === undefined) return this.moved(value, node);
     const item = value.kind === "list" ? value.items[element] : undefined;
     if (item !== undefined) return this.moved(item, node);
     return { ...this.unknown(node, say("open.is", { name, reason })), source: sourceOf(value) };
+  }
+
+  /** What the name of a loop over written values stands for: the only one, or the largest number, whose round takes the most. */
+  private ofRound(over: SyntaxNode, depth: number): LocatedNode | undefined {
+    if (over.name !== "ArrayExpression" && over.name !== "TupleExpression") return undefined;
+    const { items } = this.sequence(over, depth + 1);
+    const [first, ...rest] = items;
+    if (rest.length === 0) return first;
+    const numbers = items.flatMap((one) => (one.kind === "scalar" && typeof one.value === "number" ? [one] : []));
+    if (this.strict || numbers.length < items.length) return undefined;
+    return numbers.reduce((most, one) => (Number(one.value) > Number(most.value) ? one : most));
   }
 
   /** A dictionary after `name["key"] = value`. */

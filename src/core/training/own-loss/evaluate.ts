@@ -1,9 +1,10 @@
 /** Runs a loss that a script wrote itself: its names hold what they are bound to until the function returns, as Python's do. */
 import type { LossExpression, LossIndex, LossStatement, OwnLoss } from "../../../terms/own-loss";
-import { NotModelled } from "../../engine/not-modelled";
 import { isTensor } from "../../engine/ops/arithmetic";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
+import { namedTensors, partOf, partsBehind } from "./batch";
+import { computed, dotted, isNew } from "./expressions";
 import { binary, functionNamed, type Given, LOSS_MODULES, operator, signed } from "./functions";
 import { bounded, held, Inputs, letGo, Named, NotFollowed, numberOf, Outputs, tensorOf, type Value } from "./values";
 
@@ -13,6 +14,8 @@ export interface CalledByLoss {
   readonly model: (inputs: Inputs, options: ReadonlyMap<string, Value>) => Outputs;
   /** Another one beside it; null: there is none. */
   readonly other: ((inputs: Inputs, options: ReadonlyMap<string, Value>) => Outputs) | null;
+  /** Names of what forwards are given without names, in their order. */
+  readonly inputs: readonly string[];
 }
 
 /** Parts of outputs by their places in a tuple. */
@@ -50,19 +53,12 @@ export function runOwnLoss(
   run.bind(batch, new Inputs(new Map(inputs)));
   for (const name of rest) run.bind(name, name === "return_outputs" ? asksOutputs : new Named(name));
   const returned = run.body(loss.body);
+  const named = loss.keepsNames === true ? namedTensors(run.values()) : [];
   run.end();
   const [first, outputs, ...others] = Array.isArray(returned) ? (returned as readonly Value[]) : [returned];
   for (const other of others) letGo(other);
   if (!asksOutputs) letGo(outputs);
-  return [tensorOf(first), ...(asksOutputs ? partsBehind(outputs) : [])];
-}
-
-/** What evaluation keeps of outputs: everything but the loss (transformers/trainer.py, `prediction_step`). */
-function partsBehind(outputs: Value | undefined): Tensor[] {
-  if (isTensor(outputs)) return [outputs];
-  if (!(outputs instanceof Outputs)) throw new NotFollowed();
-  outputs.parts.get("loss")?.release();
-  return [...[...outputs.parts].flatMap(([name, tensor]) => (name === "loss" ? [] : [tensor])), ...outputs.states];
+  return [tensorOf(first), ...(asksOutputs ? partsBehind(outputs) : []), ...named];
 }
 
 class Run {
@@ -80,6 +76,10 @@ class Run {
     const before = this.names.get(name);
     this.names.set(name, value);
     letGo(before);
+  }
+
+  values(): Iterable<Value> {
+    return this.names.values();
   }
 
   end(): void {
@@ -110,6 +110,7 @@ class Run {
     const [only, ...more] = names;
     if (only === undefined) letGo(value);
     else if (more.length === 0) this.bind(only, value);
+    else if (value instanceof Inputs) for (const name of names) this.bind(name, partOf(value, name));
     else {
       if (!Array.isArray(value) || value.length !== names.length) throw new NotFollowed();
       for (const [k, name] of names.entries()) this.bind(name, value[k] as Value);
@@ -207,6 +208,7 @@ class Run {
     if (path !== null && CLASSES.test(path) && this.classes !== null) return this.classes;
     return this.consuming([this.value(of)], ([object]) => {
       if (object instanceof Outputs) return this.part(object, attribute);
+      if (object instanceof Inputs) return partOf(object, attribute);
       if (object instanceof Named) return new Named(`${object.path}.${attribute}`);
       if (!isTensor(object)) throw new NotFollowed();
       if (attribute === "shape") return [...object.sizes];
@@ -231,7 +233,7 @@ class Run {
       if (object instanceof Inputs || object instanceof Outputs) {
         const name = typeof index === "number" ? PLACES[index] : index;
         if (typeof name !== "string") throw new NotFollowed();
-        return object instanceof Outputs ? this.part(object, name) : tensorOf(object.tensors.get(name)).retain();
+        return object instanceof Outputs ? this.part(object, name) : partOf(object, name);
       }
       if (Array.isArray(object) && typeof index === "number") return held(object.at(index) as Value);
       return this.sliced(tensorOf(object), at);
@@ -357,6 +359,7 @@ class Run {
     const { args, keywords } = this.given(expression);
     if (object instanceof Inputs) {
       const [key] = args;
+      if (name === "to" || name === "cuda") return object;
       if ((name !== "pop" && name !== "get") || typeof key !== "string") throw new NotFollowed();
       const tensor = object.tensors.get(key);
       if (name === "pop") object.tensors.delete(key);
@@ -392,9 +395,10 @@ class Run {
       given.push(all);
     }
     for (const [k, one] of args.entries()) {
-      if (k > 0) throw new NotFollowed();
+      const name = this.calls.inputs[k];
+      if (name === undefined) throw new NotFollowed();
       const tensor = tensorOf(this.value(one));
-      tensors.set("input_ids", tensor);
+      tensors.set(name, tensor);
       given.push(tensor);
     }
     for (const [name, one] of keywords) {
@@ -408,26 +412,4 @@ class Run {
     this.classes = outputs.parts.get("logits")?.sizes.at(-1) ?? this.classes;
     return outputs;
   }
-}
-
-/** What is computed of values that do not fit together is a loss that was read wrongly. */
-function computed(make: () => Value): Value {
-  try {
-    return bounded(make());
-  } catch (error) {
-    throw error instanceof NotModelled || error instanceof TypeError ? new NotFollowed() : error;
-  }
-}
-
-/** A new dimension. */
-function isNew(index: LossIndex): boolean {
-  return typeof index === "object" && "index" in index && "value" in index.index && index.index.value === null;
-}
-
-/** A name with its attributes; null: something else. */
-function dotted(expression: LossExpression): string | null {
-  if ("name" in expression) return expression.name;
-  if (!("attribute" in expression)) return null;
-  const of = dotted(expression.of);
-  return of === null ? null : `${of}.${expression.attribute}`;
 }

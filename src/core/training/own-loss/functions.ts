@@ -163,6 +163,27 @@ function classLoss(given: Given): "none" | "mean" | "sum" {
   return how;
 }
 
+/** Both are made as large as each other and divided by their norms (aten/src/ATen/native/Distance.cpp, `cosine_similarity`). */
+const cosineSimilarity: Function = (torch, given) => {
+  const both = [tensorOf(argument(given, 0, "x1")), tensorOf(argument(given, 1, "x2"))];
+  const rank = Math.max(...both.map((one) => one.rank));
+  const sizes = Array.from({ length: rank }, (_, k) => Math.max(...both.map((one) => one.sizes.at(k - rank) ?? 1)));
+  const asked = numberOf(argument(given, 2, "dim") ?? 1);
+  const dim = asked < 0 ? rank + asked : asked;
+  const scaled = both.map((one) => {
+    const wide = tensorOf(operator(torch, "expand", [one, sizes]));
+    const norm = tensorOf(operator(torch, "linalg_vector_norm", [wide, 2, dim, true]));
+    const out = tensorOf(operator(torch, "div", [wide, norm]));
+    for (const tensor of [wide, norm]) tensor.release();
+    return out;
+  });
+  const terms = mul(torch, scaled[0]!, scaled[1]!);
+  for (const one of scaled) one.release();
+  const out = sum(torch, terms, [dim]);
+  terms.release();
+  return out;
+};
+
 const FUNCTIONS: Readonly<Record<string, Function>> = table({
   log_softmax: along("log_softmax"),
   softmax: along("softmax"),
@@ -196,6 +217,7 @@ const FUNCTIONS: Readonly<Record<string, Function>> = table({
     wide.release();
     return out;
   },
+  cosine_similarity: cosineSimilarity,
   one_hot: passed("one_hot", "tensor", "num_classes"),
   sum: reduction("sum"),
   mean: reduction("mean"),
@@ -243,6 +265,7 @@ const FUNCTIONS: Readonly<Record<string, Function>> = table({
   view_as: passed("view_as"),
   expand_as: passed("expand_as"),
   contiguous: plain("contiguous"),
+  cuda: (_, { args }) => tensorOf(args[0]).retain(),
   detach: plain("detach"),
   clone: plain("clone"),
   t: plain("t"),
