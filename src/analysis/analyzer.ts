@@ -42,6 +42,10 @@ export interface HoverContent extends HoverParts {
   readonly saidByFinding: boolean;
   /** The best plan, where plans were searched. */
   readonly best?: { readonly title: string; readonly says: string };
+  /** What must be stated before anything else is worth doing: the model, or how many GPUs there are. */
+  readonly open?:
+    | { readonly what: "model" }
+    | { readonly what: "count"; readonly title: string; readonly value: string };
 }
 
 /** A fix to offer at a place; `edits` may touch several documents. */

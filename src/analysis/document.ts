@@ -28,7 +28,7 @@ import { documentProblems } from "./findings/collect";
 import { toFindings } from "./findings/place";
 import { Facts } from "./findings/rule";
 import { ruleProblems } from "./findings/run-rules";
-import { verdictProblems } from "./findings/verdict";
+import { statedCount, verdictProblems } from "./findings/verdict";
 import { fixesIn, touches } from "./fixes";
 import { type HoverParts, hoverMarkdown, hoverOf } from "./hover/hover";
 import { linkAt, settingAt } from "./hover/locate";
@@ -117,6 +117,15 @@ function runWith(uri: string, analyses: readonly RunAnalysis[]): RunAnalysis | u
   return analyses.find(({ base, inputs }) => base.estimate !== undefined && documentOf(inputs, uri) !== undefined);
 }
 
+/** What a hover asks for first, as its findings do. */
+function openOf(analysis: RunAnalysis, run: ReportRun | undefined): Pick<HoverContent, "open"> {
+  const codes = new Set(run?.findings.map(({ code }) => code));
+  if (codes.has("unknown-model")) return { open: { what: "model" } };
+  if (!codes.has("gpu-count-open")) return {};
+  const count = statedCount(analysis);
+  return { open: { what: "count", title: t(analysis.locale, "fix.gpu-count", { count }), value: String(count) } };
+}
+
 class AnalysedDocument implements DocumentAnalysis {
   readonly report: Report;
   readonly dependencies: readonly string[];
@@ -171,6 +180,7 @@ class AnalysedDocument implements DocumentAnalysis {
       needsPlan: verdict !== undefined && !(analysis.options.plans === true && plan === undefined),
       saidByFinding: verdict?.range !== undefined && verdict.uri === this.uri && touches(verdict.range, range),
       ...(plan === undefined ? {} : { best: { title: plan.title, says: plan.says } }),
+      ...openOf(analysis, run),
     };
   }
 

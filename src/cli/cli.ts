@@ -52,6 +52,7 @@ async function render(request: Request, report: Report, runtime: Runtime, io: Io
   const context: TextContext = {
     cwd: io.cwd,
     color: io.color,
+    columns: io.columns,
     locale,
     // Lines are shown, so each is made printable by itself.
     textOf: (uri) => texts.get(uri)?.split("\n").map(printableLine).join("\n"),

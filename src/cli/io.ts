@@ -10,6 +10,8 @@ export interface Io {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly color: boolean;
+  /** Columns of the terminal, which texts are laid out in; undefined: lines are as long as they are. */
+  readonly columns?: number;
   /** Absolute path of a directory inside the package. */
   readonly packageDirectory: string;
   readonly version: string;

@@ -32,6 +32,18 @@ function wantsColor(): boolean {
   return process.stdout.isTTY === true && (none === undefined || none === "");
 }
 
+/** Columns where nothing says how many there are: a file, a pipe. */
+const COLUMNS = 80;
+/** The fewest that a line of figures has room in. */
+const FEWEST = 40;
+
+/** Columns of the terminal; COLUMNS wins, as everywhere. */
+function columns(): number {
+  const stated = Number(process.env["COLUMNS"] ?? "");
+  const known = Number.isInteger(stated) && stated > 0 ? stated : process.stdout.columns;
+  return Math.max(FEWEST, known ?? COLUMNS);
+}
+
 // A reader that has seen enough (`| head`) is no failure.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") throw error;
@@ -71,6 +83,7 @@ main(
     cwd: process.cwd(),
     env: process.env,
     color: wantsColor(),
+    columns: columns(),
     packageDirectory: __dirname,
     version: process.env["VRAM_LENS_VERSION"] ?? "development",
     stdin: readInput,

@@ -10,6 +10,7 @@ import { freedBy, gib } from "../terms/sizes";
 import { VERDICT_FINDINGS } from "../terms/verdict-findings";
 import { displayPath } from "./paths";
 import { named, type Say, words } from "./words";
+import { isBroken, wrapped } from "./wrap";
 
 const GIB = 2 ** 30;
 
@@ -19,6 +20,8 @@ export interface TextContext {
   readonly cwd: string;
   /** Whether ANSI colours are wanted. */
   readonly color: boolean;
+  /** Columns that lines are broken to; undefined: none is broken. */
+  readonly columns?: number | undefined;
   readonly locale: Locale;
   /** Text of a document as it is on disk; undefined when it cannot be read. */
   readonly textOf: (uri: string) => string | undefined;
@@ -232,14 +235,18 @@ function findingLines(run: ReportRun, pen: Pen): string[] {
     });
 }
 
-function assumptionLine(run: ReportRun, { say, paint }: Pen): string[] {
+function assumptionLines(run: ReportRun, { say, paint, columns }: Pen): string[] {
   // Without an estimate nothing rests on them; what is missing has a finding.
   if (run.assumptions.length === 0 || run.perDevice === null) return [];
   // A key that the sentence names is not said again.
   const list = run.assumptions.map(({ what, settleWith }) =>
     settleWith === "" || what.includes(settleWith) ? what : say("assumption", { what, key: settleWith }),
   );
-  return [paint("dim", say("assumes", { list: list.join(" · ") }))];
+  const dim = (text: string): string => paint("dim", text);
+  const line = say("assumes", { list: list.join(" · ") });
+  return list.length > 1 && isBroken(`  ${line}`, columns)
+    ? [dim(say("assumes-list")), ...list.map((one) => `  ${dim(one)}`)]
+    : [dim(line)];
 }
 
 function errorLines(report: Report, pen: Pen): string[] {
@@ -252,8 +259,14 @@ function errorLines(report: Report, pen: Pen): string[] {
   });
 }
 
-function block(head: string, lines: readonly string[]): string {
-  return [head, ...lines.map((line) => `  ${line}`)].join("\n");
+/** A line of a file, which is shown as it is. */
+interface Verbatim {
+  readonly verbatim: string;
+}
+
+function block(head: string, lines: readonly (string | Verbatim)[], { columns }: Pen): string {
+  const laid = lines.map((line) => (typeof line === "string" ? wrapped(`  ${line}`, columns) : `  ${line.verbatim}`));
+  return [wrapped(head, columns), ...laid].join("\n");
 }
 
 /** Configs of a folder that were left out, and why. */
@@ -285,7 +298,8 @@ function summaryLine(report: Report, { say, paint }: Pen): string[] {
 /** The runs' blocks, then what could not be read and what was left out, then the sum. */
 function page(runs: readonly string[], report: Report, pen: Pen): string {
   const lines = [errorLines(report, pen), skippedLines(report, pen), summaryLine(report, pen)];
-  const blocks = [...runs, ...lines.filter((some) => some.length > 0).map((some) => some.join("\n"))];
+  const laid = lines.map((some) => some.map((line) => wrapped(line, pen.columns)));
+  const blocks = [...runs, ...laid.filter((some) => some.length > 0).map((some) => some.join("\n"))];
   return blocks.length === 0 ? "" : `${blocks.join("\n\n")}\n`;
 }
 
@@ -293,12 +307,11 @@ function page(runs: readonly string[], report: Report, pen: Pen): string {
 export function checkText(report: Report, context: TextContext): string {
   const pen = penOf(context);
   const runs = report.runs.map((run) =>
-    block(headline(run, pen), [
-      ...memoryLines(run, pen),
-      ...changeLine(run, pen),
-      ...findingLines(run, pen),
-      ...assumptionLine(run, pen),
-    ]),
+    block(
+      headline(run, pen),
+      [...memoryLines(run, pen), ...changeLine(run, pen), ...findingLines(run, pen), ...assumptionLines(run, pen)],
+      pen,
+    ),
   );
   return page(runs, report, pen);
 }
@@ -312,7 +325,7 @@ function changeLine(run: ReportRun, pen: Pen): string[] {
   ];
 }
 
-function diffLines(plan: ReportPlan, pen: Pen): string[] {
+function diffLines(plan: ReportPlan, pen: Pen): Verbatim[] {
   return [...new Set(plan.edits.map((edit) => edit.uri))].flatMap((uri) => {
     const before = pen.textOf(uri);
     if (before === undefined) return [];
@@ -320,15 +333,17 @@ function diffLines(plan: ReportPlan, pen: Pen): string[] {
       before,
       plan.edits.filter((edit) => edit.uri === uri),
     );
-    return changedLines(before, after).flatMap((change) => [
-      pen.paint("dim", `   ${displayPath(uri, pen.cwd)}:${change.line + 1}`),
-      ...change.before.map((line) => pen.paint("red", `   - ${line}`)),
-      ...change.after.map((line) => pen.paint("green", `   + ${line}`)),
-    ]);
+    return changedLines(before, after)
+      .flatMap((change) => [
+        pen.paint("dim", `   ${displayPath(uri, pen.cwd)}:${change.line + 1}`),
+        ...change.before.map((line) => pen.paint("red", `   - ${line}`)),
+        ...change.after.map((line) => pen.paint("green", `   + ${line}`)),
+      ])
+      .map((verbatim) => ({ verbatim }));
   });
 }
 
-function planLines(plan: ReportPlan, index: number, pen: Pen): string[] {
+function planLines(plan: ReportPlan, index: number, pen: Pen): (string | Verbatim)[] {
   const still = plan.fits === false ? pen.say("still-not") : "";
   return [`${index + 1}. ${planTitle(plan)}   ${plan.says}${still}`, ...diffLines(plan, pen)];
 }
@@ -395,12 +410,16 @@ export function planText(report: Report, context: TextContext): string {
   const pen = penOf(context);
   const runs = report.runs.map((run) => {
     const plans = run.plans.flatMap((plan, index) => planLines(plan, index, pen));
-    return block(headline(run, pen), [
-      verdictLine(run, pen),
-      ...(run.perDevice === null ? findingLines(run, pen) : plans.length === 0 ? noPlanLine(run, pen) : plans),
-      ...stageLines(run, pen),
-      ...limitLines(run, pen),
-    ]);
+    return block(
+      headline(run, pen),
+      [
+        verdictLine(run, pen),
+        ...(run.perDevice === null ? findingLines(run, pen) : plans.length === 0 ? noPlanLine(run, pen) : plans),
+        ...stageLines(run, pen),
+        ...limitLines(run, pen),
+      ],
+      pen,
+    );
   });
   return page(runs, report, pen);
 }

@@ -10,7 +10,9 @@ import {
   type WhatIfParams,
 } from "../server/protocol";
 import { gib } from "../terms/sizes";
+import { printable } from "../words/printable";
 import { applyEdits, type Outcome } from "./applyEdits";
+import { labelOf } from "./documents";
 import type { PreviewHost } from "./preview";
 import type { Session } from "./session";
 
@@ -26,14 +28,13 @@ export async function applyPlan(
   uri: vscode.Uri,
   preview: boolean,
 ): Promise<void> {
-  const { t } = vscode.l10n;
   const params: ReportParams = { uri: uri.toString() };
   const result = await session.request<ReportResult | null>(METHODS.report, params);
   const items = (result?.report.runs ?? []).flatMap((run) =>
     run.plans.map((plan, index) => planItem(run, plan, index)),
   );
   if (items.length === 0) {
-    void vscode.window.showInformationMessage(t("There is no plan for this file: it fits, or too little is known."));
+    tellNoPlan(uri, result);
     return;
   }
   const picked = await pick(items, preview);
@@ -89,13 +90,12 @@ function pick(
 /** Applies the first plan of a document's run, from a link in its hover; one that changes results is shown first. */
 export async function applyBest(session: Session, previews: PreviewHost, uri: vscode.Uri | undefined): Promise<void> {
   if (uri === undefined) return;
-  const { t } = vscode.l10n;
   const params: ReportParams = { uri: uri.toString() };
   const result = await session.request<ReportResult | null>(METHODS.report, params);
   const run = result?.report.runs.find(({ plans }) => plans.length > 0);
   const [plan] = run?.plans ?? [];
   if (run === undefined || plan === undefined) {
-    void vscode.window.showInformationMessage(t("There is no plan for this file: it fits, or too little is known."));
+    tellNoPlan(uri, result);
     return;
   }
   const asked: PlanEditsParams = { uri: uri.toString(), runId: run.id, planIndex: 0, title: plan.title };
@@ -114,6 +114,16 @@ export async function applyValues(
   const values = Object.fromEntries(Object.entries(set).map(([name, value]) => [name, String(value)]));
   const params: WhatIfParams = { uri: uri.toString(), runId, set: values };
   tell(await applyEdits(await session.request<EditsResult>(METHODS.whatIfEdits, params)));
+}
+
+/** Why there is no plan: the run's verdict, or that the file is no run. */
+function tellNoPlan(uri: vscode.Uri, result: ReportResult | null): void {
+  const { t } = vscode.l10n;
+  const { verdict = "", detail = "" } = result?.report.runs[0]?.statement ?? {};
+  const said = [verdict, detail].filter((part) => part !== "").join(" · ");
+  void vscode.window.showInformationMessage(
+    said === "" ? t("{0} is not read as a training config.", labelOf(uri)) : t("No plan: {0}", printable(said)),
+  );
 }
 
 function tell({ ok, message }: Outcome, plan?: ReportPlan): void {

@@ -7,7 +7,7 @@ import { METHODS, type StatusRun, type SummaryResult, type UriParams } from "../
 import { labelOf } from "./documents";
 import type { Session } from "./session";
 import { HEAD_LINES, mayBeConfig } from "./sniff";
-import { rowText } from "./statusText";
+import { rowText, summaryText, WORST_FIRST } from "./statusText";
 
 const VIEW = "vramlens.runs";
 const FILES = "**/*.{yaml,yml,json,jsonc,json5,hjson,toml,py,sh,slurm,sbatch,ipynb}";
@@ -37,9 +37,6 @@ interface Entry {
   readonly run: StatusRun;
 }
 
-/** Worst first, as those want something done. */
-const ORDER: readonly StatusRun["verdict"][] = ["does-not-fit", "tight", "unknown", "fits"];
-
 class RunsTree implements vscode.TreeDataProvider<Entry> {
   private readonly emitter = new vscode.EventEmitter<undefined>();
   readonly onDidChangeTreeData = this.emitter.event;
@@ -64,6 +61,11 @@ class RunsTree implements vscode.TreeDataProvider<Entry> {
     this.emitter.fire(undefined);
   }
 
+  /** What became of each run that is shown. */
+  verdicts(): readonly StatusRun["verdict"][] {
+    return this.getChildren().map(({ run }) => run.verdict);
+  }
+
   clear(): void {
     this.runs.clear();
     this.emitter.fire(undefined);
@@ -71,7 +73,7 @@ class RunsTree implements vscode.TreeDataProvider<Entry> {
 
   getChildren(entry?: Entry): Entry[] {
     if (entry !== undefined) return [];
-    const rank = ({ run }: Entry) => ORDER.indexOf(run.verdict);
+    const rank = ({ run }: Entry) => WORST_FIRST.indexOf(run.verdict);
     return [...this.runs.values()]
       .flat()
       .sort((a, b) => rank(a) - rank(b) || (labelOf(a.uri) < labelOf(b.uri) ? -1 : 1));
@@ -108,6 +110,8 @@ export function createRunsTree(session: Session): Runs {
   const view = vscode.window.createTreeView(VIEW, { treeDataProvider: tree });
   const { t } = vscode.l10n;
   const checkAll = async (): Promise<void> => {
+    // Who asks for all wants to see them, wherever the view is folded away.
+    await vscode.commands.executeCommand(`${VIEW}.focus`);
     await vscode.window.withProgress(
       { location: { viewId: VIEW }, title: t("Checking training configs"), cancellable: false },
       () =>
@@ -130,7 +134,7 @@ export function createRunsTree(session: Session): Runs {
               found += runs.length;
               if (runs.length > 0) tree.put(uri, runs);
             }
-            view.message = t("Runs: {0} · files: {1}", found, files.length);
+            view.message = summaryText(tree.verdicts(), files.length, t);
           },
         ),
     );

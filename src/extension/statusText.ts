@@ -83,6 +83,24 @@ export function rowText(name: string, run: StatusRun): RowText {
   };
 }
 
+/** Worst first, as those want something done. */
+export const WORST_FIRST: readonly StatusRun["verdict"][] = ["does-not-fit", "tight", "unknown", "fits"];
+
+/** How many runs have which verdict, and in how many files they were looked for. */
+export function summaryText(verdicts: readonly StatusRun["verdict"][], files: number, t: Translate): string {
+  const sentence: Readonly<Record<StatusRun["verdict"], (count: number) => string>> = {
+    "does-not-fit": (count) => t("Does not fit: {0}", count),
+    tight: (count) => t("Tight: {0}", count),
+    unknown: (count) => t("No verdict: {0}", count),
+    fits: (count) => t("Fits: {0}", count),
+  };
+  const parts = WORST_FIRST.flatMap((verdict) => {
+    const count = verdicts.filter((one) => one === verdict).length;
+    return count === 0 ? [] : [sentence[verdict](count)];
+  });
+  return [...(parts.length === 0 ? [t("No training config")] : parts), t("Files: {0}", files)].join(" · ");
+}
+
 function shortText({ usedPeakBytes, statement }: StatusRun): string {
   return `$(chip) ${usedPeakBytes === null ? "? GiB" : statement.short}`;
 }

@@ -35,7 +35,8 @@ export function registerFeatures(
       const { markdown, locale } = session.known;
       const { commands, pictures } = session;
       const said = settings.diagnostics ? content : { ...content, saidByFinding: false };
-      return toHover(said, { uri: current.owner(uri), commands, markdown, pictures, locale });
+      const owner = current.owner(uri);
+      return toHover(said, { uri: owner, commands, markdown, pictures, inCell: owner !== uri, locale });
     }),
   );
   connection.onCompletion((params, token) =>

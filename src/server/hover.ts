@@ -1,6 +1,7 @@
 /** The analysis's hover as a client can show it: with a picture, or with a table and blocks, and links to its commands. */
 import { type Hover, MarkupKind } from "vscode-languageserver";
 import type { HoverContent } from "../analysis/analyzer";
+import { inShortLines } from "./hoverLines";
 import { pictureLink } from "./hoverPicture";
 import { CLIENT_COMMANDS, type ThemeKind } from "./protocol";
 import { type Locale, text } from "./text";
@@ -12,6 +13,8 @@ export interface HoverContext {
   readonly markdown: boolean;
   /** Kind of theme that pictures are drawn for; undefined: the client shows none. */
   readonly pictures: ThemeKind | undefined;
+  /** The hover is of a notebook's cell. */
+  readonly inCell?: boolean;
   readonly locale: Locale;
 }
 
@@ -20,8 +23,11 @@ export function toHover(content: HoverContent, context: HoverContext): Hover {
   if (!context.markdown) {
     return { contents: { kind: MarkupKind.PlainText, value: plain(content.markdown) }, range: content.range };
   }
-  const links = linksOf(content, context).join(" · ");
-  const shown = context.pictures === undefined ? lettered(content, links) : pictured(content, links, context.pictures);
+  const links = linksOf(content, context);
+  const shown =
+    context.pictures === undefined
+      ? lettered(content, links)
+      : pictured(content, links, { theme: context.pictures, narrow: context.inCell === true });
   return { contents: { kind: MarkupKind.Markdown, value: joined(shown) }, range: content.range };
 }
 
@@ -34,30 +40,45 @@ function lettered({ lead, table, next, breakdown, below }: HoverContent, links: 
 }
 
 /** The verdict first, unless the editor already shows it as a finding right above. */
-function pictured(content: HoverContent, links: string, theme: ThemeKind): readonly string[] {
+function pictured(
+  content: HoverContent,
+  links: string,
+  { theme, narrow }: { readonly theme: ThemeKind; readonly narrow: boolean },
+): readonly string[] {
   const { lead, picture, next, below, saidByFinding } = content;
+  const lines = narrow ? inShortLines : (text: string): string => text;
   const image = picture === null ? "" : `![${altText(picture.alt)}](${pictureLink(picture, theme)})`;
-  const head = [saidByFinding ? "" : lead, image, [next, links].filter((part) => part !== "").join("  \n")];
-  return below === "" ? head : [...head, "---", below];
+  const steps = [next, links].filter((part) => part !== "").map(lines);
+  const head = [saidByFinding ? "" : lines(lead), image, steps.join("  \n")];
+  return below === "" ? head : [...head, "---", lines(below)];
 }
 
 function altText(alt: string): string {
   return alt.replace(/[[\]\\]/g, " ");
 }
 
-function linksOf(content: HoverContent, { commands, uri, locale }: HoverContext): readonly string[] {
-  const { batch, best, needsPlan, runId } = content;
+/** What can be done: the best plan in a line of its own, as it is the longest, the rest in the next. */
+function linksOf(content: HoverContent, { commands, uri, locale }: HoverContext): string {
+  const { batch, best, needsPlan, runId, open } = content;
   const link = (name: keyof typeof CLIENT_COMMANDS, label: string, ...args: readonly unknown[]): string[] =>
     commands.has(CLIENT_COMMANDS[name]) ? [`[${label}](${commandLink(CLIENT_COMMANDS[name], [uri, ...args])})`] : [];
   const values = Object.values(batch ?? {}).join(" × ");
-  return [
+  const plan =
+    needsPlan && best !== undefined
+      ? link("applyBest", `${best.title} · ${best.says}`).map((one) => text(locale, "apply", one))
+      : [];
+  const ways = [
     ...(batch === undefined ? [] : link("applyValues", text(locale, "setBatch", values), runId, batch)),
-    ...(needsPlan
-      ? link("applyBest", best === undefined ? text(locale, "applyBest") : `${best.title} · ${best.says}`)
-      : []),
+    ...(needsPlan && best === undefined ? link("applyBest", text(locale, "applyBest")) : []),
+    ...(open?.what === "count" ? link("pin", open.title, "device.count", open.value) : []),
+    ...(open?.what === "model" ? (["pointToModel", "chooseModel"] as const) : []).flatMap((name) =>
+      link(name, text(locale, name)),
+    ),
     ...link("openPanel", text(locale, needsPlan ? "allPlans" : "openPanel")),
-    ...link("chooseDevice", text(locale, "chooseDevice")),
+    // Of a model that nobody knows no GPU tells anything.
+    ...(open?.what === "model" ? [] : link("chooseDevice", text(locale, "chooseDevice"))),
   ];
+  return [...plan, ways.join(" · ")].filter((line) => line !== "").join("  \n");
 }
 
 function commandLink(command: string, args: readonly unknown[]): string {

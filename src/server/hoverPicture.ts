@@ -52,7 +52,7 @@ const WIDTH = 460;
 const BAR_HEIGHT = 44;
 /** What the name of the limit takes of that. */
 const LIMIT_NAME = 12;
-const CURVE_HEIGHT = 72;
+const CURVE_HEIGHT = 62;
 const BAR = { top: 2, height: 14 } as const;
 /** A row of values that have names, and what stands above the rows. */
 const ROW = { height: 15, above: 18, bar: 40, figure: 58, gap: 16 } as const;
@@ -186,8 +186,8 @@ function rowsOf({ label, points }: Curve, top: number, colours: Colours): Drawn 
 
 /** The peak over the values tried, each point with its peak above and its value below. */
 function curveOf({ label, points }: Curve, usableBytes: number | null, above: number, colours: Colours): string[] {
-  const top = above + 20;
-  const height = 36;
+  const top = above + 17;
+  const height = 29;
   const left = leftOf(label);
   const most = Math.max(...points.map(({ bytes }) => bytes));
   const step = stepOf({ label, points });

@@ -11,12 +11,17 @@ import { temporaryFolder } from "./fake";
 
 const root = join(__dirname, "..", "..");
 
-async function run(cwd: string, argv: readonly string[]): Promise<{ readonly status: number; readonly out: string }> {
+async function run(
+  cwd: string,
+  argv: readonly string[],
+  terminal: { readonly columns?: number } = {},
+): Promise<{ readonly status: number; readonly out: string }> {
   let out = "";
   const io = {
     cwd,
     env: {},
     color: false,
+    ...terminal,
     packageDirectory: root,
     version: "0.0.0",
     stdout: (text: string) => {
@@ -109,11 +114,11 @@ describe("samples", () => {
     ["README.md", "en"],
     ["README.zh-CN.md", "zh-cn"],
   ] as const)
-    it(`prints what ${file} shows`, async () => {
-      const { out } = await run(root, ["check", "samples/llama-1b", "--locale", locale]);
+    it(`prints what ${file} shows, in 80 columns`, async () => {
+      const { out } = await run(root, ["check", "samples/llama-1b", "--locale", locale], { columns: 80 });
       const readme = readFileSync(join(root, file), "utf8");
       const shown = /^\$ vram-lens check samples\/llama-1b.*\n([\s\S]*?)```$/m.exec(readme)?.[1] ?? "";
-      assert.equal(shown.split("\n").length, 5);
+      assert.ok(shown.split("\n").length > 5);
       assert.ok(out.startsWith(shown), `${shown}is not what is printed:\n${out}`);
     });
 

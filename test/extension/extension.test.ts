@@ -14,7 +14,7 @@ import { makeNonce, panelHtml } from "../../src/extension/panelHtml";
 import { reportMarkdown } from "../../src/extension/reportText";
 import { CoalescedTask, RestartPolicy } from "../../src/extension/restartPolicy";
 import { mayBeConfig } from "../../src/extension/sniff";
-import { statusText, type Translate } from "../../src/extension/statusText";
+import { statusText, summaryText, type Translate } from "../../src/extension/statusText";
 import type { StatusParams, StatusRun } from "../../src/server/protocol";
 import { describeCorpus } from "../corpus";
 import { makeRun } from "../server/fake";
@@ -50,6 +50,16 @@ describe("models of somebody's own, before anything runs", () => {
     assert.deepEqual(places.map(namesPlace), [true, true, true, true]);
     assert.deepEqual(["python3", "python.exe", "env\\python.exe"].map(namesPlace), [false, false, false]);
     assert.equal(commandLine("C:\\Program Files\\python.exe", ["-m"]), '"C:\\\\Program Files\\\\python.exe" -m');
+  });
+});
+
+describe("a check of all runs", () => {
+  it("ends with how many have which verdict, worst first", () => {
+    assert.equal(
+      summaryText(["fits", "does-not-fit", "unknown", "fits", "tight"], 17, t),
+      "Does not fit: 1 · Tight: 1 · No verdict: 1 · Fits: 2 · Files: 17",
+    );
+    assert.equal(summaryText([], 3, t), "No training config · Files: 3");
   });
 });
 

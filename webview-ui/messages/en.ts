@@ -234,7 +234,7 @@ export const en = {
   "local.good": "fits beside what runs now",
   "local.bad": "does not fit beside what runs now",
 
-  "time.line": "step time {low} to {high} s, {bound}",
+  "time.line": "step {low}–{high} s, {bound}",
   "time.demand": "{road} {asked} of {available} GB/s ({share})",
   "time.road.memory": "memory bandwidth",
   "time.road.interconnect": "bandwidth between GPUs",

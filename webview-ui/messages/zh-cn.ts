@@ -235,10 +235,10 @@ export const zhCn: MessageTable = {
   "local.good": "与正在运行的程序一起放得下",
   "local.bad": "与正在运行的程序一起放不下",
 
-  "time.line": "单步耗时 {low} 到 {high} 秒，{bound}",
+  "time.line": "每步 {low}–{high} 秒，{bound}",
   "time.demand": "{road} {asked} / {available} GB/s（{share}）",
   "time.road.memory": "显存带宽",
-  "time.road.interconnect": "GPU 互联带宽",
+  "time.road.interconnect": "GPU 互连带宽",
   "time.road.host": "主机内存带宽",
   "time.bound.compute": "受限于计算",
   "time.bound.memory": "受限于显存带宽",

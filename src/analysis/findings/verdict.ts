@@ -76,6 +76,11 @@ function tightness(variant: Variant, device: string, locale: Locale): Message {
     : say("tight.pool", { device, need });
 }
 
+/** How many GPUs are stated by a fix. Where no number is enough the plans for a machine's GPUs are the way on. */
+export function statedCount(analysis: RunAnalysis): number {
+  return fewestOf(analysis) ?? DEVICES_PER_MACHINE;
+}
+
 /** What is said of a run for several GPUs when nothing says how many. */
 function openCount(analysis: RunAnalysis, { resolution }: Variant, used: number, usable: number): Problem[] {
   const { locale, inputs } = analysis;
@@ -85,11 +90,10 @@ function openCount(analysis: RunAnalysis, { resolution }: Variant, used: number,
   const span = place?.keySpan ?? { start: 0, end: Math.min(main.text.length, firstLine(main.text)) };
   const device = deviceLabel(resolution.device.spec?.name ?? "", locale);
   const count = fewestOf(analysis);
+  const states = statedCount(analysis);
   const args = { device, used: size(used), usable: size(usable) };
   const syntax = main.config?.parsed.syntax;
   const start = main.text.startsWith("#!") ? firstLine(main.text) + 1 : 0;
-  // Where no number is enough the plans for a machine's GPUs are the way on.
-  const states = count ?? DEVICES_PER_MACHINE;
   const commented = syntax !== "json" && syntax !== "notebook" && start <= main.text.length;
   return [
     {

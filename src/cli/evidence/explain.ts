@@ -9,6 +9,7 @@ import { allPrintable } from "../../words/printable";
 import type { Request } from "../arguments";
 import type { Io, Parts } from "../io";
 import { words } from "../words";
+import { wrapped } from "../wrap";
 import { languageOf } from "./language";
 
 /** Configs of the log's folder that are looked at. */
@@ -22,7 +23,7 @@ async function readLog(path: string, runtime: Runtime, io: Io): Promise<string |
 
 function shown(
   explanation: Explanation,
-  pen: { readonly color: boolean; readonly say: ReturnType<typeof words> },
+  pen: { readonly color: boolean; readonly columns?: number | undefined; readonly say: ReturnType<typeof words> },
 ): string {
   const strong = (text: string): string => (pen.color ? `\u001b[1m${text}\u001b[0m` : text);
   const { title, where, room, why, frame, tensorSaid, estimate, advice } = explanation;
@@ -37,7 +38,7 @@ function shown(
     ...advice.map((change) => `- ${change.title}`),
   ]
     .filter((line) => line !== "")
-    .map((line, index) => (index === 0 ? line : `  ${line}`))
+    .map((line, index) => wrapped(index === 0 ? line : `  ${line}`, pen.columns))
     .join("\n");
 }
 
@@ -73,7 +74,7 @@ export async function explainCommand(request: Request, runtime: Runtime, io: Io,
     io.stdout(`${JSON.stringify({ schema: "vram-lens/explanation/1", explanations })}\n`);
     return explanations.length === 0 ? 1 : 0;
   }
-  const pen = { color: io.color, say: words(locale) };
+  const pen = { color: io.color, columns: io.columns, say: words(locale) };
   const texts = explanations.map((explanation) => shown(allPrintable(explanation), pen));
   io.stdout(texts.length === 0 ? `${t(locale, "oom.none")}\n` : `${texts.join("\n\n")}\n`);
   return explanations.length === 0 ? 1 : 0;

@@ -1,4 +1,5 @@
 /** What plans are called and why they help, in a person's language. */
+import { grouped } from "../../terms/sizes";
 import { LEVERS as EN } from "../../words/en/levers";
 import { LEVERS as ZH_CN } from "../../words/zh-cn/levers";
 import type { LeverId, Plan } from "./types";
@@ -15,7 +16,7 @@ const WORDS: Readonly<Record<Language, Readonly<Record<LeverId, Phrase>>>> = { e
 
 function fill(text: string, plan: Pick<Plan, "run">, value: string | number): string {
   return text
-    .replaceAll("{value}", String(value))
+    .replaceAll("{value}", grouped(value))
     .replaceAll("{accumulation}", String(plan.run.gradientAccumulationSteps));
 }
 
