@@ -4,6 +4,7 @@ import { patchChildren } from "./dom/patch";
 import { translator } from "./messages";
 import { lookAhead } from "./model/asker";
 import { neighbours, setKey, type WhatIfSet } from "./model/controls";
+import { htmlOf } from "./model/html";
 import { csvOf, markdownOf } from "./model/markdown";
 import { pictureOf } from "./model/picture";
 import { paletteOf, pngOf } from "./picture";
@@ -126,6 +127,8 @@ async function onExport(kind: ExportKind): Promise<void> {
     case "copy":
     case "markdown":
       return send({ type: "export", format: kind, text: markdownOf(run, label, t) });
+    case "html":
+      return send({ type: "export", format: "html", text: htmlOf(run, label, t, paletteOf(root)) });
     case "json":
       return send({ type: "export", format: "json", text: `${JSON.stringify(report, null, 2)}\n` });
     case "csv":

@@ -38,6 +38,8 @@ export interface DiagnosticSupport {
   readonly tags: boolean;
   /** The client shows findings above hovers, which say of the verdict what it rests on: it is not said twice. */
   readonly besideHovers?: boolean;
+  /** The document was a config before it was typed into: that it no longer parses is an error of it. */
+  readonly wasConfig?: boolean;
 }
 
 /**
@@ -58,8 +60,11 @@ export function diagnosticsOf(analysis: ServedAnalysis, support: DiagnosticSuppo
     if (error.uri !== analysis.uri) continue;
     const diagnostic: Diagnostic = {
       range: error.range ?? NOWHERE,
-      // A file we do not read is nothing its library would mind.
-      severity: analysis.recognition === null ? DiagnosticSeverity.Information : DiagnosticSeverity.Error,
+      // A file we never read is nothing its library would mind.
+      severity:
+        analysis.recognition === null && support.wasConfig !== true
+          ? DiagnosticSeverity.Information
+          : DiagnosticSeverity.Error,
       source: SOURCE,
       code: error.code ?? "syntax",
       message: sentenceInText(error.message, locale),

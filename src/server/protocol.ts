@@ -439,7 +439,7 @@ export type PageToHost =
   /** `text` is the document to save; for `png` a base64 string. `copy` puts it on the clipboard instead. */
   | {
       readonly type: "export";
-      readonly format: "markdown" | "json" | "csv" | "svg" | "png" | "copy";
+      readonly format: "markdown" | "html" | "json" | "csv" | "svg" | "png" | "copy";
       readonly text: string;
     }
   /** The person picked another run of the document. */

@@ -68,9 +68,9 @@ export class Publisher {
   private async validate(uri: string, token: Cancellation): Promise<Diagnostic[]> {
     if (!(await this.of.session.settings.get(uri)).diagnostics) return [];
     const analysis = await this.of.current.get(uri, false, token);
-    return analysis === undefined
-      ? []
-      : diagnosticsOf(analysis, this.of.session.known.diagnostics, this.of.session.known.locale);
+    const { diagnostics, locale } = this.of.session.known;
+    const wasConfig = this.lastRuns.has(this.of.current.owner(uri));
+    return analysis === undefined ? [] : diagnosticsOf(analysis, { ...diagnostics, wasConfig }, locale);
   }
 
   private async pullDiagnostics(

@@ -1,7 +1,7 @@
 /** The server through a real connection, with an analyzer whose behaviour the tests control. */
 import { strict as assert } from "node:assert";
 import type { CodeAction, DocumentLink, Hover, InlayHint, Range } from "vscode-languageserver/node";
-import { CancellationTokenSource } from "vscode-languageserver/node";
+import { CancellationTokenSource, DiagnosticSeverity } from "vscode-languageserver/node";
 import type {
   CompareResult,
   EditsResult,
@@ -411,8 +411,8 @@ describe("server", () => {
       assert.equal((await broken).because, "cannot be read");
       const { items = [] } = await client.pull(A);
       assert.deepEqual(
-        items.map(({ code, message }) => [code, message]),
-        [["syntax", "cannot be read"]],
+        items.map(({ code, message, severity }) => [code, message, severity]),
+        [["syntax", "cannot be read", DiagnosticSeverity.Error]],
       );
       const back = client.statuses.next(({ state }) => state === "ready");
       await client.change(A, "batch: 3\n", 3);

@@ -1,6 +1,7 @@
 import { strict as assert } from "node:assert";
 import { translator } from "../../webview-ui/messages";
 import { describeRun, headlineOf } from "../../webview-ui/model/headline";
+import { htmlOf } from "../../webview-ui/model/html";
 import { csvOf, markdownOf } from "../../webview-ui/model/markdown";
 import { pictureOf } from "../../webview-ui/model/picture";
 import { doesNotFit, unknownModel, withoutDevice } from "./sample";
@@ -76,6 +77,19 @@ describe("webview exports", () => {
       perDevice: { ...run.perDevice!, modules: [{ module: '=a,"b"', kind: "weights" as const, bytes: 1 }] },
     };
     assert.match(csvOf(odd), /weights,"'=a,""b""",1,/);
+  });
+
+  it("writes a page that stands alone: the picture, the table, plans and assumptions, all escaped", () => {
+    for (const run of [doesNotFit(), withoutDevice(), unknownModel()]) {
+      const page = htmlOf(run, 'a<b>&"c"', t, palette);
+      assert.match(page, /^<!doctype html>/);
+      assert.match(page, /<svg xmlns/);
+      assert.doesNotMatch(page, /NaN|undefined|a<b>|<script|src=|href=/);
+      assert.equal(page.match(/<tr>/g)?.length, page.match(/<\/tr>/g)?.length);
+      for (const { title, says } of run.plans.slice(0, 2))
+        assert.ok(page.includes(title) && page.includes(says), title);
+    }
+    assert.match(htmlOf(doesNotFit(), "train.yaml", t, palette), /<td>Weights<\/td>/);
   });
 
   it("draws a picture of well-formed XML, with and without a device or a timeline", () => {

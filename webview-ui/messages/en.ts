@@ -24,6 +24,7 @@ export const en = {
 
   "export.copy": "Copy as Markdown",
   "export.markdown": "Save Markdown",
+  "export.html": "Save as a page (HTML)",
   "export.json": "Save JSON report",
   "export.csv": "Save breakdown as CSV",
   "export.svg": "Save picture (SVG)",

@@ -26,6 +26,7 @@ export const zhCn: MessageTable = {
 
   "export.copy": "复制为 Markdown",
   "export.markdown": "保存 Markdown",
+  "export.html": "保存为网页（HTML）",
   "export.json": "保存 JSON 报告",
   "export.csv": "将明细保存为 CSV",
   "export.svg": "保存图片（SVG）",
