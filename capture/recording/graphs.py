@@ -126,7 +126,8 @@ def capture_class(name, task, attention, options, seeds, when):
         ),
     ]
     unused = () if task.endswith("-cls") or task == "image-segmentation" else ("num_labels",)
-    atoms = [a for a in atoms if a not in (*family.hidden, *unused)]
+    # How often a layer is skipped is no operator's number: what is as large (nothing) is a constant of the code.
+    atoms = [a for a in atoms if a not in (*family.hidden, *unused) and not a.endswith("layerdrop")]
     return graph(captures, task, attention, when, atoms, [*keys, *family.depths], family.depths)
 
 

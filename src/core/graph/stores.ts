@@ -1,11 +1,27 @@
-/** What layers put into a dictionary that every layer is given, by the names that the main function has for it. */
-import { bareName, nameOf } from "./reads";
+/** What layers put into a dictionary that the layers of their list are given, by the names that the main function has for it. */
+import { bareName, layerPath, nameOf } from "./reads";
 import type { ArchitectureGraph, GraphFunction } from "./types";
 
-/** Per function that stores: its own name of each value, and the main function's. */
-export type Stores = ReadonlyMap<GraphFunction, ReadonlyMap<string, string>>;
+export interface Stores {
+  /** Per function that stores: its own name of each value, and the main function's. */
+  readonly names: ReadonlyMap<GraphFunction, ReadonlyMap<string, string>>;
+  /** Names of the main function that stand in the dictionary. */
+  readonly shelved: ReadonlySet<string>;
+  /** Functions that are called with the dictionary: layers of a list in which one stores, not those of another list (a tower's). */
+  readonly given: ReadonlySet<GraphFunction>;
+}
 
-export function storesOf({ main, blocks }: Pick<ArchitectureGraph, "main" | "blocks">): Stores {
+export function storesOf(graph: Pick<ArchitectureGraph, "main" | "blocks">): Stores {
+  const names = namesOf(graph);
+  const lists = new Set([...names.keys()].map(layerPath));
+  return {
+    names,
+    shelved: new Set([...names.values()].flatMap((own) => [...own.values()])),
+    given: new Set(graph.blocks.filter((fn) => lists.has(layerPath(fn)))),
+  };
+}
+
+function namesOf({ main, blocks }: Pick<ArchitectureGraph, "main" | "blocks">): Stores["names"] {
   const stores = new Map<GraphFunction, ReadonlyMap<string, string>>();
   for (const instruction of main.body) {
     if (!("repeat" in instruction)) continue;

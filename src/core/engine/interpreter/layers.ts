@@ -53,8 +53,6 @@ export class Layers {
   wrappedBefore = 0;
   /** What layers store for one another. */
   private readonly stores: Stores;
-  /** Names of the main function that stand in the dictionary. */
-  private readonly shelved: ReadonlySet<string>;
   /** Paths of layers, by their functions, with `{i}` for the index. */
   private readonly paths = new Map<GraphFunction, string | null>();
   /** The layer that runs between its hooks. */
@@ -72,13 +70,13 @@ export class Layers {
     private readonly run: RunFunction,
   ) {
     this.stores = storesOf(graph);
-    this.shelved = new Set([...this.stores.values()].flatMap((names) => [...names.values()]));
   }
 
   /** A forward begins. */
   begin(): void {
     this.wrappedBefore = 0;
-    if (this.stores.size > 0 && this.options.checkpointing !== null && this.torch.training) this.shelf = new Shelf();
+    if (this.stores.names.size > 0 && this.options.checkpointing !== null && this.torch.training)
+      this.shelf = new Shelf();
   }
 
   /** The forward is done: its names for the dictionary go. */
@@ -135,7 +133,7 @@ export class Layers {
   /** Runs a layer as a checkpointed segment. */
   private checkpointed(given: readonly Input[], layer: CheckpointedLayer): Tensor[] {
     const { fn, index, inner, tensors, operands, path, checkpointing } = layer;
-    const { shelf } = this;
+    const shelf = this.stores.given.has(fn) ? this.shelf : null;
     const segment: Segment = (values) => {
       const outer = this.shelf;
       this.shelf = shelf;
@@ -161,11 +159,11 @@ export class Layers {
 
   /** Names in the dictionary of a layer's operands and outputs. */
   private namesOf(fn: GraphFunction, operands: readonly Operand[]) {
-    const stored = this.stores.get(fn);
+    const stored = this.stores.names.get(fn);
     return {
       reads: operands.map((operand) => {
         const name = nameOf(operand);
-        return name !== undefined && this.shelved.has(name) ? name : null;
+        return name !== undefined && this.stores.shelved.has(name) ? name : null;
       }),
       stores: fn.outputs.map((name) => stored?.get(this.operands.name(name)) ?? null),
     };
@@ -278,7 +276,7 @@ export class Layers {
   store({ store }: StoreInstruction, context: Context): void {
     const { shelf } = this;
     if (shelf === null || this.torch.halted) return;
-    const names = this.stores.get(context.fn);
+    const names = this.stores.names.get(context.fn);
     shelf.put(
       store.flatMap((name): [string, Tensor][] => {
         const outside = names?.get(nameOf(name) ?? name);
