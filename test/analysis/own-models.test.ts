@@ -17,9 +17,13 @@ const GRAPHS = {
   Seer: read(".vramlens/graphs/Seer.json"),
   Grower: read(".vramlens/graphs/Grower.json"),
   Again: read(".vramlens/graphs/Again.json"),
+  Owner: read(".vramlens/graphs/Owner.json"),
 };
 const MODEL = read("model.py");
 const AGAIN = read("again.py");
+const OWNER = read("owner.py");
+/** Files of the models that do not stand in `model.py`. */
+const FILES: Readonly<Record<string, string>> = { Again: "again", Owner: "owner" };
 
 interface Row {
   readonly model: keyof typeof GRAPHS;
@@ -38,7 +42,7 @@ const CONSTANTS: Readonly<Record<string, string>> = { B: "batch_size", S: "block
 function script(model: string, sizes: Row["sizes"], amp: boolean, made = `${model}()`): string {
   const forward = model === "Reader" ? "logits, loss = model(x, y)" : "out = model(x)\n        loss = out.mean()";
   return `import torch
-from ${model === "Again" ? "again" : "model"} import ${model}
+from ${FILES[model] ?? "model"} import ${model}
 ${Object.entries(sizes)
   .map(([letter, size]) => `${CONSTANTS[letter]} = ${size}`)
   .join("\n")}
@@ -66,6 +70,7 @@ const traced = (name: keyof typeof GRAPHS, code = MODEL) => ({
   [`.vramlens/graphs/${name}.json`]: GRAPHS[name],
   "model.py": code,
   "again.py": AGAIN,
+  "owner.py": OWNER,
 });
 
 describe("analysis: models of somebody's own", () => {

@@ -150,6 +150,7 @@ class Own:
             model = made(self.build, regime.load, mode)
             with mode, moving():
                 frozen = frozenset(name for name, p in model.named_parameters() if not p.requires_grad)
+                trained = {name for name, p in model.named_parameters(remove_duplicate=False) if p.requires_grad}
                 model.requires_grad_(False)
                 model.train()
                 follows = FP32 if regime.amp else regime.load
@@ -163,7 +164,7 @@ class Own:
                     return {"loss": loss, "out": [t for t in tree_leaves(_plain(out)) if t is not loss]}
 
                 with torch.autocast("cuda", dtype=regime.amp) if regime.amp else contextlib.nullcontext():
-                    around = lambda recorder: segments.told(recorder, self.unseen)
+                    around = lambda recorder: segments.told(recorder, self.unseen, trained)
                     recorded = trace(model, batch, run, library=library(), around=around)
             parameters, buffers, tied = before  # what a forward registers is made by it
             c = Capture(recorded, {}, sizes, parameters, buffers, tied, frozen, main_input=next(iter(batch), "x"), spelled=".*")

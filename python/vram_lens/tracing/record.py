@@ -103,6 +103,7 @@ class Recorder(SchemaCheckMode):
         TorchDispatchMode.__init__(self, _dispatch_key=torch._C.DispatchKey.PreDispatch)
         self.events, self.values, self.live, self.refs, self.reads = [], [], {}, {}, {}
         self.silent, self.done, self.amp, self.within = 0, False, torch.is_autocast_enabled("cuda"), False
+        self.trained, self.derived = None, set()  # names of weights that are trained where that is asked; what was made of them
         self.paths = {}
         for path, module in model.named_modules():
             self.paths.setdefault(id(module), path)
@@ -193,9 +194,16 @@ class Recorder(SchemaCheckMode):
     def emit(self, event, out):
         leaves = [t for t in tree_leaves(out) if isinstance(t, torch.Tensor)]
         event.outs = [self.see(t) for t in leaves]
+        own = [Weight(f"{event.path}.{name}") for name in ("weight", "bias")] if event.kind == "call" else []
+        if self.trained is not None and torch.is_grad_enabled() and any(map(self.differentiable, [*own, *tree_leaves(event.ins)])):
+            self.derived.update(ref for ref, t in zip(event.outs, leaves) if t.is_floating_point() and isinstance(ref, Value))
         event.noamp = self.amp and not torch.is_autocast_enabled("cuda")
         event.nograd = not torch.is_grad_enabled()
         self.events.append(event)
+
+    def differentiable(self, ref):
+        """Whether a training run would differentiate it: all that is recorded is frozen."""
+        return ref in self.derived if isinstance(ref, Value) else isinstance(ref, Weight) and ref.name in self.trained
 
     @contextlib.contextmanager
     def silence(self):
@@ -409,12 +417,14 @@ class _Functions(TorchFunctionMode):
             if self.recorder.known(args[0]):
                 self.recorder.reads[out] = self.recorder.see(args[0])
             return out
+        if func == _requires_grad_get and self.recorder.trained is not None and self.recorder.known(args[0]):
+            return self.recorder.differentiable(self.recorder.see(args[0]))
         if func is torch.Tensor.contiguous and not kwargs:
             return torch.ops.aten.contiguous.default(*args)
         return func(*args, **(kwargs or {}))
 
 
-_dtype_get = torch.Tensor.dtype.__get__
+_dtype_get, _requires_grad_get = torch.Tensor.dtype.__get__, torch.Tensor.requires_grad.__get__
 
 
 def _attention(recorder):

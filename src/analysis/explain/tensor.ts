@@ -101,6 +101,7 @@ function scaled(
   )
     return [];
   const now = run.microBatchSize * run.sequenceLength;
+  if (now === 0) return []; // of pictures
   const tokens = Math.round((now * segment.bytes) / segmentBytes(best.bytes));
   return [
     t(locale, "oom.tensor-scaled", {

@@ -26,8 +26,8 @@ const NAME = /[A-Za-z_]\w*/g;
 /** Files whose source calls modules by generic names. */
 const PLUMBING = ["/torch/nn/modules/module.py", "/accelerate/", "/torch/utils/", "/torch/_dynamo/", "/functools.py"];
 
-function isPlumbing({ file }: Frame): boolean {
-  return PLUMBING.some((part) => file.includes(part));
+function isPlumbing(frame: Frame | undefined): boolean {
+  return PLUMBING.some((part) => frame?.file.includes(part) === true);
 }
 
 /** Frames whose names say what was called, counted from the innermost. */
@@ -35,6 +35,19 @@ const INNERMOST = 2;
 
 function namesIn(frames: readonly Frame[]): Set<string> {
   return new Set(frames.flatMap(({ code, name }) => [...(code.match(NAME) ?? []), name]));
+}
+
+const CALLED_MODULE = /\bself\.(\w+)\(/g;
+
+/** Modules that a line of a module's code calls. */
+function modulesCalled(frame: Frame | undefined): readonly string[] {
+  return [...(frame?.code ?? "").matchAll(CALLED_MODULE)].map(([, name = ""]) => name);
+}
+
+/** Modules that the innermost line calls and that do not run; one that is called by the name it has outside runs (`self.act(x)` in `act`). */
+function notEntered(frames: readonly Frame[]): Set<string> {
+  const around = new Set(modulesCalled(frames.at(-2)));
+  return new Set(modulesCalled(frames.at(-1)).filter((name) => !around.has(name)));
 }
 
 function interval(size: { readonly bytes: number; readonly within: number } | null): Interval | null {
@@ -55,5 +68,6 @@ export function wantedOf(failure: Failure): Wanted {
     names: namesIn(frames),
     // What is plumbing on the way is the cause at its end: accelerate raises a model's outputs to float32 itself.
     called: namesIn(failure.frames.slice(-INNERMOST)),
+    outside: isPlumbing(failure.frames.at(-1)) ? new Set() : notEntered(frames),
   };
 }

@@ -1,6 +1,7 @@
 /** What happens in a step besides the model: attention, checkpointing, optimizer, loss. */
 
 import { ligerPatches } from "../../core/graph/liger";
+import { isTraced } from "../../core/graph/own";
 import { stateSpaceProducts } from "../../core/graph/state-space";
 import { findOptimizer } from "../../core/training/optimizers";
 import { staysWhole } from "../../core/training/quantization/skipped";
@@ -330,7 +331,9 @@ export function stateSpaceKernelsOf(
   c: ResolveContext,
   quantization: QuantizationSpec | null,
 ): Pick<TrainingRun, "stateSpaceKernels"> {
-  const [graph] = c.inputs.graphs?.graphs ?? [];
+  const { graphs } = c.inputs;
+  if (graphs === undefined || isTraced(graphs)) return {};
+  const [graph] = graphs.graphs;
   const products = graph === undefined ? [] : stateSpaceProducts(graph);
   if (products.length === 0) return {};
   if (quantization !== null && !products.every((path) => staysWhole(quantization, path))) return {};

@@ -10,6 +10,11 @@ import type { FamilyGraphs } from "./types";
 /** How the family of a graph of one's own begins; what follows is the file's name. */
 const OWN_FAMILY = "own.";
 
+/** Whether graphs are of somebody's own code, which runs as it was traced. */
+export function isTraced({ family }: FamilyGraphs): boolean {
+  return family.startsWith(OWN_FAMILY);
+}
+
 /** Larger files are not read. UTF-16 units. */
 const LONGEST_FILE = 24 * 1024 * 1024;
 const MOST_INSTRUCTIONS = 200_000;
@@ -24,6 +29,7 @@ const operand = z.union([
   z.array(z.union([scalar, z.array(scalar).check(z.maxLength(4096))])).check(z.maxLength(4096)),
 ]);
 const out = z.array(z.nullable(name)).check(z.maxLength(4096));
+const places = z.array(z.int().check(z.minimum(0))).check(z.maxLength(4096));
 const flags = {
   noamp: z.optional(z.literal(true)),
   nograd: z.optional(z.literal(true)),
@@ -67,7 +73,13 @@ const instruction = z.union([
     out,
     checkpoint: z.boolean(),
     positional: z.array(z.int().check(z.minimum(0))).check(z.maxLength(64)),
-    segment: z.optional(z.object({ reentrant: z.boolean(), autocast: z.optional(z.boolean()) })),
+    segment: z.optional(
+      z.union([
+        z.object({ reentrant: z.boolean(), autocast: z.optional(z.boolean()) }),
+        z.object({ gradients: places, zeros: places, weights: z.array(name).check(z.maxLength(64)) }),
+        z.object({ saved: z.int().check(z.minimum(0)), to: places }),
+      ]),
+    ),
   }),
 ]);
 const body = z.object({

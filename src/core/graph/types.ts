@@ -96,11 +96,35 @@ export interface BlockInstruction {
   readonly checkpoint: boolean;
   /** Which inputs the reentrant kind saves: positions of positional tensor arguments in `in`. */
   readonly positional: readonly number[];
-  /**
-   * The model's own code computes it again in backward, whatever a run says: it is no layer. `autocast`: false where the recomputation
-   * runs as backward does, without autocast.
-   */
-  readonly segment?: { readonly reentrant: boolean; readonly autocast?: boolean | undefined } | undefined;
+  /** It is no layer, but a part of the model's own code with a backward of its own. */
+  readonly segment?: Again | OwnForward | OwnBackward | undefined;
+}
+
+/** What the model's own code computes again in backward. */
+export interface Again {
+  readonly reentrant: boolean;
+  /** false where the recomputation runs as backward does, without autocast. */
+  readonly autocast?: boolean | undefined;
+}
+
+/**
+ * Forward of an autograd function of the model's own, which runs without gradients; the next block that says so is its backward.
+ * `gradients`: outputs that are differentiable; `zeros`: others, of which the backward is given zeros; `weights`: paths of those that it is given beside its inputs.
+ */
+export interface OwnForward {
+  readonly gradients: readonly number[];
+  readonly zeros: readonly number[];
+  readonly weights: readonly string[];
+}
+
+/**
+ * Backward of the function before it: it is given the first `saved` inputs as saved tensors, further ones as what its context refers to,
+ * and, at the `positional` ones, the gradients. `to`: the input of the forward, or the weight
+ * behind them, that each output is the gradient of.
+ */
+export interface OwnBackward {
+  readonly saved: number;
+  readonly to: readonly number[];
 }
 
 /** Runs blocks for `i` from `from` to `to` (exclusive), feeding outputs to the next round. */

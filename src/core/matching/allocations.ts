@@ -27,6 +27,8 @@ export interface Wanted {
   readonly names: ReadonlySet<string>;
   /** Names in the innermost frames: what was just called. */
   readonly called: ReadonlySet<string>;
+  /** Modules that the innermost line calls: none of them runs, or their own lines would be further in. */
+  readonly outside: ReadonlySet<string>;
 }
 
 export interface Allocation {
@@ -53,7 +55,16 @@ const SLACK_SHARE = 0.02;
 /** Blocks of one group that are remembered, to name parameters. */
 const MOST_IDS = 64;
 
-const SCORES = { phase: 6, otherPhase: -6, loss: 3, alive: 5, module: 1.5, calledModule: 2.5, operator: 2.5 } as const;
+const SCORES = {
+  phase: 6,
+  otherPhase: -6,
+  loss: 3,
+  alive: 5,
+  module: 1.5,
+  calledModule: 2.5,
+  outside: -2,
+  operator: 2.5,
+} as const;
 
 /** A module's path with `*` in place of the layers' numbers. */
 export function starred(scope: string): string {
@@ -153,7 +164,8 @@ function scoreOf(group: Group, wanted: Wanted): number {
   if (wanted.ofLoss && kind === "logits-and-loss") score += SCORES.loss;
   const modules = scope.split(".").filter((name) => name !== "*" && name !== "");
   for (const name of modules)
-    if (wanted.called.has(name)) score += SCORES.calledModule;
+    if (wanted.outside.has(name)) score += name === modules.at(-1) ? SCORES.outside : 0;
+    else if (wanted.called.has(name)) score += SCORES.calledModule;
     else if (wanted.names.has(name)) score += SCORES.module;
   if (wordsOfOperator(operator).some((word) => wanted.called.has(word))) score += SCORES.operator;
   return score;

@@ -4,9 +4,17 @@ import type { Scope } from "../../graph/expression";
 import type { Parts } from "../../graph/parts";
 import { layerPath, nameOf } from "../../graph/reads";
 import { type Stores, storesOf } from "../../graph/stores";
-import type { ArchitectureGraph, BlockInstruction, GraphFunction, Operand, StoreInstruction } from "../../graph/types";
+import type {
+  ArchitectureGraph,
+  BlockInstruction,
+  GraphFunction,
+  Operand,
+  OwnForward,
+  StoreInstruction,
+} from "../../graph/types";
 import { checkpoint, type Segment } from "../checkpoint";
 import { select } from "../ops/layout";
+import { OwnFunctions } from "../own-function";
 import { checkpointWith, Shelf } from "../shelf";
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
@@ -59,6 +67,7 @@ export class Layers {
   private running: string | null = null;
   /** The dictionary, under checkpointing. */
   private shelf: Shelf | null = null;
+  private readonly functions: OwnFunctions;
 
   /** @param parts which inputs of the layers are parts of what their caller has */
   constructor(
@@ -69,6 +78,7 @@ export class Layers {
     private readonly operands: Operands,
     private readonly run: RunFunction,
   ) {
+    this.functions = new OwnFunctions(torch);
     this.stores = storesOf(graph);
   }
 
@@ -223,7 +233,7 @@ export class Layers {
     const fn = this.graph.blocks[instruction.block]!;
     this.giveUp(instruction.in, this.operands.namedDrops(fn), fn, context);
     if (instruction.segment !== undefined) {
-      this.operands.bind(instruction.out, this.again(instruction.segment, instruction, inputs, context), context);
+      this.operands.bind(instruction.out, this.own(instruction.segment, instruction, inputs, context), context);
       return;
     }
     // A layer inside a layer is no layer of the model's list.
@@ -237,18 +247,30 @@ export class Layers {
     this.operands.bind(instruction.out, outputs, context);
   }
 
-  /** Runs what the model's own code computes again in backward; `inputs` are owned and given up. */
-  private again(
-    { reentrant, autocast }: NonNullable<BlockInstruction["segment"]>,
+  /** Runs what has a backward of the model's own code; `inputs` are owned and given up. */
+  private own(
+    how: NonNullable<BlockInstruction["segment"]>,
     { block, positional }: BlockInstruction,
     inputs: readonly Input[],
-    { scope }: Context,
+    context: Context,
   ): Tensor[] {
+    const { scope } = context;
     const fn = this.graph.blocks[block]!;
     const segment: Segment = (values) => this.run(fn, values, null, scope);
-    const outputs = checkpoint(this.torch, segment, inputs, positional, { useReentrant: reentrant, autocast });
+    const outputs =
+      "reentrant" in how
+        ? checkpoint(this.torch, segment, inputs, positional, { useReentrant: how.reentrant, autocast: how.autocast })
+        : "gradients" in how
+          ? this.functions.forward(how, segment, inputs, this.weights(how, context))
+          : this.functions.backward(how, segment, inputs, positional);
     for (const input of inputs) input?.release();
     return outputs;
+  }
+
+  /** Weights that an autograd function is given, borrowed. */
+  private weights({ weights }: OwnForward, context: Context): Input[] {
+    const named = weights.map((path) => `@${path}`);
+    return this.operands.tensors(named, context);
   }
 
   /** Removes from the frame the values whose last reference the callee holds. */

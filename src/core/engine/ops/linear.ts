@@ -11,7 +11,8 @@ import { broadcast, contiguousStrides, numel, type Sizes } from "../shape";
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import { add } from "./arithmetic";
-import { expand, reshape, transpose, unsafeView, view } from "./layout";
+import { contiguous, expand, reshape, squeeze, transpose, unsafeView, unsqueeze, view } from "./layout";
+import { dot, mv } from "./vectors";
 
 function columnMajor(sizes: Sizes, strides: Sizes): boolean {
   return strides[0] === 1 && strides[1] === sizes[0];
@@ -142,23 +143,44 @@ function shouldFold(a: Tensor, b: Tensor): boolean {
   return true;
 }
 
+/** A product with a vector as a matrix that has one more side, which the result loses again. */
+function withoutSide(
+  torch: Torch,
+  vector: Tensor,
+  side: number,
+  product: (matrix: Tensor) => Tensor,
+  lost = side,
+): Tensor {
+  const matrix = unsqueeze(torch, vector, side);
+  const made = product(matrix);
+  const out = squeeze(torch, made, [lost]);
+  for (const tensor of [matrix, made]) tensor.release();
+  return out;
+}
+
 /** `at::matmul`, after autocast. */
 export function matmulPlain(torch: Torch, a: Tensor, b: Tensor): Tensor {
   if (a.rank === 2 && b.rank === 2) return mm(torch, a, b);
+  if (b.rank === 1 && a.rank < 3) return a.rank === 1 ? dot(torch, a, b) : mv(torch, a, b);
+  if (a.rank === 1 && b.rank === 2) return withoutSide(torch, a, 0, (row) => mm(torch, row, b));
   if (shouldFold(a, b)) {
     const swap = b.rank > a.rank;
     const first = swap ? transpose(torch, b, -1, -2) : a.retain();
-    const second = swap ? transpose(torch, a, 0, 1) : b.retain();
+    const second = swap && a.rank === 2 ? transpose(torch, a, 0, 1) : (swap ? a : b).retain();
+    const isMatrix = second.rank === 2;
     const rows = numel(first.sizes.slice(0, -1));
     const folded = reshape(torch, first, [rows, first.size(-1)]);
-    const flat = mm(torch, folded, second);
-    const out = unsafeView(torch, flat, [...first.sizes.slice(0, -1), second.size(-1)]);
+    const flat = (isMatrix ? mm : mv)(torch, folded, second);
+    const out = unsafeView(torch, flat, [...first.sizes.slice(0, -1), ...(isMatrix ? [second.size(-1)] : [])]);
     for (const tensor of [folded, flat, first, second]) tensor.release();
-    if (!swap) return out;
-    const back = transpose(torch, out, -1, -2);
-    out.release();
+    if (!swap || !isMatrix) return out;
+    const turned = transpose(torch, out, -1, -2);
+    const back = contiguous(torch, turned);
+    for (const tensor of [out, turned]) tensor.release();
     return back;
   }
+  if (a.rank === 1) return withoutSide(torch, a, 0, (row) => matmulPlain(torch, row, b), -2);
+  if (b.rank === 1) return withoutSide(torch, b, 1, (column) => matmulPlain(torch, a, column), -1);
   const batch = broadcast(a.sizes.slice(0, -2), b.sizes.slice(0, -2));
   const count = numel(batch);
   const flatten = (tensor: Tensor): Tensor => {

@@ -8,6 +8,7 @@ import * as convolutions from "../convolution";
 import * as liger from "../liger";
 import * as linear from "../linear";
 import * as sound from "../sound";
+import { dot, mv } from "../vectors";
 
 function convolution(torch: Torch, args: Arguments): Tensor {
   const padding = args.get(4, "padding");
@@ -32,6 +33,9 @@ function transposedConvolution(torch: Torch, args: Arguments): Tensor {
 export const PRODUCTS: Readonly<Record<string, Rule>> = table({
   linear: (t, a) => linear.linear(t, a.tensor(0), a.tensor(1), a.maybeTensor(2, "bias")),
   matmul: (t, a) => linear.matmul(t, a.tensor(0), a.tensor(1)),
+  // Of the two autocast lowers only the first (aten/src/ATen/autocast_mode.h, AT_FORALL_LOWER_PRECISION_FP).
+  mv: (t, a) => linear.lowered(t, [a.tensor(0), a.tensor(1)], ([x, y]) => mv(t, x!, y!)),
+  dot: (t, a) => dot(t, a.tensor(0), a.tensor(1)),
   mm: (t, a) => linear.mmOperator(t, a.tensor(0), a.tensor(1)),
   bmm: (t, a) => linear.bmmOperator(t, a.tensor(0), a.tensor(1)),
   addmm: (t, a) => linear.addmmOperator(t, a.tensor(0), a.tensor(1), a.tensor(2)),
