@@ -7,6 +7,7 @@ import type { LocatedSetting } from "../types";
 import { at, keyword, plain } from "./called";
 import { rawOf } from "./loads";
 import { LOADER } from "./loop";
+import { builtNetwork } from "./networks";
 import { callsBehind, isBefore, loadsBehind, otherCopies, trainingOf } from "./training";
 
 /** Classes that keep an average of a model's weights (torch.optim.swa_utils, timm, torch_ema, scripts' own). */
@@ -27,9 +28,34 @@ function uncounted(key: string, keySpan: Span, node: LocatedNode | Span): Locate
   return { name: null, key, value: null, uncounted: true, node: told, keySpan, valueSpan: { start, end } };
 }
 
+/** Calls that keep a copy of the whole model they are given (torch/optim/swa_utils.py, AveragedModel; timm/utils/model_ema.py). */
+const COPIES_MODEL = /(?:^|\.)(?:deepcopy|AveragedModel|ModelEma\w{0,20})$/;
+/** Calls on the way from one to what it copies. */
+const MAX_STEPS = 16;
+
+/** A copy of the trained model that lies on the device, where the script itself has put that one before. */
+function wholeCopy(python: PythonModule): readonly LocatedSetting[] {
+  const training = trainingOf(python);
+  const made = training.load ?? builtNetwork(python);
+  const call = python.calls.find((one) => {
+    if (!COPIES_MODEL.test(one.callee) || !isBefore(training, one)) return false;
+    let moved = false;
+    let [from] = callsBehind(python, one.positional[0]);
+    for (let step = 0; step < MAX_STEPS && from !== undefined; step++) {
+      if (from === made) return moved || isOnDevice(python);
+      moved ||= /^(?:.*\.)?(?:cuda|to)$/.test(from.callee);
+      [from] = callsBehind(python, from.receiver ?? from.positional[0]);
+    }
+    return false;
+  });
+  return call === undefined ? [] : [at("weight_copies", call, "all")];
+}
+
 /** Copies of the trained weights that are not a model which the script's own trainer calls: that one is counted. */
 export function copiesKept(python: PythonModule, counted: boolean): readonly LocatedSetting[] {
   const training = trainingOf(python);
+  const whole = counted ? [] : wholeCopy(python);
+  if (whole.length > 0) return whole;
   const copies = counted ? [] : otherCopies(python);
   const calls = python.calls.filter(
     (call) =>
