@@ -168,6 +168,8 @@ export interface PythonRound extends Span {
 /** What can be known of a Python module without running it. */
 export interface PythonModule {
   readonly round?: PythonRound;
+  /** Options that it gives its own parser as a list. */
+  readonly written?: readonly Entry[];
   readonly calls: readonly PythonCall[];
   readonly classes: readonly PythonClass[];
   /** Module-level and local names bound to a value, in document order. */

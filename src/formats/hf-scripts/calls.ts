@@ -69,7 +69,8 @@ export function pythonViews(document: ConfigDocument): readonly View[] {
     );
     const entries = view.map.entries.filter((entry) => keep(entry, lora));
     const set = parsedArguments(training.trainer, python).count;
-    const map: MapNode = { ...view.map, entries: [...classDefaults(python), ...entries, ...set] };
+    const written = hasTrainer(python) ? (python.written ?? []) : [];
+    const map: MapNode = { ...view.map, entries: [...classDefaults(python), ...written, ...entries, ...set] };
     return { ...view, map };
   });
 }

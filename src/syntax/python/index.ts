@@ -24,7 +24,7 @@ import { classOf } from "./classes";
 import { Collector } from "./collect";
 import { Flow, type Guard } from "./flow";
 import { childNamed, childrenNamed, childrenOf, span } from "./nodes";
-import { declaredDefaults, optionsOf, spellingsOf, startedFunctions } from "./options";
+import { declaredDefaults, optionsOf, spellingsOf, startedFunctions, writtenOptions } from "./options";
 import { expressionTree, functionTree } from "./own-loss";
 import { Paths } from "./paths";
 import { roundIn } from "./round";
@@ -63,7 +63,7 @@ export function rootOf(module: PythonModule, length: number): MapNode {
  * Reads the module's text. Syntax errors are not reported: Python's own tools say them better, and the grammar here
  * may be older than the code.
  */
-export function readModule(text: string, given: GivenOptions = NOTHING_GIVEN): PythonModule {
+export function readModule(text: string, started: GivenOptions = NOTHING_GIVEN): PythonModule {
   let tree: Tree;
   const nothing = emptyMap({ start: 0, end: 0 });
   try {
@@ -79,7 +79,7 @@ export function readModule(text: string, given: GivenOptions = NOTHING_GIVEN): P
       spellings: new Map(),
     };
   }
-  const { found, flow, evaluator } = interpreted(text, tree, given);
+  const { found, flow, evaluator } = interpreted(text, tree, started);
   const paths = new Paths(flow, evaluator, found.callNodes);
   const asked = new Map<readonly Guard[], readonly PythonGuard[]>();
   const guardsOf = (guards: readonly Guard[]) => {
@@ -144,6 +144,8 @@ export function readModule(text: string, given: GivenOptions = NOTHING_GIVEN): P
   });
   const outside = outsideOf(found, evaluator);
   const options = optionsOf(found, evaluator, calls);
+  const written = writtenOptions(calls);
+  const given = new Map([...written.map(({ key, value }) => [key, value] as const), ...started]);
   const round = roundIn(found, evaluator, outside);
   const entries = found.assigned.map(
     ({ name, value }): Entry => ({ key: evaluator.slice(name), keySpan: span(name), value: evaluator.evaluate(value) }),
@@ -158,6 +160,7 @@ export function readModule(text: string, given: GivenOptions = NOTHING_GIVEN): P
     imports: found.imports,
     bound: found.bound,
     options,
+    ...(written.length === 0 ? {} : { written }),
     spellings: spellingsOf(found, evaluator, calls),
     unpacked: found.unpacked.filter((callee) => callee !== ""),
     losses: lossesOf(found, evaluator, outside),
@@ -196,8 +199,10 @@ const TRAINS = /(?:^|\.)(?:train|fit|backward)$/;
  * The module twice: first as if no condition were known, for the options it declares, then with their values. Where nothing is
  * trained by the options' defaults (`if args.do_train:`), they decide nothing.
  */
-function interpreted(text: string, tree: Tree, given: GivenOptions): Interpreted {
+function interpreted(text: string, tree: Tree, started: GivenOptions): Interpreted {
   const open = walked(text, tree, null, new Map(), new Map());
+  const written = writtenOptions(callsOf(open.found, open.evaluator));
+  const given = new Map([...written.map(({ key, value }) => [key, value] as const), ...started]);
   const attributes = new Map<string, LocatedNode>();
   addAttributes(attributes, open.found, open.evaluator);
   for (const [key, value] of given) attributes.set(key, value);

@@ -174,6 +174,35 @@ function optionNames(node: SyntaxNode, evaluator: Evaluator): readonly string[] 
   return call !== null && /(?:^|\.)Option$/.test(call.callee) ? spelledBy(call.positional) : [];
 }
 
+/** Calls of parsers that are given the words of a command line as a list. */
+const PARSES_LIST = /(?:^|\.)parse_(?:args|known_args|args_into_dataclasses|args_and_config)$/;
+const NUMBER = /^-?\d+(?:\.\d*)?(?:e-?\d+)?$/i;
+
+/** A word as what an option makes of it. */
+function typed(text: string): string | number | boolean {
+  return NUMBER.test(text) ? Number(text) : /^(?:true|false)$/i.test(text) ? text.toLowerCase() === "true" : text;
+}
+
+/** Options that a module gives its own parser: `parse_args_into_dataclasses(args=["--bf16", "True"])`. */
+export function writtenOptions(calls: readonly PythonCall[]): readonly Entry[] {
+  const call = calls.find(({ callee }) => PARSES_LIST.test(callee));
+  const list = call?.keywords.entries.find(({ key }) => key === "args")?.value ?? call?.positional[0];
+  if (list?.kind !== "list") return [];
+  const words = list.items.flatMap((node) => (node.kind === "scalar" ? [{ node, text: String(node.value) }] : []));
+  if (words.length < list.items.length) return [];
+  return words.flatMap(({ node, text }, index): Entry[] => {
+    const [, name = "", joined] = /^--([\w-]{1,80})(?:=(.*))?$/s.exec(text) ?? [];
+    if (name === "") return [];
+    const next = words[index + 1];
+    const value = joined ?? (next === undefined || next.text.startsWith("--") ? "True" : next.text);
+    const at = joined === undefined && next !== undefined && value === next.text ? next.node : node;
+    const keySpan = { start: node.start, end: node.end };
+    return [
+      { key: name.replaceAll("-", "_"), keySpan, value: { ...at, kind: "scalar", raw: value, value: typed(value) } },
+    ];
+  });
+}
+
 /** Every option with its default; those without one are unknown. */
 export function optionsOf(found: Collector, evaluator: Evaluator, calls: readonly PythonCall[]): MapNode {
   const fromCalls = calls.flatMap((call): Entry[] => {
