@@ -24,10 +24,10 @@ function lastPart(name: string): string {
   return (parts.at(-1) ?? "").toLowerCase().replaceAll("___", ".");
 }
 
-/** Words of the last part of a name that tell models apart. */
+/** Words of the last part of a name that tell models apart; folders have other signs for a dot (`Qwen2_5`, `v1-5`). */
 function wordsOf(name: string): readonly string[] {
   return lastPart(name)
-    .split(/[-_\s]+/)
+    .split(/[-_.\s]+/)
     .filter((word) => word !== "" && !NEUTRAL.has(word));
 }
 

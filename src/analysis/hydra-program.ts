@@ -6,7 +6,7 @@
 import { nodeAt } from "../syntax/text";
 import type { LocatedNode, PythonCall, ShellCommand, Span } from "../syntax/tree";
 import type { DocumentStore, LoadedDocument } from "./store";
-import { joinUri, parentOf } from "./uris";
+import { joinUri, parentOf, relativePath } from "./uris";
 
 /** A place that names the config. */
 export interface Naming {
@@ -125,13 +125,29 @@ export function programOf({ words }: ShellCommand): Program | undefined {
     : undefined;
 }
 
+/** Places that a script goes to before it starts something. */
+const MOST_ENTERED = 8;
+
+/** Folders that a script enters (`cd "$ROOT/src"`), below the folders that it may be started in. */
+export function entered({ config }: LoadedDocument, starts: readonly string[]): readonly string[] {
+  const commands = config?.parsed.python === undefined ? (config?.parsed.shell?.commands ?? []) : [];
+  const paths = commands.flatMap(({ words: [first, to, ...more] }) =>
+    first?.text === "cd" && more.length === 0 ? [known(to?.text) ?? ""] : [],
+  );
+  const below = paths
+    .filter((path) => path !== "" && !/^[~/]/.test(path))
+    .slice(0, MOST_ENTERED)
+    .flatMap((path) => starts.map((start) => joinUri(start, path)));
+  return [...new Set(below)].filter((uri) => starts.some((start) => relativePath(start, uri) !== undefined));
+}
+
 /** The file of a program: relative to a folder of these, or the module of an installed package. */
 export async function programFile(
   { path }: Program,
   starts: readonly string[],
-  { store, dependencies }: Search,
+  { script, store, dependencies }: Search,
 ): Promise<LoadedDocument | undefined> {
-  for (const start of starts) {
+  for (const start of [...starts, ...entered(script, starts)]) {
     const uri = joinUri(start, path);
     dependencies.add(uri);
     const document = await store.load(uri);

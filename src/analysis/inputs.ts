@@ -16,11 +16,12 @@ import { codedModel } from "./coded-model";
 import { type Composition, compose } from "./compose";
 import type { CommandLine } from "./compose/overrides";
 import { missing } from "./compose/parts";
+import { configProgram } from "./config-program";
 import { readWithData } from "./data-files";
 import { followDeepspeed } from "./deepspeed-file";
 import type { FollowedLink, Following } from "./followed";
 import { type Framework, frameworkOf, runsOwnCode } from "./frameworks";
-import type { Naming } from "./hydra-program";
+import { entered, type Naming } from "./hydra-program";
 import { findCommand, launchOf, namesFile, ownLaunch, startedConfig } from "./launch";
 import { findModel } from "./model";
 import type { ModelFound } from "./model-found";
@@ -29,7 +30,7 @@ import { plannedModel, startedPlans } from "./nnunet";
 import { overridden } from "./overridden-config";
 import { librariesOf, libraryPins } from "./pinned-libraries";
 import type { Problem } from "./problems";
-import { readAlike, readProgram, type StartedProgram, startedProgram } from "./program";
+import { isScripts, readAlike, readProgram, type StartedProgram, startedProgram } from "./program";
 import { isOutside, isRefused } from "./reach";
 import { type FoundReceipt, findReceipts } from "./receipts";
 import type { Runtime } from "./runtime";
@@ -139,6 +140,8 @@ async function programRun(
     // What a framework's own command says is not overruled by what its code looks like.
     return program !== undefined && readAlike(alone, program.format) ? program : undefined;
   }
+  if (alone.carrier === undefined && isScripts(alone))
+    return configProgram(main, line, { folders, store, dependencies });
   if (alone.carrier !== "python") return undefined;
   return line === undefined ? readWithData(main, { folders, store, dependencies }) : readProgram(main, line);
 }
@@ -156,9 +159,8 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
   const folders = foldersAbove(main.uri, workspaceFolder);
   // A path in a config starts at the launch directory, which nobody writes down: the file's own folder, the
   // workspace and what lies between are tried.
-  const starts = [
-    ...new Set([parentOf(main.uri), ...(workspaceFolder === undefined ? [] : [workspaceFolder]), ...folders]),
-  ];
+  const above = [parentOf(main.uri), ...(workspaceFolder === undefined ? [] : [workspaceFolder]), ...folders];
+  const starts = [...new Set([...above, ...entered(main, above)])];
   const dependencies = new Set<string>([main.uri]);
   const problems: Problem[] = [];
   const links: FollowedLink[] = [];
@@ -216,10 +218,8 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
   documents.push(...(program?.beside ?? []));
   const launching = line ?? ownLaunch(main);
   const launch = launching === undefined ? undefined : await launchOf(launching, starts, store, dependencies);
-  if (launch?.absent !== undefined) {
-    const { target, from, span } = launch.absent;
-    problems.push(missing("missing-file.accelerate", "warning", target, from, span));
-  }
+  for (const { id, target, from, span } of launch?.absent ?? [])
+    problems.push(missing(id, "warning", target, from, span));
   const following: Following = {
     ...{ store, dependencies, problems, links },
     isOutside: (uri) => isOutside(uri, workspaceFolder, runtime),

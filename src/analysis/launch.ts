@@ -7,6 +7,7 @@ import { environmentSettings } from "../formats/carriers";
 import { hostedBy, hostfileOf } from "../formats/hostfile";
 import { hasDefaults } from "../formats/hydra";
 import type { LocatedSetting } from "../formats/types";
+import { endOfPath } from "../formats/value";
 import { launchCounts } from "../formats/world-size";
 import { emptyMap, nodeAt } from "../syntax/text";
 import type { LocatedNode, MapNode, ShellCommand, Span } from "../syntax/tree";
@@ -26,14 +27,22 @@ const MOST_SCRIPTS = 40;
 /** Folders above a Hydra config where the script that starts its program may be. */
 const DEEPEST_CONFIG = 4;
 
+/** A file that a command names and that is nowhere. */
+export interface Absent {
+  readonly id: "missing-file.accelerate" | "missing-file.hostfile";
+  readonly target: string;
+  readonly from: string;
+  readonly span: Span;
+}
+
 /** What a launch script adds to a run. */
 export interface Launch {
   /** The script, and the accelerate config it names. */
   readonly documents: readonly LoadedDocument[];
   readonly settings: readonly Setting[];
   readonly accelerate: { readonly document: LoadedDocument; readonly from: string; readonly span: Span } | undefined;
-  /** An accelerate config that is named and is nowhere. */
-  readonly absent?: { readonly target: string; readonly from: string; readonly span: Span };
+  /** Files that are named and are nowhere: an accelerate config, hosts. */
+  readonly absent?: readonly Absent[];
 }
 
 /** The command of a script that is itself the run, where it names an accelerate config or hosts. */
@@ -140,7 +149,18 @@ function commandNaming(document: LoadedDocument, uri: string, whole = false): Sh
 /** A plain path of a file that a program reads its arguments from (`train.py config.yaml`). */
 const DATA = /^(?!-)[\w./-]{1,300}\.(?:ya?ml|json|toml)$/;
 
-/** The training config that a script's command hands to a Python program as its first argument; undefined where none does. */
+/** What hands a program its config by name. */
+const CONFIG = /^--config(?:[-_]file)?(?:=(.+))?$/;
+
+/** The file that the words behind a program hand to it: the first of them, or in a notebook's command what an option names. */
+function handed(words: readonly { readonly text: string }[], named: boolean): string | undefined {
+  const [first] = words;
+  if (!named) return first?.text;
+  const option = words.findIndex(({ text }) => CONFIG.test(text));
+  return option < 0 ? first?.text : (CONFIG.exec(words[option]?.text ?? "")?.[1] ?? words[option + 1]?.text);
+}
+
+/** The training config that a script's command hands to a Python program; undefined where none does, or the script is a program itself. */
 export async function startedData(
   script: LoadedDocument,
   {
@@ -149,10 +169,12 @@ export async function startedData(
     isOutside,
   }: { folders: readonly string[]; store: DocumentStore; isOutside: (uri: string) => boolean },
 ): Promise<LoadedDocument | undefined> {
-  if (script.config?.parsed.python !== undefined) return undefined;
+  const notebook = script.config?.parsed.python !== undefined;
+  // A notebook whose own Python trains is its own run.
+  if (notebook && script.recognised !== undefined && script.recognised.format.carrier !== "shell") return undefined;
   for (const { words } of script.config?.parsed.shell?.commands ?? []) {
     const program = words.findIndex(({ text }) => /\.py$/.test(text));
-    const path = program < 0 ? undefined : words[program + 1]?.text;
+    const path = program < 0 ? undefined : handed(words.slice(program + 1), notebook);
     if (path === undefined || !DATA.test(path)) continue;
     for (const folder of new Set([parentOf(script.uri), ...folders])) {
       const uri = joinUri(folder, path);
@@ -203,7 +225,7 @@ async function hostsOf(
   folders: Iterable<string>,
   store: DocumentStore,
   dependencies: Set<string>,
-): Promise<readonly LocatedSetting[]> {
+): Promise<readonly LocatedSetting[] | "absent"> {
   const target = textOf(hostfileOf(command));
   if (target === undefined) return [];
   for (const folder of folders) {
@@ -213,7 +235,7 @@ async function hostsOf(
     const hosted = text === undefined ? undefined : hostedBy(command, text);
     if (hosted !== undefined) return [hosted];
   }
-  return [];
+  return "absent";
 }
 
 /** Launch settings of a command: what it says of processes, and the accelerate config it names. */
@@ -226,11 +248,14 @@ export async function launchOf(
   const directives = script.config?.parsed.shell?.directives ?? emptyMap({ start: 0, end: 0 });
   const folders = new Set([parentOf(script.uri), ...starts, parentOf(parentOf(script.uri))]);
   const hosts = await hostsOf(command, folders, store, dependencies);
-  const said = [...launchCounts(command, directives), ...hosts, ...environmentSettings(command)];
+  const absent = hosts === "absent" ? absentIn(script, "missing-file.hostfile", hostfileOf(command)) : [];
+  const hosted = hosts === "absent" ? [] : hosts;
+  const said = [...launchCounts(command, directives), ...hosted, ...environmentSettings(command)];
   const settings = located(said, script.uri, "linked");
   const file = accelerateConfig(command);
   const target = textOf(file);
-  if (file === undefined || target === undefined) return { documents: [script], settings, accelerate: undefined };
+  if (file === undefined || target === undefined)
+    return { documents: [script], settings, accelerate: undefined, absent };
   for (const folder of folders) {
     const uri = joinUri(folder, target);
     dependencies.add(uri);
@@ -241,10 +266,17 @@ export async function launchOf(
       // Flags of `accelerate launch` win over its file.
       settings: [...located(document.read.settings, uri, "linked"), ...settings],
       accelerate: { document, from: script.uri, span: file },
+      absent,
     };
   }
-  const absent = { target, from: script.uri, span: { start: file.start, end: file.end } };
+  absent.push(...absentIn(script, "missing-file.accelerate", file));
   return { documents: [script], settings, accelerate: undefined, absent };
+}
+
+function absentIn(script: LoadedDocument, id: Absent["id"], node: LocatedNode | undefined): Absent[] {
+  const target = textOf(node);
+  if (node === undefined || target === undefined) return [];
+  return [{ id, target, from: script.uri, span: { start: node.start, end: node.end } }];
 }
 
 function flag(flags: MapNode, names: readonly string[]): LocatedNode | undefined {
@@ -252,5 +284,7 @@ function flag(flags: MapNode, names: readonly string[]): LocatedNode | undefined
 }
 
 function textOf(node: LocatedNode | undefined): string | undefined {
+  const path = node && endOfPath(node);
+  if (path !== undefined) return path;
   return node?.kind === "scalar" && node.value !== null ? String(node.value) : undefined;
 }

@@ -72,7 +72,10 @@ export function obstaclesOf(inputs: RunInputs, settings: Settings, trainer: stri
   // badam/block_optim.py (BlockOptimizerRatio): gradients become sparse tensors with sorted indices.
   if (settings.boolean("use_badam") === true && settings.string("badam_mode") === "ratio")
     add("not-modelled.badam-ratio");
-  const whole = inputs.model?.kind === "found" && inputs.model.config["vision_config"] !== undefined;
+  const model = inputs.model?.kind === "found" ? inputs.model : undefined;
+  // A checkpoint that sees by itself is another model than its words with the tower that a script puts beside them.
+  const beside = settings.string("vision_tower") !== undefined && model?.assembled !== true;
+  const whole = model?.config["vision_config"] !== undefined && !beside;
   if (!whole && MULTIMODAL.test(main.text)) add("not-modelled.multimodal");
   if (framework.exports?.test(main.text) === true) add("not-modelled.export");
   return found;

@@ -76,13 +76,18 @@ function joined(own: MapNode, callers: MapNode): MapNode {
   return { ...own, entries: [...moved(more), ...own.entries] };
 }
 
-/** What the files set that a script reads (`source settings.sh`). */
+/** What the files set that a script reads (`source settings.sh`); they find what it has set before. */
 async function readBy(script: LoadedDocument, scripts: Scripts): Promise<readonly Entry[]> {
   const entries: Entry[] = [];
-  for (const command of script.config?.parsed.shell?.commands ?? []) {
+  const { commands = [], variables } = script.config?.parsed.shell ?? {};
+  for (const command of commands) {
     const word = READS.test(command.words[0]?.text ?? "") ? scriptOf(command) : undefined;
     const read = word === undefined ? undefined : await loaded(word, script, scripts);
-    entries.push(...moved(read?.config?.parsed.shell?.variables.entries ?? []));
+    if (read === undefined) continue;
+    const set = moved((variables?.entries ?? []).filter(({ keySpan }) => keySpan.start < command.start));
+    const own = new Set(set.map(({ key, value }) => `${key}=${value.kind === "scalar" ? value.value : ""}`));
+    const said = moved(readScript(read.text, [...entries, ...set]).variables.entries);
+    entries.push(...said.filter(({ key, value }) => !own.has(`${key}=${value.kind === "scalar" ? value.value : ""}`)));
   }
   return entries;
 }

@@ -38,6 +38,11 @@ export interface StartedProgram {
 
 const SCRIPTS: ReadonlySet<string> = new Set(HF_SCRIPTS.map(({ id }) => id));
 
+/** Whether scripts of a program's own train by this schema. */
+export function isScripts({ id }: Format): boolean {
+  return SCRIPTS.has(id);
+}
+
 /** Whether a command and a program are of one schema, or of two whose scripts are told apart by the program alone. */
 export function readAlike(command: Format, program: Format): boolean {
   return command.id === program.id || (SCRIPTS.has(command.id) && SCRIPTS.has(program.id));
@@ -109,6 +114,40 @@ export function readProgram(
     commandFormat,
     settings: placed,
     ...namedOptions(commandFormat, document, line, given, beside),
+    links: links.map((link) => ({ ...link, from: document })),
+  };
+}
+
+/** Where a program is looked for that no script of its own names. */
+export interface ProgramSearch {
+  readonly folders: readonly string[];
+  readonly store: DocumentStore;
+  readonly dependencies: Set<string>;
+}
+
+/** A program that is given a config's values for its options; undefined when it is no training. */
+export function readGiven(
+  document: LoadedDocument,
+  from: LoadedDocument,
+  given: GivenOptions,
+): StartedProgram | undefined {
+  const { config } = document;
+  if (config?.parsed.python === undefined) return undefined;
+  const by = document.text.length + 1;
+  const moved = [...given].map(([key, node]) => [key, shifted(node, by)] as const);
+  const known = new Map([...trainerDefaults(config.parsed.python), ...moved]);
+  const as: ConfigDocument = { ...config, parsed: parsePython(document.text, known) };
+  const format = recogniseFormat(as)?.format;
+  if (format?.carrier !== "python") return undefined;
+  const { settings, links } = format.read(as);
+  const behind = [{ document: from, from: by }];
+  return {
+    document,
+    format,
+    commandFormat: undefined,
+    flags: [],
+    settings: settings.flatMap((setting) => placedSetting(setting, document, behind, "linked")),
+    defaults: [],
     links: links.map((link) => ({ ...link, from: document })),
   };
 }

@@ -31,5 +31,5 @@ export function withTower(found: ModelFound, settings: Settings, catalogue: Cata
     text_config: found.config,
     vision_config: { ...vision, model_type: type },
   };
-  return { ...found, config, parameters: undefined, task: "image-text-to-text" };
+  return { ...found, config, parameters: undefined, task: "image-text-to-text", assembled: true };
 }

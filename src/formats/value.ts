@@ -52,6 +52,8 @@ export function readValue(spec: KeySpec, node: LocatedNode, convertsText: boolea
   });
   // Where nothing stands, or what the file's syntax does not take, that has been said.
   if (node.kind === "unknown" && node.raw === "") return { value: null, unknown: true };
+  const path = spec.link === undefined || spec.link === "model" ? undefined : endOfPath(node);
+  if (path !== undefined) return { value: path };
   if (node.kind === "unknown") return { value: null, unknown: true, problem: unresolved(node, key) };
   if (node.kind === "scalar") {
     if (typeof node.value === "string") {
@@ -86,6 +88,13 @@ export function readValue(spec: KeySpec, node: LocatedNode, convertsText: boolea
       if (node.kind !== "scalar") return bad("invalid-value.not-a-scalar");
       return readScalar(spec, node.value, node, convertsText, bad);
   }
+}
+
+/** A file's path behind the folder that only the shell knows (`$ROOT/configs/zero3.json`). */
+export function endOfPath(node: LocatedNode): string | undefined {
+  if (node.kind !== "unknown") return undefined;
+  const behind = /(?:[})`]|\$\w{1,80})\/(\w[\w./-]{0,400}\.(?:json|ya?ml))["']?$/;
+  return (behind.exec(node.raw) ?? behind.exec(node.text ?? ""))?.[1];
 }
 
 function unresolved(node: LocatedNode, key: string): FormatProblem {

@@ -96,8 +96,11 @@ export function stated(name: Stated, entry: Entry, value: number | string, flag:
 const TAKES_ALL =
   /^(?:\S*\/)?(?:deepspeed|accelerate|axolotl|llamafactory-cli|trl)$|accelerate\.commands\.launch|axolotl\.cli\.train/;
 
+/** Words among which a command has its launcher. */
+const LAUNCHER_WORDS = 6;
+
 function takesAll({ words }: ShellCommand): boolean {
-  return words.slice(0, 6).some(({ text }) => TAKES_ALL.test(text));
+  return words.slice(0, LAUNCHER_WORDS).some(({ text }) => TAKES_ALL.test(text));
 }
 
 export function runsByMpi({ words }: ShellCommand): boolean {
@@ -140,7 +143,18 @@ function launched(command: ShellCommand, granted: Granted | undefined): LocatedS
   if (devices !== undefined && visible !== undefined && everyDevice)
     return stated("world_size", devices, visible * nodes, false);
   const jobs = /(?:^|\/)srun$|torchrun$/.test(command.words[0]?.text ?? "") || everyDevice;
-  return granted !== undefined && jobs ? stated("world_size", granted.entry, granted.total, false) : undefined;
+  if (granted !== undefined && jobs) return stated("world_size", granted.entry, granted.total, false);
+  return perNode === undefined && total === undefined ? ofAll(command) : undefined;
+}
+
+/** A launcher that is told nothing: one process at least. */
+function ofAll({ words }: ShellCommand): LocatedSetting | undefined {
+  const launcher = words.slice(0, LAUNCHER_WORDS).find(({ text }) => TAKES_ALL.test(text));
+  if (launcher === undefined) return undefined;
+  const { node, text } = launcher;
+  const at = { start: node.start, end: node.end };
+  const key = text.slice(text.lastIndexOf("/") + 1);
+  return { name: "least_devices", key, value: 1, node, keySpan: at, valueSpan: at };
 }
 
 /** The processes that the command starts, and what its job is granted. */

@@ -42,6 +42,8 @@ export interface ScalarNode extends NodeBase {
 export interface UnknownNode extends NodeBase {
   readonly kind: "unknown";
   readonly raw: string;
+  /** The text as far as it is known, where `raw` is a variable that holds it. */
+  readonly text?: string;
   readonly reason: Message;
   /** Where the expression stands that a Python name is bound to: the call that made its object, for one. */
   readonly source?: Span;

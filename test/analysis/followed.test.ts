@@ -143,6 +143,10 @@ ${TRAIN}`;
     assert.match(JSON.stringify(run?.model.config["vision_config"]), /"hidden_size":1024/);
     assert.deepEqual(run?.adapter?.modulesToSave, ["multi_modal_projector"]);
     assert.match(String(run?.adapter?.targetModules), /language_model/);
+    // A checkpoint that sees by itself gives its words alone, which no graph is of.
+    const other = command("").replace("lmsys/vicuna-7b-v1.5", "Qwen/Qwen2-VL-7B-Instruct");
+    const { obstacles } = await resolveFiles({ "finetune.sh": other }, "finetune.sh");
+    assert.match(JSON.stringify(obstacles), /not-modelled\.multimodal/);
     const alone = await trained(command("--tune_mm_mlp_adapter True"), "pretrain.sh");
     assert.deepEqual(alone?.frozenParts?.toSorted(), ["language", "vision"]);
   });

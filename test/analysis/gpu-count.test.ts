@@ -64,6 +64,18 @@ describe("analysis: the number of GPUs", () => {
     }
   });
 
+  it("is one or more where a launcher takes all, and unknown where a file of hosts is not there, which are said", async () => {
+    const said = async (script: string) => {
+      const [run] = (await createAnalyzer(memoryRuntime({ "run.sh": script })).analyse(uri("run.sh"), {})).report.runs;
+      return [run?.assumptions.map(({ id }) => id).includes("assume.all-gpus"), run?.findings.map(({ code }) => code)];
+    };
+    assert.equal((await said(`deepspeed ${REST}`))[0], true);
+    assert.equal((await said(`accelerate launch ${REST}`))[0], true);
+    assert.equal((await said(`CUDA_VISIBLE_DEVICES=0 accelerate launch ${REST}`))[0], false);
+    assert.equal((await said(`python ${REST}`))[0], false);
+    assert.match(String(await said(`deepspeed --hostfile nowhere ${REST}`)), /missing-file/);
+  });
+
   it("is the mesh that a config lays out", async () => {
     const config =
       "base_model: gpt2\ndp_shard_size: 4\ndp_replicate_size: 2\nfsdp_version: 2\nfsdp_config:\n  reshard_after_forward: true\nsequence_len: 256\nmicro_batch_size: 1\noptimizer: adamw_torch\ndatasets:\n  - path: x\n    type: alpaca\n";

@@ -28,6 +28,11 @@ describe("analysis: models guessed by their names", () => {
     assert.equal(await guessed("me/gemma-4-E2B-it-poems"), "google/gemma-4-E2B");
   });
 
+  it("takes other signs in the place of a dot", async () => {
+    assert.equal(await guessed("Qwen/Qwen2_5-7B-Instruct"), "Qwen/Qwen2.5-7B");
+    assert.equal(await guessed("./checkpoints/vicuna-7b-v1-5"), await guessed("./vicuna-7b-v1.5"));
+  });
+
   it("does not take a name without a size, or of another size, for anything", async () => {
     for (const name of ["./output", "me/my-model", "llama3-8b-pro", "me/Qwen2.5-8B", "gpt2-finetuned", ""])
       assert.equal(await guessed(name), undefined, name);

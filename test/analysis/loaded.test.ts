@@ -27,6 +27,18 @@ async function runOf(body: string, config: Readonly<Record<string, unknown>> = B
 const loaded = (name: string): Promise<TrainingRun> => runOf(`model = ${name}.from_pretrained("./model")`);
 
 describe("analysis: the class a script loads its model as", () => {
+  it("has the attention that its call asks for, which may be one for each part", async () => {
+    const attention = async (more: string): Promise<string> =>
+      (await runOf(`model = BertForTokenClassification.from_pretrained("./model", ${more})`)).attention;
+    assert.equal(await attention("use_flash_attention_2=False"), await attention("use_cache=False"));
+    assert.equal(await attention("use_flash_attention_2=True"), "flash_attention_2");
+    const files = {
+      "train.py": `from transformers import *\nmodel = BertForTokenClassification.from_pretrained("./model", attn_implementation={"decoder": "sdpa"})\nTrainer(model=model, args=TrainingArguments(output_dir="o")).train()\n`,
+      "model/config.json": JSON.stringify(BERT),
+    };
+    assert.deepEqual((await gatherFiles(files, "train.py", graphsOf)).main.read.problems, []);
+  });
+
   it("says which head and loss are trained, whatever the checkpoint was made for", async () => {
     assert.equal((await loaded("AutoModelForSequenceClassification")).task, "seq-cls");
     assert.equal((await loaded("BertForTokenClassification")).task, "token-cls");

@@ -62,6 +62,16 @@ describe("analysis: networks built by name", () => {
     ["by text", 'import torchvision\nmodel = torchvision.models.get_model("vgg16")', "torchvision/vgg16", undefined],
     ["by a name of its own", "import torchvision.models as tv\nmodel = tv.vgg16()", "torchvision/vgg16", undefined],
     [
+      "by an option's value",
+      `import argparse, torchvision.models as models
+p = argparse.ArgumentParser()
+p.add_argument("--arch", default="resnet18", choices=sorted(models.__dict__.keys()))
+args = p.parse_args()
+model = models.__dict__[args.arch]()`,
+      "torchvision/resnet18",
+      undefined,
+    ],
+    [
       "as a function by another name",
       "from timm import create_model as make\nmodel = make('resnet18')",
       "timm/resnet18",

@@ -30,6 +30,21 @@ describe("analysis: commands of notebooks", () => {
     assert.deepEqual(["model", "world_size", "micro_batch_size", "compute_dtype"].map(value), ["gpt2", 2, 4, "bf16"]);
   });
 
+  it("train the config that they hand to a program", async () => {
+    const files = {
+      "n.ipynb": notebook(
+        "import torch\nprint(torch.cuda.is_available())",
+        "!python scripts/run.py --config recipes/a.yaml",
+      ),
+      "recipes/a.yaml": "model_name_or_path: gpt2\noutput_dir: o\nper_device_train_batch_size: 3\nbf16: true\n",
+      "scripts/run.py":
+        "from transformers import HfArgumentParser, TrainingArguments, Trainer\na = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()[0]\nTrainer(args=a).train()\n",
+    };
+    const [run, more] = (await createAnalyzer(memoryRuntime(files)).analyse(uri("n.ipynb"), {})).runs;
+    assert.deepEqual([run?.id, more], ["recipes/a.yaml", undefined]);
+    assert.equal(run?.settings.find(({ name }) => name === "micro_batch_size")?.value, 3);
+  });
+
   it("stand in cells that a shell runs whole", async () => {
     const cell =
       "%%bash\nexport N=2\naccelerate launch --num_processes $N train.py --model_name_or_path gpt2 \\\n --output_dir o --per_device_train_batch_size 8 --bf16 True\n";

@@ -44,6 +44,40 @@ describe("analysis: scripts of scripts", () => {
     assert.deepEqual(run.documents, [uri("scripts/run.sh"), uri("ds.json"), uri("job.slurm")]);
   });
 
+  it("are read by what they source, with what they set before", async () => {
+    const files = {
+      "run.sh":
+        "GLOBAL=64\nsource setup.sh\npython train.py --model_name_or_path gpt2 --per_device_train_batch_size $EACH --output_dir o\n",
+      "setup.sh": "N=${NUMBER:-8}\nEACH=$((GLOBAL / N))\n",
+    };
+    assert.equal((await runsOf(files, "run.sh"))[0]?.value("micro_batch_size"), 8);
+  });
+
+  it("name files behind folders that only the shell knows, and below those that they enter", async () => {
+    const files = {
+      "bin/run.sh": `cd "$(dirname $0)/../src"
+ROOT=$(git rev-parse --show-toplevel)
+DS=\${ROOT}/conf/z3.json
+torchrun --nproc_per_node 8 app/train.py --model_name_or_path gpt2 --output_dir o --deepspeed $DS
+`,
+      "conf/z3.json": '{"zero_optimization":{"stage":3}}',
+      "src/app/train.py": `from transformers import AutoModelForCausalLM, HfArgumentParser, Trainer, TrainingArguments
+from dataclasses import dataclass
+@dataclass
+class Own(TrainingArguments):
+    model_name_or_path: str = "gpt2"
+    per_device_train_batch_size: int = 3
+a = HfArgumentParser(Own).parse_args_into_dataclasses()[0]
+Trainer(model=AutoModelForCausalLM.from_pretrained(a.model_name_or_path), args=a, train_dataset=ds).train()
+`,
+    };
+    const [run] = await runsOf(files, "bin/run.sh");
+    assert.deepEqual(
+      ["zero_stage", "micro_batch_size", "world_size"].map((name) => run?.value(name)),
+      [3, 3, 8],
+    );
+  });
+
   it("have the variables of what they source", async () => {
     const [run] = await runsOf(RUN, "scripts/run.sh");
     assert.deepEqual(

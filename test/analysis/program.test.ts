@@ -46,6 +46,27 @@ describe("analysis: programs that scripts start", () => {
     assert.equal(said("sequence_length")?.uri, uri("train.py"));
   });
 
+  it("that read a config as their arguments say of its model what the config does not", async () => {
+    const program = `
+from dataclasses import dataclass
+from transformers import AutoModelForCausalLM, BitsAndBytesConfig, HfArgumentParser, Trainer, TrainingArguments
+from peft import LoraConfig, get_peft_model
+from args import Own
+own, a = HfArgumentParser((Own, TrainingArguments)).parse_yaml_file(yaml_file="args/a.yaml")
+model = AutoModelForCausalLM.from_pretrained(own.model_name_or_path, quantization_config=BitsAndBytesConfig(load_in_4bit=True))
+model = get_peft_model(model, LoraConfig(r=own.lora_rank))
+Trainer(model=model, args=a, train_dataset=ds).train()
+`;
+    const config = "model_name_or_path: gpt2\noutput_dir: o\nper_device_train_batch_size: 2\nlora_rank: 24\n";
+    const files = { "train.py": program, "args/a.yaml": config };
+    const { value, run } = await runOf(files, "args/a.yaml");
+    assert.deepEqual(["quantization", "adapter", "lora_rank"].map(value), ["nf4", "qlora", 24]);
+    assert.ok(run.documents.includes(uri("train.py")));
+    // Of two programs it is not known which one reads it.
+    const two = await runOf({ ...files, "other.py": program }, "args/a.yaml");
+    assert.equal(two.value("quantization"), "none");
+  });
+
   it("give the defaults of dataclasses that they import, through re-exports and bases, too", async () => {
     const [head = "", tail = ""] = HF.split("@dataclass\nclass TrainingArguments");
     const classes = `@dataclass\nclass TrainingArguments${tail.slice(0, tail.indexOf("m, a = "))}`;

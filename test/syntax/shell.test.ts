@@ -45,6 +45,14 @@ python train.py --model $MODEL --beta 0.1 \${EXTRA_ARGS} --fp16 "$@"
     assert.deepEqual(flags(text), { model: "a/b", beta: 0.1, fp16: true });
   });
 
+  it("takes a place that is left to be written for a value that is not known", () => {
+    const text = "python t.py --model <PATH-TO-Qwen2-2B> --bf16 True --out <OUTPUT DIR>\n";
+    const [model, bf16] = main(text).flags.entries;
+    assert.equal(model?.value.kind, "unknown");
+    assert.equal(bf16?.value.kind === "scalar" && bf16.value.value, true);
+    assert.deepEqual(flags("python t.py --model a <in.txt >out.txt\n"), { model: "a" });
+  });
+
   it("takes what a script gives in place of an argument for its default", () => {
     const text = `while [[ $# -gt 0 ]]; do
   case $1 in

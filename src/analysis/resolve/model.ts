@@ -321,8 +321,11 @@ export function worldSizeOf(c: ResolveContext, device: DeviceSpec | null): numbe
   const least = c.settings.find("least_devices");
   if (typeof least?.value === "number" && least.value <= MOST_COUNTED) {
     c.put("world_size", least.value, "assumed", "device.count", null);
-    c.suppose(say("assume.one-machine", { count: least.value }), "device.count");
-    return least.value;
+    // One alone is what a launcher starts at the least that is not told how many.
+    const { key, value: count } = least;
+    const said = count > 1 ? say("assume.one-machine", { count }) : say("assume.all-gpus", { launcher: key });
+    c.suppose(said, "device.count", count > 1 ? undefined : { world_size: "8" });
+    return count;
   }
   c.put("world_size", 1, "assumed", "device.count", null);
   if (c.inputs.deepspeed !== undefined || c.settings.string("fsdp_options") !== undefined) {

@@ -14,7 +14,7 @@ import { type CacheStyle, SimulatedCache } from "../training/generation/cache";
 import { runGeneration } from "../training/generation/generate";
 import { PAGED_DEFAULTS, type PagedPool, pagedPool, runPaged } from "../training/generation/paged";
 import type { GenerationSpec, TrainingRun } from "../training/run";
-import { mediaOf } from "../training/trainers/models";
+import { MASK, mediaOf } from "../training/trainers/models";
 import { batchOf, type Program, programOf } from "./program";
 
 /** Makes an interpreter; folded ones leave out layers that repeat their neighbours. */
@@ -75,11 +75,16 @@ export function generate(
     autocast: run.adapter === null ? autocast : null,
     vocabulary: scope("vocab_size"),
     interpreter: (tokens) => interpretersOf(programAt(tokens), cache)("none"),
-    media: batchOf({ batch: mediaOf(prompt.graph) }, view.expressions, prompt.dataView.scope, autocast, run.loadDtype),
-    sees: (tokens) => mediaOf(programAt(tokens).graph).length > 0,
+    media: batchOf({ batch: seenBy(prompt) }, view.expressions, prompt.dataView.scope, autocast, run.loadDtype),
+    sees: (tokens) => seenBy(programAt(tokens)).length > 0,
     encoder: encoder ? { width: scope("hidden_size"), dtype: run.loadDtype } : null,
     cache,
   });
+}
+
+/** What a model is given beside its text; the mask of the prompts is the caller's own. */
+function seenBy({ graph }: Program): ReturnType<typeof mediaOf> {
+  return mediaOf(graph).filter(({ name }) => name !== MASK);
 }
 
 /** The paged cache that the library makes for the model beside what is on the card now. */

@@ -160,13 +160,14 @@ export const CALL_KEYS: readonly KeySpec[] = [
     link: "model",
   }),
   memory("load.torch_dtype", "load_dtype", "string", "load", { aliases: ["load.dtype"] }),
-  memory("load.attn_implementation", "attention", "string", "attention"),
+  // A map has one for each part of a model (transformers/modeling_utils.py, `_attn_implementation`).
+  memory("load.attn_implementation", "attention", "any", "attention"),
   memory("load.load_in_4bit", "load_in_4bit", "boolean", "quantization"),
   memory("load.load_in_8bit", "load_in_8bit", "boolean", "quantization"),
   memory("load.max_seq_length", "sequence_length", "integer", "sequence", { nullable: true }),
   memory("load.gradient_checkpointing", "gradient_checkpointing", "boolean", "checkpointing"),
-  memory("load.use_flash_attention_2", "attention", "boolean", "attention", {
-    means: onlyWhenOn("flash_attention_2"),
+  memory("load.use_flash_attention_2", null, "boolean", "attention", {
+    also: [{ name: "attention", means: onlyWhenOn("flash_attention_2"), only: true }],
     removedIn: "transformers 5",
     replacedBy: "load.attn_implementation",
   }),

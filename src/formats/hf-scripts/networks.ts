@@ -10,7 +10,7 @@ import { monaiCall, monaiSettings } from "./monai";
 
 /** `models.resnet50(…)`: a function of torchvision.models in lower case; `get_model` and its like take the name. */
 const NETWORK = /^(?:(.*)\.)?([a-z]\w*)$/;
-const TORCHVISION = /^torchvision\.models(?:\.|$)/;
+const TORCHVISION = /^torchvision\.models(?:\.(?!__)|$)/;
 const BY_NAME = new Set(["get_model", "create_model"]);
 /** Functions of `torchvision.models` that make no network. */
 const NO_NETWORK = new Set(["list_models", "get_weight", "get_model_weights", "get_model_builder"]);

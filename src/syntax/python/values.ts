@@ -15,6 +15,7 @@ import { dtypeNamed, fold, truth, unquote } from "./literals";
 import type { Binding } from "./names";
 import { childNamed, childrenNamed, childrenOf, junction, type Operand, span } from "./nodes";
 import { defaultHeld, type Parameter } from "./parameters";
+import { pickedName } from "./picked";
 
 /** Values looked through per expression tree; bounds names that refer to each other. */
 const MAX_EVALUATIONS = 200_000;
@@ -240,7 +241,19 @@ export class Evaluator {
       const type = node.firstChild?.name === "VariableName" ? this.classNamed(node.firstChild) : undefined;
       return type === undefined || property === null ? text : `${type}.${this.slice(property)}`;
     }
-    return property === null ? "" : this.slice(property);
+    if (property === null) return "";
+    const whole = this.picked(node);
+    if (whole !== undefined) return whole;
+    const owner = node.firstChild === null || this.slice(property) === "]" ? undefined : this.picked(node.firstChild);
+    return owner === undefined ? this.slice(property) : `${owner}.${this.slice(property)}`;
+  }
+
+  private picked(node: SyntaxNode): string | undefined {
+    return pickedName(node, {
+      slice: (one) => this.slice(one),
+      evaluate: (one) => this.evaluate(one, 1),
+      bound: (one) => this.flow.bindingsAt(one)?.[0]?.expression ?? null,
+    });
   }
 
   /** The class that a name stands for (`model_class = AutoModelForCausalLM`, `import AutoModel as A`); the first of those it may be. */

@@ -168,7 +168,20 @@ class ShellLexer {
     if (operator === "\n") this.heredocs();
   }
 
+  /** `<PATH-TO-MODEL>`, where a person is to write something: read as a redirection it would leave the option without a value. */
+  private placeholder(): boolean {
+    const start = this.position;
+    const raw = /^<[A-Za-z_][^<>\n]{0,80}[A-Za-z_)]>(?=\s|$)/.exec(this.text.slice(start, start + 90))?.[0];
+    if (raw === undefined || !/\s/.test(this.text.charAt(start - 1))) return false;
+    this.position += raw.length;
+    const pieces: Piece[] = [{ kind: "unknown", reason: say("open.place"), quoted: true, raw }];
+    const at = { start: this.source.at(start), end: this.source.at(this.position - 1) + 1 };
+    this.result.push({ kind: "word", word: { pieces, ...at } });
+    return true;
+  }
+
   private redirection(): void {
+    if (this.placeholder()) return;
     if (this.text.startsWith("<<<", this.position)) {
       this.position += 3;
       this.skipSpaces();

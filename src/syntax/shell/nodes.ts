@@ -25,7 +25,7 @@ export function nodeOf(
     field.unknown !== null &&
     (from === 0 || field.text.slice(from).includes("$") || field.text.slice(from).includes("`"))
   ) {
-    return { kind: "unknown", raw, reason: field.unknown, ...span };
+    return { kind: "unknown", raw, text: field.text.slice(from), reason: field.unknown, ...span };
   }
   const value = typed(field.text.slice(from));
   const standard = field.standard === undefined ? {} : { standard: field.standard };

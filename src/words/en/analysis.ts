@@ -65,6 +65,7 @@ export const ANALYSIS = {
   "missing-file.include": "No file `{target}` among the configs: what it sets is unknown here.",
   "missing-file.fsdp":
     "No file `{target}` in this folder, in the folders above it or in the workspace: FSDP's options are unknown.",
+  "missing-file.hostfile": "`{target}` is not here, or names no hosts: how many GPUs there are is unknown.",
   "missing-file.accelerate":
     "No file `{target}` in this folder, in the folders above it or in the workspace: GPUs and sharding are unknown.",
   "missing-file.unreadable": "`{target}` could not be read as DeepSpeed settings.",
@@ -296,6 +297,7 @@ export const ANALYSIS = {
   "assume.model": "model unknown",
   "assume.fewest-gpus": "{count} GPUs, the fewest that the split needs: no launcher says how many",
   "assume.one-machine": "{count} GPUs, those of one machine: the launcher's number of machines is not known here",
+  "assume.all-gpus": "1 GPU: `{launcher}` runs on all that it finds, which is not known here",
   "assume.world-size": "1 GPU: no launcher says how many",
   "assume.load-dtype": "weights in {dtype}: neither config nor model says otherwise",
   "assume.load-dtype-checkpoint": "weights in {dtype}, as in the checkpoint",

@@ -27,6 +27,7 @@ export const EDITS = {
   "open.output": "the output of a command",
   "open.expansion": "an expansion that is not followed",
   "open.argument": "an argument of the script",
+  "open.place": "left to be written",
   "open.outside": "`{name}` is set outside of this file",
   "open.arithmetic": "arithmetic on values that are not known",
   "open.template": "template",

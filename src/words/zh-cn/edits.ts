@@ -29,6 +29,7 @@ export const EDITS: Readonly<Record<keyof typeof EN, string>> = {
   "open.output": "命令的输出",
   "open.expansion": "未跟踪的展开",
   "open.argument": "脚本的参数",
+  "open.place": "留待填写",
   "open.outside": "`{name}` 在此文件之外设置",
   "open.arithmetic": "对未知值的运算",
   "open.template": "模板",

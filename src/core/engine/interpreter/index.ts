@@ -176,16 +176,18 @@ export class Interpreter {
    * owned by the caller.
    *
    * @param positions takes the place of the positions that the model counts itself, once for all sequences
+   * @param named what else the graph takes, by the names of its inputs
    */
-  nextToken(batch: readonly Input[], positions: Tensor): Tensor {
+  nextToken(batch: readonly Input[], positions: Tensor, named: ReadonlyMap<string, Tensor>): Tensor {
     this.repeats.begin();
     this.layers.wrappedBefore = 0;
     const fn = this.graph.main;
     const { hooks } = this.options;
-    for (const tensor of hooks?.before(this.torch, ROOT, owned(batch)) ?? []) tensor?.release();
+    const given = owned([...batch, ...named.values()]);
+    for (const tensor of hooks?.before(this.torch, ROOT, given) ?? []) tensor?.release();
     const context = contextOf(fn, null, this.options.scope);
     fn.inputs.forEach((name, k) => {
-      const input = batch[k];
+      const input = named.get(name) ?? batch[k];
       if (input) context.frame.set(name, input.retain());
     });
     for (const [at, instruction] of fn.body.entries()) {

@@ -10,6 +10,7 @@ import { hostTensor, type Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import { allocateBatch, type BatchTensor } from "../forward";
 import type { GenerationSpec } from "../run";
+import { MASK } from "../trainers/models";
 import type { SimulatedCache } from "./cache";
 
 export interface GenerationOptions {
@@ -48,6 +49,7 @@ export function runGeneration(torch: Torch, options: GenerationOptions): number 
   held.push(torch.empty("ones", [rows], "int64"));
   const media = allocateBatch(torch, options.media);
   held.push(...media);
+  const seen = new Map(options.media.map(({ name }, at) => [name, media[at]!]));
   let grown = [tokenIds(torch, rows, first)];
   /** The scores' name outlives its step. */
   let scores: Tensor[] = [];
@@ -63,7 +65,7 @@ export function runGeneration(torch: Torch, options: GenerationOptions): number 
   };
   const step = (tokens: number, length: number): void => {
     cache.begin();
-    const logits = nextLogits(torch, options, tokens, options.sees(tokens) ? media : []);
+    const logits = nextLogits(torch, options, tokens, options.sees(tokens) ? seen : new Map());
     keepsScores(1);
     choose(length);
     logits.release();
@@ -95,7 +97,12 @@ export function runGeneration(torch: Torch, options: GenerationOptions): number 
 }
 
 /** A forward of `tokens` tokens per sequence as the trainer wraps it; logits of the last one, owned by the caller. */
-function nextLogits(torch: Torch, options: GenerationOptions, tokens: number, media: readonly Tensor[]): Tensor {
+function nextLogits(
+  torch: Torch,
+  options: GenerationOptions,
+  tokens: number,
+  media: ReadonlyMap<string, Tensor>,
+): Tensor {
   const { spec, encoder, interpreter } = options;
   const rows = encoder === null ? spec.batchSize * spec.beams : spec.batchSize;
   const query = tokenIds(torch, rows, encoder === null ? tokens : spec.promptLength);
@@ -105,10 +112,13 @@ function nextLogits(torch: Torch, options: GenerationOptions, tokens: number, me
   torch.kind = "activations";
   torch.autocastEnabled = options.autocast !== null;
   torch.autocastDtype = options.autocast;
-  let logits = interpreter(tokens).nextToken([query, ...start, ...media], positions);
+  // A view of the mask that is booked with the prompts; earlier releases' models read it themselves.
+  const mask = hostTensor(torch.ledger, [rows, tokens], "int64");
+  const named = new Map([...media, [MASK, mask]]);
+  let logits = interpreter(tokens).nextToken([query, ...start], positions, named);
   torch.autocastEnabled = false;
   torch.clearCastCache();
-  for (const tensor of [query, ...start, positions]) tensor.release();
+  for (const tensor of [query, ...start, positions, mask]) tensor.release();
   if (options.autocast !== null && isFloating(logits.dtype) && logits.dtype !== "float32") {
     const converted = torch.toCopy(logits, "float32");
     logits.release();

@@ -103,7 +103,7 @@ export function mediaOf({ batch }: ArchitectureGraph): ArchitectureGraph["batch"
 }
 
 /** The mask of paddings, which earlier releases' models take as it is; every trainer hands it on. */
-const MASK = "attention_mask";
+export const MASK = "attention_mask";
 
 /** Whether a model takes pictures or recordings beside its text. */
 export function takesMedia(graph: ArchitectureGraph): boolean {
