@@ -25,8 +25,8 @@ export type ModelFound =
       readonly adapterUri: string | undefined;
       /** The graph of a model of somebody's own, and the files that have changed since it was traced. */
       readonly own?: OwnGraphs & { readonly changed: readonly string[] };
-      /** It was put together of a language model and a tower, as the script does it. */
-      readonly assembled?: true;
+      /** The script puts another tower beside its words than it sees with itself. */
+      readonly otherTower?: true;
       /** The name was not found as it is: the published model was guessed by it. */
       readonly guessed?: true;
     }

@@ -74,8 +74,7 @@ export function obstaclesOf(inputs: RunInputs, settings: Settings, trainer: stri
     add("not-modelled.badam-ratio");
   const model = inputs.model?.kind === "found" ? inputs.model : undefined;
   // A checkpoint that sees by itself is another model than its words with the tower that a script puts beside them.
-  const beside = settings.string("vision_tower") !== undefined && model?.assembled !== true;
-  const whole = model?.config["vision_config"] !== undefined && !beside;
+  const whole = model?.config["vision_config"] !== undefined && model.otherTower !== true;
   if (!whole && MULTIMODAL.test(main.text)) add("not-modelled.multimodal");
   if (framework.exports?.test(main.text) === true) add("not-modelled.export");
   return found;

@@ -17,11 +17,13 @@ const LAYERS: ReadonlySet<string> = new Set(["llama", "mistral", "qwen2"]);
 /** The model with its tower; undefined: none is named, or it is none that the network can be written of. */
 export function withTower(found: ModelFound, settings: Settings, catalogue: Catalogue): ModelFound | undefined {
   const tower = settings.string("vision_tower");
-  if (found.kind !== "found" || tower === undefined || found.config["vision_config"] !== undefined) return undefined;
-  if (!LAYERS.has(String(found.config["model_type"]))) return undefined;
-  if (!PROJECTORS.has(settings.string("projector") ?? "")) return undefined;
+  if (found.kind !== "found" || tower === undefined) return undefined;
   const whole = catalogue.find(tower)?.config;
   const type = whole && familyOf(whole).tower;
+  const own = found.config["vision_config"];
+  if (own !== undefined) return isOf(own, type) ? undefined : { ...found, otherTower: true };
+  if (!LAYERS.has(String(found.config["model_type"]))) return undefined;
+  if (!PROJECTORS.has(settings.string("projector") ?? "")) return undefined;
   const vision = whole?.["vision_config"];
   if (type === undefined || typeof vision !== "object" || vision === null) return undefined;
   const config = {
@@ -31,5 +33,10 @@ export function withTower(found: ModelFound, settings: Settings, catalogue: Cata
     text_config: found.config,
     vision_config: { ...vision, model_type: type },
   };
-  return { ...found, config, parameters: undefined, task: "image-text-to-text", assembled: true };
+  return { ...found, config, parameters: undefined, task: "image-text-to-text" };
+}
+
+/** Whether a checkpoint that sees by itself does so with a tower of this type. */
+function isOf(vision: unknown, type: string | undefined): boolean {
+  return typeof vision === "object" && vision !== null && "model_type" in vision && vision.model_type === type;
 }
