@@ -85,7 +85,7 @@ function found(page: string, pattern: RegExp): string {
 /** docs/believe.md */
 export function believePage(accuracy: string, published: string): string {
   const cases = found(accuracy, /^\| all \| (\d+) \|/m);
-  const median = found(accuracy, /^\| all \| \d+ \| ([\d.]+ %)/m);
+  const median = found(accuracy, /^\| all \| \d+ \| ([\d.]+(?: %)?) \|/m);
   const real = found(published, /^(\d+) published peaks/m);
   const inside = found(published, /: (\d+) inside the stated band/);
   const typical = found(published, /error of the one number: median\s+([\d.]+ %)/);

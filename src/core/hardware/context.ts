@@ -48,12 +48,6 @@ const CONTEXT: Readonly<Record<string, ByteBand>> = table({
 });
 
 /**
- * What of it a training step loads: the kernels of cuBLAS, cuDNN and attention, and what their handles take on the device. Figures
- * over a process that has its context already have only this in them.
- */
-export const STEP_KERNELS: ByteBand = band(0, 100, 250);
-
-/**
  * The same before CUDA 11.7, when all of PyTorch's kernels are loaded with the context: what was reported of the bare one
  * (880 MiB on RTX 2080 Ti and 1490 MiB on RTX 3090, pytorch#49877; 1343 MiB on V100, transformers' guide to one GPU;
  * 0.90 to 1.78 GiB on A100, Machine Learning Engineering, training/performance), and the step's own libraries above it.
