@@ -180,4 +180,17 @@ describe("uncertainties", () => {
     assert.equal(new Set(UNCERTAINTIES.map(({ id }) => id)).size, UNCERTAINTIES.length);
     assert.deepEqual(uncertain({ run: causalRun({}), graphs: llama }), []);
   });
+
+  it("leave room for what none explains, where figures of such runs needed it", () => {
+    const wide = (change: Partial<TrainingRun>): readonly number[] => {
+      const made = estimate(causalRun(change), llama, "peaks");
+      assert.ok(made.ok);
+      const { band, usedPeakBytes, allocatedPeakBytes } = made.estimate;
+      return [(allocatedPeakBytes - band.lowBytes) / usedPeakBytes, (band.highBytes - usedPeakBytes) / usedPeakBytes];
+    };
+    const [down = 0, up = 0] = wide({});
+    const [loopDown = 0, loopUp = 0] = wide({ loop: { holds: "nothing" } });
+    assert.ok(Math.abs(down - loopDown - 0.06) < 1e-6);
+    assert.ok(Math.abs(up - loopUp - 0.06) < 1e-6);
+  });
 });

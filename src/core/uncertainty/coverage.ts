@@ -1,5 +1,6 @@
 /** How often the band holds what was measured: what is claimed is what was counted (`npm run coverage`, docs/coverage.md). */
 import type { FamilyGraphs } from "../graph/types";
+import type { Estimate } from "../report/estimate";
 import type { TrainingRun } from "../training/run";
 
 /**
@@ -11,11 +12,32 @@ export type RunKind = "plain-loop" | "own-code" | "framework-code" | "stands-in"
 /** Share of measured peaks inside the band, rounded down; a test holds the page's counts against it. */
 export const COVERAGE: Readonly<Record<RunKind, number>> = {
   "plain-loop": 0.99,
-  "own-code": 0.8,
-  "framework-code": 0.6,
-  "stands-in": 0.6,
-  ranks: 0.65,
+  "own-code": 0.95,
+  "framework-code": 0.95,
+  "stands-in": 0.95,
+  ranks: 0.9,
 };
+
+/**
+ * What no rule explains, as shares of the peak down and up: published figures of such runs that lie outside the band of the rules lie so far
+ * outside it, but for the last of twenty (docs/coverage.md; batches shorter than their limit, releases other than the captured one, models
+ * that a script loads whole before they are sharded). Loops have none outside.
+ */
+const UNEXPLAINED: Readonly<Record<RunKind, readonly [down: number, up: number]>> = {
+  "plain-loop": [0, 0],
+  "own-code": [0.06, 0.06],
+  "framework-code": [0.05, 0.05],
+  "stands-in": [0.06, 0.06],
+  ranks: [0.06, 0.12],
+};
+
+/** The estimate with the room that published figures needed beyond its rules. */
+export function withUnexplained(estimate: Estimate, kind: RunKind): Estimate {
+  const { band, usedPeakBytes } = estimate;
+  const [down, up] = UNEXPLAINED[kind];
+  const lowBytes = Math.max(0, Math.round(band.lowBytes - down * usedPeakBytes));
+  return { ...estimate, band: { ...band, lowBytes, highBytes: Math.round(band.highBytes + up * usedPeakBytes) } };
+}
 
 export function kindOf({ parallel, standsFor, trainer, model, loop }: TrainingRun, { family }: FamilyGraphs): RunKind {
   if (parallel.worldSize > 1) return "ranks";

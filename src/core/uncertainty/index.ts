@@ -1,6 +1,7 @@
 /** The registry of what an estimate does not know for certain, and the band and assumptions that follow. */
 import type { Estimate } from "../report/estimate";
 import { ANOTHER, REWRITTEN } from "./code";
+import { kindOf, withUnexplained } from "./coverage";
 import { OF_DATA, OF_HEAD } from "./data";
 import { OF_GRADIENTS, OF_KERNELS, OF_PACKAGES } from "./kernels";
 import { OF_LOADING } from "./loading";
@@ -24,6 +25,10 @@ export const UNCERTAINTIES: readonly (EffectRule | BandRule)[] = [...EFFECTS, ..
  * @param split what is uncertain of a split over devices
  */
 export function withUncertainties(estimate: Estimate, facts: Facts, split: readonly Effect[]): Estimate {
+  return withUnexplained(byRules(estimate, facts, split), kindOf(facts.run, facts.graphs));
+}
+
+function byRules(estimate: Estimate, facts: Facts, split: readonly Effect[]): Estimate {
   const known = withEffects(estimate, [...split, ...EFFECTS.flatMap(({ effects }) => effects(facts))]);
   const own = REWRITTEN.reduce((before, { widened }) => widened(before, facts) ?? before, known);
   for (const { widened } of ANOTHER) {
