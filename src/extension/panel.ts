@@ -254,7 +254,8 @@ class Panel {
   }
 
   private empty(reason: Extract<HostToPage, { type: "empty" }>["reason"], message: string): HostToPage {
-    return { type: "empty", reason, message, locale: vscode.env.language };
+    const workspace = (vscode.workspace.workspaceFolders ?? []).length > 0;
+    return { type: "empty", reason, message, locale: vscode.env.language, workspace };
   }
 
   // ---- Page to host ----
@@ -298,6 +299,9 @@ class Panel {
         break;
       case "pickModel":
         void (message.from === "folder" ? pointToModel : chooseModel)(this.host.session, this.uri);
+        break;
+      case "checkAll":
+        void vscode.commands.executeCommand("vramlens.checkAll");
         break;
       case "trace":
         void vscode.commands.executeCommand(CLIENT_COMMANDS.traceModel, this.uri);

@@ -395,6 +395,8 @@ export type HostToPage =
       readonly reason: "no-document" | "not-recognised" | "starting" | "off" | "failed";
       readonly message: string;
       readonly locale: string;
+      /** A workspace is open, in which configs can be looked for. */
+      readonly workspace?: boolean;
     }
   /** Outcome of an action of the page, to be announced politely. */
   | { readonly type: "outcome"; readonly action: PageAction; readonly ok: boolean; readonly message: string };
@@ -430,6 +432,8 @@ export type PageToHost =
   | { readonly type: "pickDevice"; readonly device?: string }
   /** Names the model of the document: the editor asks for a folder, or for a name of the catalogue. */
   | { readonly type: "pickModel"; readonly from: "folder" | "catalogue" }
+  /** Looks for training configs in the whole workspace. */
+  | { readonly type: "checkAll" }
   /** Traces the model of the document: the editor shows what would be run, and asks. */
   | { readonly type: "trace" }
   /** Shows a place in an editor. */

@@ -270,6 +270,7 @@ export const en = {
   "empty.no-document": "No training config open",
   "empty.no-document.hint":
     "Open a training config (DeepSpeed, Transformers, TRL, Accelerate, Axolotl, LLaMA-Factory, torchtune, …).",
+  "empty.checkAll": "Find the configs of this workspace",
   "empty.not-recognised": "Not a training config",
   "empty.not-recognised.hint": "VRAM Lens found no training settings in this file.",
   "empty.starting": "Starting",

@@ -271,6 +271,7 @@ export const zhCn: MessageTable = {
   "empty.no-document": "没有打开训练配置",
   "empty.no-document.hint":
     "打开训练配置（DeepSpeed、Transformers、TRL、Accelerate、Axolotl、LLaMA-Factory、torchtune 等）。",
+  "empty.checkAll": "查找此工作区的配置",
   "empty.not-recognised": "不是训练配置",
   "empty.not-recognised.hint": "VRAM Lens 没有在此文件中找到训练设置。",
   "empty.starting": "正在启动",

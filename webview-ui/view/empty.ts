@@ -20,9 +20,9 @@ export function loadingView({ t }: View): PageNode {
 }
 
 /** No report at all. */
-export function emptyView({ state, t }: View): PageNode | null {
+export function emptyView({ state, t, send }: View): PageNode | null {
   if (state.page.kind !== "empty") return null;
-  const { reason, message } = state.page.message;
+  const { reason, message, workspace } = state.page.message;
   return h(
     `div.empty.${reason}`,
     { key: "empty" },
@@ -30,6 +30,13 @@ export function emptyView({ state, t }: View): PageNode | null {
     h("h1", null, t(`empty.${reason}`)),
     h("p", null, message === "" || reason === "failed" ? t(`empty.${reason}.hint`) : message),
     reason === "failed" && message !== "" ? h("p.quiet.reason", null, message) : null,
+    workspace === true && (reason === "no-document" || reason === "not-recognised")
+      ? h(
+          "button.primary",
+          { key: "check-all", attrs: { type: "button" }, on: { click: () => send({ type: "checkAll" }) } },
+          t("empty.checkAll"),
+        )
+      : null,
   );
 }
 
