@@ -300,12 +300,64 @@ const FORMATS: readonly Shown[] = [
   return [{ name, files, main, options: { device: `${count > 1 ? `${count}x` : ""}12GB` } }];
 });
 
+const SCRIPT = `from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+import torch.nn.functional as F
+
+class Weighted(Trainer):
+    def compute_loss(self, model, inputs, return_outputs=False, **kwargs):
+        outputs = model(**inputs)
+        logits = outputs.logits[..., :-1, :].float()
+        labels = inputs["labels"][..., 1:]
+        loss = F.cross_entropy(logits.reshape(-1, logits.size(-1)), labels.reshape(-1))
+        return (loss, outputs) if return_outputs else loss
+
+model = AutoModelForCausalLM.from_pretrained("./model", torch_dtype="bfloat16")
+args = TrainingArguments(output_dir="out", per_device_train_batch_size=8, bf16=True)
+Weighted(model=model, args=args, train_dataset=data).train()
+`;
+const TRAIN =
+  "model_name_or_path: ./model\noutput_dir: out\nbf16: true\nper_device_train_batch_size: 4\nmax_length: 1024\n";
+
+/** What a run may have beside its keys: a loss of its own, a release, ranks that are stated and that are not. */
+const BESIDE: readonly Shown[] = (
+  [
+    ["a loss of its own", "train.py", { "train.py": SCRIPT }, "12GB"],
+    ["a pinned release", "train.yaml", { "train.yaml": TRAIN, "requirements.txt": "transformers==4.48.3\n" }, "8GB"],
+    [
+      "FSDP2 ranks",
+      "train.yaml",
+      { "train.yaml": `${TRAIN}fsdp: full_shard\nfsdp_config:\n  fsdp_version: 2\n` },
+      "4x6GB",
+    ],
+    [
+      "ZeRO without a count",
+      "train.yaml",
+      {
+        "train.yaml": `${TRAIN}deepspeed: ds.json\n`,
+        "ds.json": '{"zero_optimization": {"stage": 2}, "bf16": {"enabled": true}}',
+      },
+      "8GB",
+    ],
+  ] as const
+).map(([name, main, files, device]) => ({
+  ...{ name, main, options: { device } },
+  files: {
+    ...files,
+    "model/config.json": JSON.stringify(LLAMA),
+    ".vramlens.yaml": "runs:\n  - sequence_length: 1024\n",
+  },
+}));
+
+describe("surfaces of what a run has beside its keys", () => {
+  for (const shown of BESIDE) it(`agree on ${shown.name}`, async () => agree(shown, await surfaces(shown)));
+});
+
 describe("surfaces in other formats", () => {
   for (const shown of FORMATS) it(`agree on ${shown.name}`, async () => agree(shown, await surfaces(shown)));
 });
 
 describe("surfaces in both languages", () => {
-  for (const shown of [...OWN.filter((_, index) => index % 3 === 0), ...OTHERS.slice(0, 5), ...FORMATS])
+  for (const shown of [...OWN.filter((_, index) => index % 3 === 0), ...OTHERS.slice(0, 5), ...FORMATS, ...BESIDE])
     it(`have the same figures: ${shown.name}`, async () => {
       const [english, chinese] = [await surfaces(shown), await surfaces(shown, "zh-cn")];
       for (const [surface, text] of Object.entries(english.texts))
