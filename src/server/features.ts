@@ -6,6 +6,7 @@ import {
   type TextDocuments,
 } from "vscode-languageserver";
 import type { TextDocument } from "vscode-languageserver-textdocument";
+import { NEVER } from "./analyses";
 import { codeActions } from "./codeActions";
 import { toCompletionItems } from "./completion";
 import type { Current } from "./current";
@@ -15,6 +16,15 @@ import { toHover } from "./hover";
 import type { Notebooks } from "./notebooks";
 import { safely } from "./safely";
 import type { Session } from "./session";
+
+/** Has the plans of a document searched once nobody types into it. */
+async function searchPlans(uri: string, current: Current): Promise<void> {
+  try {
+    if (await current.idle(uri, NEVER)) await current.get(uri, true, NEVER);
+  } catch {
+    // Who asks for the plans themselves is told.
+  }
+}
 
 /** Answers what is asked of open documents. */
 export function registerFeatures(
@@ -32,6 +42,8 @@ export function registerFeatures(
       const analysis = await current.get(uri, false, token);
       const content = (await analysis?.hover(params.position.line, params.position.character)) ?? null;
       if (content === null) return null;
+      // Whoever reads that a run does not fit asks next what would: the next hover names the best plan, the light bulb has them.
+      if (content.needsPlan && content.best === undefined) void searchPlans(uri, current);
       const { markdown, locale } = session.known;
       const { commands, pictures } = session;
       const said = settings.diagnostics ? content : { ...content, saidByFinding: false };

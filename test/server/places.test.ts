@@ -98,6 +98,17 @@ describe("places", () => {
     assert.deepEqual(await script.diagnostics(), []);
   });
 
+  it("names the best plan in the hovers after the first of a run that does not fit", async () => {
+    const config = await opened("one/train.yaml", "yaml");
+    let said = await config.hover("per_device_train_batch_size");
+    assert.match(said, /This key/);
+    for (let tries = 0; tries < 100 && !said.includes("Apply ["); tries++) {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      said = await config.hover("per_device_train_batch_size");
+    }
+    assert.match(said, /^Apply \[.+ GiB · .+ · same results\]\(command:vramlens\.applyBest/m);
+  });
+
   it("offers ways to say the model where none is known", async () => {
     const config = await opened("other/train.yaml", "yaml");
     const titles = (await config.actions()).map(({ title }) => title);
