@@ -1,5 +1,11 @@
 /** What an estimate costs follows what is distinct in a run; past a stated length it is not followed, and says so. */
 import { strict as assert } from "node:assert";
+import { OverBudget } from "../../src/core/engine/budget";
+import type { DType } from "../../src/core/engine/dtype";
+import { Ledger } from "../../src/core/engine/ledger";
+import { chunkedLogProbs } from "../../src/core/engine/ops/trl";
+import { hostTensor } from "../../src/core/engine/tensor";
+import { Torch } from "../../src/core/engine/torch";
 import { estimate } from "../../src/core/estimate";
 import type { TrainingRun } from "../../src/core/training/run";
 import { graphsOf } from "./receipts/case";
@@ -64,5 +70,23 @@ describe("the length of what is followed", () => {
       assert.ok(!result.ok);
       assert.equal(typeof result.reason === "object" && result.reason.id, id);
     }
+  });
+
+  it("is told before the tiles of a projection over billions of tokens are made; those that copy nothing are not made at all", () => {
+    const of = (weight: DType): number => {
+      const ledger = new Ledger();
+      const torch = new Torch(ledger);
+      const hidden = hostTensor(ledger, [4e9, 8], "bfloat16");
+      const head = { weight: hostTensor(ledger, [128_000, 8], weight), bias: null };
+      const targets = hostTensor(ledger, [4e9], "int64");
+      try {
+        chunkedLogProbs(torch, hidden, head, targets, 4096, []);
+      } catch (error) {
+        assert.ok(error instanceof OverBudget);
+      }
+      return ledger.count;
+    };
+    assert.ok(of("float32") < 20);
+    assert.ok(of("bfloat16") < 20);
   });
 });

@@ -265,16 +265,16 @@ export function cat(torch: Torch, tensors: readonly Tensor[], dim: number): Tens
   const node = torch.record("CatBackward0", tensors, (_, [gradient], __, node) =>
     node.edges.map((edge, n) => (edge && gradient ? alias(gradient, shapes[n]!, gradient.strides) : null)),
   );
-  const same = tensors.every(
-    (tensor) => tensor.rank === first.rank && !tensor.contiguous && sameSizes(order(tensor), order(first)),
-  );
+  const staysLast =
+    isChannelsLast(first) &&
+    tensors.every((one) => one.rank === first.rank && !one.contiguous && sameSizes(order(one), order(first)));
   return torch.attach(
     node,
     torch.empty(
       "cat",
       sizes,
       promoteAll(tensors),
-      same && isChannelsLast(first) ? preservedStrides(sizes, channelsLast(sizes)) : contiguousStrides(sizes),
+      staysLast ? preservedStrides(sizes, channelsLast(sizes)) : contiguousStrides(sizes),
     ),
   );
 }

@@ -45,6 +45,25 @@ function tiles(total: number, size: number, body: (rows: number) => void): void 
   for (let start = 0; start < total; start += size) body(Math.min(size, total - start));
 }
 
+/**
+ * Goes through the tiles of one chunk of tokens after the other.
+ *
+ * @param begin what a chunk begins with
+ * @param tile what a tile makes, if it makes anything: as many blocks as `made`
+ */
+function chunks(
+  torch: Torch,
+  { rows, vocabulary, chunk }: { readonly rows: number; readonly vocabulary: number; readonly chunk: number },
+  begin: (tokens: number) => void,
+  { made, tile }: { readonly made: number; readonly tile: (words: number) => void },
+): void {
+  torch.ledger.checkAllocations(made * Math.ceil(rows / TOKEN_CHUNK) * Math.ceil(vocabulary / chunk));
+  tiles(rows, TOKEN_CHUNK, (tokens) => {
+    begin(tokens);
+    if (made > 0) tiles(vocabulary, chunk, tile);
+  });
+}
+
 /** Times that a tile's logits cross the memory for one product: written, read by what makes statistics or gradients of it. */
 const TILE_PASSES = 3;
 
@@ -70,6 +89,8 @@ export function chunkedLogProbs(
   const rows = hidden.size(0);
   const vocabulary = weight.size(0);
   const compute = torch.autocasting ? torch.autocastDtype! : hidden.dtype;
+  const size = { rows, vocabulary, chunk };
+  const copies = Number(weight.dtype !== compute) + Number(bias !== null && bias.dtype !== compute);
   const vector = (operator: string, dtype: DType = "float32"): Tensor => torch.empty(operator, [rows], dtype);
   const node = torch.record("ChunkedLogProbFunctionBackward", [hidden, weight, bias], (torch, gradients, _, node) => {
     const [forHidden, forWeight, forBias] = node.edges;
@@ -87,13 +108,14 @@ export function chunkedLogProbs(
     );
     const hiddenChunk = new Local();
     const weightChunk = new Local();
-    tiles(rows, TOKEN_CHUNK, (tokens) => {
-      hiddenChunk.bind(cast(torch, hidden, tokens, compute));
-      tiles(vocabulary, chunk, (words) => {
+    const begin = (tokens: number): void => hiddenChunk.bind(cast(torch, hidden, tokens, compute));
+    chunks(torch, size, begin, {
+      made: copies + (forBias ? 1 : 0),
+      tile: (words) => {
         weightChunk.bind(cast(torch, weight, words, compute));
         if (bias !== null) cast(torch, bias, words, compute)?.release();
         if (forBias) torch.empty("sum", [words], "float32").release();
-      });
+      },
     });
     const results = [hidden, weight, bias].map((input, k) => {
       const sum = sums[k] ?? null;
@@ -114,12 +136,12 @@ export function chunkedLogProbs(
   project(torch, rows, weight, compute, 1);
   const buffer = torch.empty("empty", [Math.min(rows, TOKEN_CHUNK), chunk], compute);
   const hiddenChunk = new Local();
-  tiles(rows, TOKEN_CHUNK, (tokens) => {
-    hiddenChunk.bind(cast(torch, hidden, tokens, compute));
-    tiles(vocabulary, chunk, (words) => {
+  chunks(torch, size, (tokens) => hiddenChunk.bind(cast(torch, hidden, tokens, compute)), {
+    made: copies,
+    tile: (words) => {
       cast(torch, weight, words, compute)?.release();
       if (bias !== null) cast(torch, bias, words, compute)?.release();
-    });
+    },
   });
   const log = vector("log");
   const logZ = vector("add");
