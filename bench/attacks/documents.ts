@@ -11,6 +11,7 @@ import { faultsOf } from "../../test/attack/judge";
 import { modelNumbers } from "../../test/attack/model-numbers";
 import { NAMES, replaced, scalarsOf } from "../../test/attack/mutations";
 import { numbersIn } from "../../test/attack/numbers";
+import { OVERFULL } from "../../test/attack/readers";
 import type { Seed } from "../../test/attack/seeds";
 import { corpusEntries } from "../../test/corpus";
 import { type Campaign, Tally, turns } from "./campaign";
@@ -134,7 +135,7 @@ export const edits: Campaign = async (every) => {
 /** Small files that stand for something that is not: all of them, since each is another way to grow. */
 export const growing: Campaign = async () => {
   const tally = new Tally();
-  for (const [name, seed] of Object.entries({ ...DOUBLING, ...MEETING }))
+  for (const [name, seed] of Object.entries({ ...DOUBLING, ...MEETING, ...OVERFULL }))
     await tally.of(name, () => answered(seed, ""));
   return tally.outcome(`${tally.tried} files that double or multiply what they say`);
 };

@@ -1,6 +1,7 @@
 /** Further whole runs: those of `seeds.ts` and of plans' promises, and one of every format that neither has. */
 import { ARCHITECTURE } from "../analysis/nnunet-plans";
 import { LLAMA, WHOLE_RUNS } from "../analysis/whole-runs";
+import { READERS } from "./readers";
 import { SEEDS, type Seed } from "./seeds";
 
 const MODEL = { "model/config.json": JSON.stringify({ ...LLAMA, num_hidden_layers: 3, vocab_size: 512 }) };
@@ -96,4 +97,5 @@ export const ALL_SEEDS: Readonly<Record<string, Seed>> = {
     }),
   ),
   ...OWN,
+  ...READERS,
 };

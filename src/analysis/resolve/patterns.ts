@@ -1,4 +1,5 @@
 /** Patterns of names that a run cannot be read by: what they would name is said to be unknown. */
+import { untried } from "../../core/training/adapters/ranks";
 import type { TrainingRun } from "../../core/training/run";
 import { compilePattern } from "../../terms/pattern";
 import { say } from "../../words/message";
@@ -15,6 +16,13 @@ export function supposePatterns(c: ResolveContext, run: TrainingRun): void {
     const shown = pattern.length > SHOWN ? `${pattern.slice(0, SHOWN)}…` : pattern;
     c.suppose(say(`assume.pattern-${compiled.kind}`, { pattern: shown }), settleWith);
   }
+  supposeRanks(c, run);
+}
+
+/** The patterns of ranks, of which a config may have more than are tried. */
+function supposeRanks(c: ResolveContext, { adapter }: TrainingRun): void {
+  const count = untried(adapter?.rankPattern ?? {});
+  if (count > 0) c.suppose(say("assume.patterns-untried", { count }), "adapter.rank_pattern");
 }
 
 /** Patterns with the key that states them. */

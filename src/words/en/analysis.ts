@@ -293,6 +293,8 @@ export const ANALYSIS = {
   // Assumptions
   "assume.pattern-invalid": "the pattern `{pattern}` names nothing: Python's `re` refuses it",
   "assume.pattern-unsupported": "the pattern `{pattern}` names nothing: its kind is not matched here in bounded time",
+  "assume.patterns-untried":
+    "{count} {count|pattern of ranks names|patterns of ranks name} nothing: more of them end alike than are tried here",
   "assume.measured-overhead": "{size} for context and libraries, as measured on {card} on {date}",
   "assume.model": "model unknown",
   "assume.fewest-gpus": "{count} GPUs, the fewest that the split needs: no launcher says how many",

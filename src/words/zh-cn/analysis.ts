@@ -270,6 +270,7 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
 
   "assume.pattern-invalid": "模式 `{pattern}` 不匹配任何名称：Python 的 `re` 会拒绝它",
   "assume.pattern-unsupported": "模式 `{pattern}` 不匹配任何名称：此处无法在有限时间内匹配这类模式",
+  "assume.patterns-untried": "{count} 个秩模式不匹配任何名称：结尾相同的模式超过了此处尝试的数量",
   "assume.measured-overhead": "上下文和库占 {size}，为 {date} 在 {card} 上的实测值",
   "assume.model": "模型未知",
   "assume.fewest-gpus": "{count} 张 GPU，切分所需的最少数量：没有启动器说明数量",

@@ -13,7 +13,7 @@ import { sameView, type Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { AdapterSpec } from "../run";
 import { type AdapterLayer, adapterDtype, castInput, done, parameter } from "./layer";
-import { rankOf } from "./targets";
+import { rankOf } from "./ranks";
 
 /** How a convolution's windows lie: its operands behind weight and bias. */
 type Windows = readonly [stride: readonly number[], padding: readonly number[], dilation: readonly number[]];

@@ -17,9 +17,10 @@ import { lora, loraEmbedding } from "./lora";
 import { applyModulesToSave, savedModule } from "./modules-to-save";
 import type { PromptSizes } from "./prompt-sizes";
 import { type PromptEncoder, promptEncoder, virtualTokens } from "./prompts";
+import { rankOf } from "./ranks";
 import { oft, oftConvolution } from "./rotation";
 import { ia3, vera, veraProjections } from "./scaling";
-import { isAdapted, isConvolution, named, rankOf } from "./targets";
+import { isAdapted, isConvolution, named } from "./targets";
 import { trainedTokens } from "./tokens";
 import { fourierft, hra, randlora, randomBases } from "./whole-weights";
 

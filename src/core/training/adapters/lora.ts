@@ -14,7 +14,7 @@ import type { Torch } from "../../engine/torch";
 import type { AdapterSpec } from "../run";
 import { type AdapterLayer, adapterDtype, type BaseLayer, castInput, done, inModule, parameter } from "./layer";
 import { mergedLora } from "./merged-queries";
-import { rankOf } from "./targets";
+import { rankOf } from "./ranks";
 
 interface Lora {
   readonly a: Tensor;

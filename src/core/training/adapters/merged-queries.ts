@@ -11,7 +11,7 @@ import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { AdapterSpec, MergedParts } from "../run";
 import { type AdapterLayer, type BaseLayer, buffer, done, parameter } from "./layer";
-import { rankOf } from "./targets";
+import { rankOf } from "./ranks";
 
 /** The adapter of a layer whose outputs are the parts one after the other. */
 export function mergedLora(torch: Torch, adapter: AdapterSpec, base: BaseLayer, parts: MergedParts): AdapterLayer {

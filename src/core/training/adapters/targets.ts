@@ -1,6 +1,6 @@
 /** Which modules peft puts an adapter on. Source: peft/tuners/tuners_utils.py (check_target_module_exists). */
 
-import { compilePattern, matchesPattern } from "../../../terms/pattern";
+import { matchesPattern } from "../../../terms/pattern";
 import type { AdapterSpec } from "../run";
 
 type Modules = readonly string[] | string;
@@ -55,23 +55,4 @@ export function isAdapted(adapter: AdapterSpec, path: string, module: string, he
   if (adapter.layersToTransform === undefined) return true;
   const layer = layerOf(path);
   return layer !== null && adapter.layersToTransform.includes(layer);
-}
-
-/** What says whether a path ends as a key of `rank_pattern` says: `re.match(rf"(.*\\.)?({key})$", path)` (peft/utils/other.py, get_pattern_key). */
-function ending(key: string): (path: string) => boolean {
-  const compiled = compilePattern(`(?:.*\\.)?(?:${key})`);
-  return (path) => compiled.ok && compiled.matches(path, "full");
-}
-
-type Ranks = NonNullable<AdapterSpec["rankPattern"]>;
-
-/** Patterns made ready: a rank for each module of a deep model is more of them than are remembered elsewhere. */
-const ready = new WeakMap<Ranks, readonly (readonly [(path: string) => boolean, number])[]>();
-
-/** The rank on one module: the first pattern that ends its path, else the adapter's. */
-export function rankOf({ rank, rankPattern }: AdapterSpec, path: string): number {
-  if (rankPattern === undefined) return rank;
-  const known = ready.get(rankPattern) ?? Object.entries(rankPattern).map(([key, own]) => [ending(key), own] as const);
-  ready.set(rankPattern, known);
-  return known.find(([ends]) => ends(path))?.[1] ?? rank;
 }
