@@ -53,8 +53,8 @@ export function searchFigures(times = 7): readonly SearchFigure[] {
       const started = performance.now();
       const result = searchPlans(
         run,
-        (changed, enoughBytes) => {
-          const found = estimate(changed, graphs, "peaks", enoughBytes);
+        (changed, enough) => {
+          const found = estimate(changed, graphs, "peaks", enough);
           return found.ok ? found.estimate : null;
         },
         {

@@ -3,6 +3,7 @@
 import { type EstimateResult, estimate } from "../core/estimate";
 import type { FamilyGraphs } from "../core/graph/types";
 import type { PaddedBatches } from "../core/padded";
+import type { Enough } from "../core/report/estimate";
 import type { TrainingRun } from "../core/training/run";
 import { say } from "../words/message";
 
@@ -15,13 +16,13 @@ export class Estimator {
 
   /**
    * Never throws: what the engine cannot do is an answer, too. `peaks` leaves breakdown and timeline out; for
-   * `enoughBytes` and `batches` see the engine's `estimate`.
+   * `enough` and `batches` see the engine's `estimate`.
    */
   estimate(
     run: TrainingRun,
     graphs: FamilyGraphs | undefined,
     detail: "full" | "peaks" = "full",
-    enoughBytes = Number.POSITIVE_INFINITY,
+    enough?: Enough,
     batches?: PaddedBatches,
   ): EstimateResult {
     const whole = this.keyOf(run, graphs);
@@ -36,7 +37,7 @@ export class Estimator {
     }
     let result: EstimateResult;
     try {
-      result = estimate(run, graphs, detail, enoughBytes, batches);
+      result = estimate(run, graphs, detail, enough, batches);
     } catch (error) {
       result = {
         ok: false,
@@ -45,7 +46,7 @@ export class Estimator {
       };
     }
     // What is only known to be too much is not kept: others may want the figure.
-    if (result.ok && result.estimate.usedPeakBytes > enoughBytes) return result;
+    if (result.ok && result.estimate.isAtLeast) return result;
     this.results.set(key, result);
     this.results.set(plain, result);
     const oldest = this.results.size > MOST_KEPT ? this.results.keys().next().value : undefined;

@@ -3,7 +3,7 @@ import type { VariedReserve } from "../core/allocator/lengths";
 import type { EstimateResult } from "../core/estimate";
 import { buildsNoMask } from "../core/graph/flash";
 import { boundOfPadded, MOST_PADDED, type PaddedBatches, reserveOfPadded } from "../core/padded";
-import type { Estimate } from "../core/report/estimate";
+import type { Enough, Estimate } from "../core/report/estimate";
 import type { ReportEdit } from "../core/report/schema";
 import type { TrainingRun } from "../core/training/run";
 import { say } from "../words/message";
@@ -91,8 +91,8 @@ export class RunAnalysis {
   }
 
   /** Peaks of a run made from this one's, without a breakdown; undefined when the engine cannot say. */
-  estimateOf(run: TrainingRun, enoughBytes?: number): Estimate | undefined {
-    const { result } = this.simulate(run, "peaks", enoughBytes);
+  estimateOf(run: TrainingRun, enough?: Enough): Estimate | undefined {
+    const { result } = this.simulate(run, "peaks", enough);
     return result.ok ? result.estimate : undefined;
   }
 
@@ -178,7 +178,7 @@ export class RunAnalysis {
   private simulate(
     run: TrainingRun,
     detail: "full" | "peaks",
-    enoughBytes?: number,
+    enough?: Enough,
     batches?: PaddedBatches,
   ): { result: EstimateResult; supposed?: Supposition } {
     if (this.options.stopped?.() === true) throw new Stopped();
@@ -186,7 +186,7 @@ export class RunAnalysis {
       this.isCut = true;
       return { result: TOO_LONG };
     }
-    const result = this.estimator.estimate(run, this.inputs.graphs, detail, enoughBytes, batches);
+    const result = this.estimator.estimate(run, this.inputs.graphs, detail, enough, batches);
     if (result.ok) this.left -= result.estimate.events;
     const captured = this.inputs.graphs?.graphs.some(({ attention }) => attention === run.attention);
     if (!result.ok || captured === true || !buildsNoMask(run.attention)) return { result };

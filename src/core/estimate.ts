@@ -17,7 +17,7 @@ import type { Device } from "./hardware/types";
 import { MOST_PADDED, type PaddedBatches, reserveOfPadded } from "./padded";
 import { poolLimit, streamOf } from "./pool";
 import { breakdown, phasePeaks, timelineOf } from "./reading";
-import type { Estimate } from "./report/estimate";
+import type { Enough, Estimate } from "./report/estimate";
 import type { Simulation } from "./simulate";
 import { countParameters } from "./simulation/parameters";
 import { notCaptured, unmetConditions } from "./simulation/program";
@@ -48,15 +48,15 @@ export type EstimateResult =
  * @param graphs the captured graphs of `run.model.family`, or of the relative that stands in for it (`relativeOf`), which
  *   widens the band; undefined when there is neither
  * @param detail `peaks` leaves breakdown, modules and timeline empty, for searches that only compare totals
- * @param enoughBytes where tensors, context and libraries alone use more than this, the pool that they live in is not
- *   modelled: the peak is then "at least", for searches that only ask whether a run fits
+ * @param enough where it is for what the steps' tensors, context and libraries use, their pool and loading are not modelled, nor
+ *   what is uncertain and what the kernels do, for searches that only ask whether a run fits
  * @param batches how the lengths of batches differ, where the pool that they make is wanted too
  */
 export function estimate(
   run: TrainingRun,
   graphs: FamilyGraphs | undefined,
   detail: "full" | "peaks" = "full",
-  enoughBytes = Number.POSITIVE_INFINITY,
+  enough: Enough = () => false,
   batches?: PaddedBatches,
 ): EstimateResult {
   if (graphs === undefined)
@@ -68,11 +68,11 @@ export function estimate(
     const { ledger } = simulation;
     // A size that is no number makes every sum after it none, and the peak the largest before it. Beyond 2⁵³ sums are not
     // exact: addresses of the pool would not be told apart.
-    const totals = [ledger.live, ledger.peak, simulation.loading?.peak ?? 0];
-    if (!totals.every(Number.isSafeInteger) || ledger.peakEvent < 0)
+    if (![ledger.live, ledger.peak].every(Number.isSafeInteger) || ledger.peakEvent < 0)
       return refused(run, graphs, { reason: say("engine.sizes") });
-    const plain = read(run, simulation, detail === "full", enoughBytes, graphs);
+    const plain = read(run, simulation, detail === "full", enough, graphs);
     if (!countable(plain)) return refused(run, graphs, { reason: say("engine.sizes") });
+    if (plain.isAtLeast) return { ok: true, estimate: plain };
     const whole = withUncertainties(plain, { run, graphs, simulation, ledger }, result.uncertain);
     if (!countable(whole)) return refused(run, graphs, { reason: say("engine.sizes") });
     if (batches === undefined || whole.events > MOST_PADDED) return { ok: true, estimate: whole };
@@ -166,25 +166,20 @@ function betweenSteps(ledger: Ledger): number {
   return ledger.phaseList.find(({ step }) => step === 2)?.before ?? 0;
 }
 
-function read(
-  run: TrainingRun,
-  simulation: Simulation,
-  full: boolean,
-  enoughBytes: number,
-  graphs: FamilyGraphs,
-): Estimate {
-  const { ledger, loading, parameters, trainableParameters, host } = simulation;
+function read(run: TrainingRun, simulation: Simulation, full: boolean, enough: Enough, graphs: FamilyGraphs): Estimate {
+  const { ledger, parameters, trainableParameters, host } = simulation;
+  const overhead = overheadOf(run);
+  const isAtLeast = enough(ledger.peak + overhead.likely);
+  const loading = isAtLeast ? null : simulation.loading();
   const replayed = (stream: Ledger, loaded: number): number =>
     run.expandableSegments
       ? expandablePeak(streamOf(stream, run), loaded)
       : reservedPeak(streamOf(stream, run), loaded, run.allocator);
   // Loading is over before the steps begin: whichever needs more is the peak of the run.
   const fullest = loading !== null && loading.peak > ledger.peak ? loading : ledger;
-  const overhead = overheadOf(run);
-  const reserved =
-    fullest.peak + overhead.likely > enoughBytes
-      ? fullest.peak
-      : Math.max(replayed(ledger, simulation.loadedEvents), loading === null ? 0 : replayed(loading, 0), fullest.peak);
+  const reserved = isAtLeast
+    ? fullest.peak
+    : Math.max(replayed(ledger, simulation.loadedEvents), loading === null ? 0 : replayed(loading, 0), fullest.peak);
   const releases =
     loading === null && reserved > fullest.peak ? releasesOf(run, simulation, overhead.likely, reserved) : null;
   const { components, modules } = full ? breakdown(fullest) : { components: [], modules: [] };
@@ -194,6 +189,7 @@ function read(
     allocatedPeakBytes: fullest.peak,
     reservedPeakBytes: reserved,
     usedPeakBytes: reserved + overhead.likely,
+    ...(isAtLeast ? { isAtLeast } : {}),
     ...(releases === null ? {} : { releases }),
     band: {
       lowBytes: fullest.peak + overhead.low,
@@ -214,11 +210,13 @@ function read(
     ...(simulation.cacheBytes === null ? {} : { cacheBytes: Math.round(simulation.cacheBytes) }),
     assumptions: [],
     events: ledger.eventCount,
-    operators: operatorsOf(
-      ledger,
-      { tensors: simulation.trainableTensors, offloadedBytes: simulation.offloadedBytes },
-      graphs.kernels === undefined ? null : new RegExp(`\\.${graphs.kernels.module}$`),
-    ),
+    operators: isAtLeast
+      ? null
+      : operatorsOf(
+          ledger,
+          { tensors: simulation.trainableTensors, offloadedBytes: simulation.offloadedBytes },
+          graphs.kernels === undefined ? null : new RegExp(`\\.${graphs.kernels.module}$`),
+        ),
   };
 }
 

@@ -59,8 +59,8 @@ export interface Simulation extends ParameterCounts {
   readonly ledger: Ledger;
   /** Events before this index belong to loading. */
   readonly loadedEvents: number;
-  /** Loading with what it needs beside the weights; null where it needs nothing. */
-  readonly loading: Ledger | null;
+  /** Loading with what it needs beside the weights, followed when it is asked for; null where it needs nothing. */
+  readonly loading: () => Ledger | null;
   /** Tensors that are trained. */
   readonly trainableTensors: number;
   /** Saved tensors of one micro-batch that wait in host memory. */
@@ -489,7 +489,7 @@ class TrainingSimulation {
         pageable: strategy.host.pageable + torch.managedBytes,
       },
       loadedEvents: this.loadedEvents,
-      loading: models.loading(),
+      loading: models.loading,
       parameters: model.elements,
       trainableParameters: model.trainableElements,
       trainableTensors: models.parameters.filter((parameter) => parameter.requiresGradFlag).length,

@@ -27,7 +27,7 @@ export async function plansOf(analysis: RunAnalysis): Promise<ReportPlan[]> {
   if (run === null || base.usable === null) return [];
   const short = base.estimate !== undefined && !fitsHost(base.estimate, limitsOf(analysis, run, base.usable));
   if (base.verdict !== "does-not-fit" && base.verdict !== "tight" && !short) return [];
-  const { plans } = searchPlans(run, (changed, enoughBytes) => analysis.estimateOf(changed, enoughBytes) ?? null, {
+  const { plans } = searchPlans(run, (changed, enough) => analysis.estimateOf(changed, enough) ?? null, {
     ...searchOptionsOf(analysis, run, base.usable),
     maxEstimates: MOST_ESTIMATES,
     enoughEstimates: ENOUGH_ESTIMATES,

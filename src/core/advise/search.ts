@@ -27,6 +27,7 @@ import {
 } from "./moves";
 import {
   EFFECTS,
+  type Enough,
   type EstimateFunction,
   LEVER_IDS,
   type Lever,
@@ -42,6 +43,10 @@ const UNLIKELY = 1.25;
 /** Share of the allowed estimates that is kept for weakening the plans that are shown. */
 const KEPT_FOR_RELAXING = 0.3;
 const DEFAULT_LEVERS = 3;
+/** The pool holds at most about so many times what tensors need. */
+const FRAGMENTED = 1.25;
+/** Every peak is to be known exactly. */
+const NEVER: Enough = () => false;
 
 /** Levers that put adapters on a full fine-tune. */
 const ADDS_ADAPTERS: ReadonlySet<LeverId> = new Set(["lora", "dora", "8-bit-base", "qlora"]);
@@ -83,8 +88,6 @@ export const rooflineFactor: TimeFactor = (base, changed) =>
 
 class Search {
   private readonly known = new Map<string, Estimate | null>();
-  /** What is known only to need too much. */
-  private readonly rough = new Set<string>();
   private readonly bounds = new PeakBounds();
   private readonly base: Move;
   private most: number;
@@ -99,6 +102,9 @@ class Search {
   private readonly fitting: number[] = [];
   private readonly failing: number[] = [];
   private readonly plans = new Map<number, Plan>();
+  /** Sets that do not fit, to tell the closest where none does. */
+  private readonly misses: { readonly levers: readonly Lever[]; readonly move: Move; readonly estimate: Estimate }[] =
+    [];
 
   constructor(
     run: TrainingRun,
@@ -111,7 +117,7 @@ class Search {
   }
 
   result(): SearchResult {
-    const now = this.estimate(this.base, true);
+    const now = this.estimate(this.base, NEVER);
     if (now === null || this.fits(now)) return { plans: [], complete: true, estimates: this.spent };
     this.trySingles(now);
     this.tryWhole(now);
@@ -127,22 +133,24 @@ class Search {
     return fitsWithin(estimate, this.options);
   }
 
+  /** Whether a run that needs so many bytes does not fit: then it matters to nobody how many more it needs. */
+  private readonly tooMuch: Enough = (bytes) => bytes > this.options.limitBytes;
+
   /**
    * null when the engine cannot say, or when no more estimates are allowed.
    *
-   * @param exact whether the peak is wanted also where it is too high; else only that it is
+   * @param enough which peaks need not be known but for their least
    */
-  private estimate(move: Move, exact: boolean): Estimate | null {
+  private estimate(move: Move, enough: Enough): Estimate | null {
     const key = JSON.stringify(move.steps);
     const known = this.known.get(key);
-    if (known !== undefined && !(exact && this.rough.has(key))) return known;
+    const isKnown = known?.isAtLeast !== true || enough(known.usedPeakBytes);
+    if (known !== undefined && isKnown) return known;
     if (this.spent >= this.most) {
       this.stopped = true;
       return null;
     }
-    const found = this.estimator(move.run, exact ? Number.POSITIVE_INFINITY : this.options.limitBytes);
-    if (!exact && found !== null && found.usedPeakBytes > this.options.limitBytes) this.rough.add(key);
-    else this.rough.delete(key);
+    const found = this.estimator(move.run, enough);
     if (found !== null) {
       this.spent++;
       this.bounds.learn(move.run, found);
@@ -165,9 +173,12 @@ class Search {
    * and the host where its memory is limited, would be superfluous in any plan.
    */
   private trySingles(now: Estimate): void {
+    // What tensors need tells a change from the run as it is, but where the pools of both may lie the other way about.
+    const apart: Enough = (bytes) =>
+      this.tooMuch(bytes) && (bytes > now.usedPeakBytes || FRAGMENTED * bytes < now.usedPeakBytes);
     const singles = allowedLevers(this.options).flatMap((lever) => {
       const move = strongest(this.base, [lever]);
-      const estimate = move === null ? null : this.estimate(move, true);
+      const estimate = move === null ? null : this.estimate(move, apart);
       if (estimate === null) return [];
       if (estimate.usedPeakBytes > now.usedPeakBytes && !(lever.uneven && lowersAny(estimate, now))) return [];
       const frees = this.options.hostLimitBytes !== undefined && hostBytes(estimate) < hostBytes(now);
@@ -232,9 +243,7 @@ class Search {
     const size = changeSize(changeOf(move, levers));
     // Parameters hardly change, so the estimate of the run as it is serves for the time.
     const time = this.timeFactor({ run: this.base.run, estimate: now }, { run: move.run, estimate: now });
-    return ![...this.plans.values()].some(
-      (plan) => plan.fits && changeSize(plan) <= size && plan.stepTimeFactor <= time,
-    );
+    return ![...this.plans.values()].some((plan) => changeSize(plan) <= size && plan.stepTimeFactor <= time);
   }
 
   /** Smallest change first, so that an early stop has the plans that people want. */
@@ -265,7 +274,7 @@ class Search {
     const every = (1 << this.levers.length) - 1;
     const fitting = (mask: number): boolean => {
       const move = strongest(this.base, this.members(mask));
-      const estimate = move === null ? null : this.estimate(move, false);
+      const estimate = move === null ? null : this.estimate(move, this.tooMuch);
       return estimate !== null && this.fits(estimate);
     };
     const whole = this.maximalSets(every).find(fitting);
@@ -288,11 +297,11 @@ class Search {
       this.failing.push(mask);
       return;
     }
-    const estimate = this.estimate(move, !plan);
+    const estimate = this.estimate(move, this.tooMuch);
     if (estimate === null) return;
     if (!this.fits(estimate)) {
       this.failing.push(mask);
-      if (!plan) this.plans.set(mask, this.plan(levers, move, estimate));
+      if (!plan) this.misses.push({ levers, move, estimate });
     } else if (plan) {
       this.fitting.push(mask);
       this.plans.set(mask, this.plan(levers, move, estimate));
@@ -315,7 +324,7 @@ class Search {
       while (low < high) {
         const middle = (low + high) >> 1;
         const tried = positioned(this.base, levers, positions.with(index, middle));
-        const estimate = tried === null || this.excluded(tried) ? null : this.estimate(tried, false);
+        const estimate = tried === null || this.excluded(tried) ? null : this.estimate(tried, this.tooMuch);
         if (tried !== null && estimate !== null && this.fits(estimate)) {
           best = this.plan(levers, tried, estimate);
           high = middle;
@@ -327,7 +336,7 @@ class Search {
   }
 
   private plan(levers: readonly Lever[], move: Move, estimate: Estimate): Plan {
-    const base = this.estimate(this.base, true);
+    const base = this.estimate(this.base, NEVER);
     return {
       steps: move.steps,
       settings: move.settings,
@@ -380,11 +389,12 @@ class Search {
 
   /** Plans without a superfluous lever and without a better one in every respect; the closest miss if none fits. */
   private best(): Plan[] {
-    const all = [...this.plans];
-    const fits = all.filter(([, plan]) => plan.fits);
+    const fits = [...this.plans];
     if (fits.length === 0) {
-      const closest = all.map(([, plan]) => plan).sort((a, b) => a.usedPeakBytes - b.usedPeakBytes)[0];
-      return closest === undefined ? [] : [closest];
+      const [closest] = this.misses.toSorted((a, b) => a.estimate.usedPeakBytes - b.estimate.usedPeakBytes);
+      if (closest === undefined) return [];
+      const { levers, move, estimate } = closest;
+      return [this.plan(levers, move, this.estimate(move, NEVER) ?? estimate)];
     }
     const minimal = fits.filter(([mask]) => !fits.some(([other]) => other !== mask && (mask & other) === other));
     return front(minimal.map(([, plan]) => plan));

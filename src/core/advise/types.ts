@@ -1,8 +1,10 @@
 /** What the planner works with: levers as data, plans as its answer. */
 import type { SettingName } from "../../terms/settings";
-import type { Estimate } from "../report/estimate";
+import type { Enough, Estimate } from "../report/estimate";
 import type { TrainingRun } from "../training/run";
 import type { Limits } from "./limits";
+
+export type { Enough } from "../report/estimate";
 
 /** Canonical setting and its new value, a list as several texts; null removes the key. Mirrors the formats' own type, which core must not import. */
 export interface SettingChange {
@@ -151,11 +153,8 @@ export interface SearchResult {
   readonly estimates: number;
 }
 
-/**
- * null: the engine cannot estimate this run. A run that needs more than `enoughBytes` may be told to need less than it
- * does, as long as that is more than `enoughBytes`, too.
- */
-export type EstimateFunction = (run: TrainingRun, enoughBytes?: number) => Estimate | null;
+/** null: the engine cannot estimate this run. A peak that is `enough` may be told by its least (`isAtLeast`). */
+export type EstimateFunction = (run: TrainingRun, enough?: Enough) => Estimate | null;
 
 /** A run with what the engine says of it. */
 export interface Estimated {

@@ -173,3 +173,8 @@ export class Expressions {
 export function isOfLayer(source: string): boolean {
   return /\b(i|kind)\b/.test(source);
 }
+
+/** Whether an expression names a size of the run (`RunSizes`), which the next run may have another of. */
+export function isOfRun(source: string): boolean {
+  return /\b[BSTIAC]\b/.test(source);
+}

@@ -11,6 +11,7 @@ import { jsonOf } from "../../terms/json";
 import { bodies } from "./bodies";
 import { numbering } from "./distances";
 import { Expressions } from "./expression";
+import { Kept } from "./kept";
 import type { ArchitectureGraph, FamilyGraphs, GraphFunction, TrainerGraph } from "./types";
 
 const storedSchema = z.looseObject({
@@ -56,7 +57,7 @@ interface Functions {
 export function familyGraphs(text: string, table?: string): FamilyGraphs | undefined {
   const content = contentOf(text, table);
   if (content === undefined || !("family" in content)) return undefined;
-  return { ...(content as unknown as FamilyGraphs), expressions: new Expressions() };
+  return { ...(content as unknown as FamilyGraphs), expressions: new Expressions(), kept: new Kept() };
 }
 
 /** The losses of a file of trainers; none where the text is no such file. */

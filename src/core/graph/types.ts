@@ -8,6 +8,7 @@
 
 import type { MessageId } from "../../words/message";
 import type { Expressions } from "./expression";
+import type { Kept } from "./kept";
 
 /**
  * Integer, float, boolean or string expression over the run and the model's config.
@@ -285,6 +286,8 @@ export interface FamilyGraphs {
   readonly askedOf?: string;
   /** What was parsed of the graphs' expressions; made when the file is read. */
   readonly expressions?: Expressions;
+  /** What runs of the family have alike; made when the file is read. */
+  readonly kept?: Kept;
   /** Losses of trainers, the same for every family; attached when the file is read. */
   readonly trainers?: readonly TrainerGraph[];
 }

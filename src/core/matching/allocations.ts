@@ -193,7 +193,8 @@ function fills(bytes: number, block: number): boolean {
 
 /** Allocations of a simulated run that may be the one that found no room, likeliest first. */
 export function allocationsLike(simulation: Simulation, wanted: Wanted): readonly Allocation[] {
-  const { ledger, loading } = simulation;
+  const { ledger } = simulation;
+  const loading = simulation.loading();
   const blocks = simulation.parameterBlocks();
   const groups = [...grouped(ledger, wanted, (phase) => phase).values()];
   if (loading !== null) groups.push(...grouped(loading, wanted, () => "load").values());

@@ -69,6 +69,9 @@ export interface Assumption {
   readonly effectBytes: number;
 }
 
+/** Whether it is enough to know of a run that it needs at least so many bytes. */
+export type Enough = (usedPeakBytes: number) => boolean;
+
 export interface Estimate {
   readonly parameters: number;
   readonly trainableParameters: number;
@@ -78,6 +81,8 @@ export interface Estimate {
   readonly reservedPeakBytes: number;
   /** What the driver shows: reserved + context + libraries. */
   readonly usedPeakBytes: number;
+  /** All that was asked for is that the run needs so many bytes: what is reserved is what is allocated, and more is not known. */
+  readonly isAtLeast?: true;
   /**
    * Present where a pool that grows freely takes more than the device has, and the run goes through all the same: times that
    * the allocator gives its unused segments back in two steps.

@@ -1,9 +1,9 @@
 /** The models of a run: the one that is trained, and those its trainer keeps beside it. */
 
 import { say } from "../../words/message";
-import { Ledger } from "../engine/ledger";
+import type { Ledger } from "../engine/ledger";
 import type { Tensor } from "../engine/tensor";
-import { Torch } from "../engine/torch";
+import type { Torch } from "../engine/torch";
 import type { RunSizes } from "../graph/config";
 import { initializesOnDevice } from "../training/adapters/initialization";
 import { promptSizes } from "../training/adapters/prompt-sizes";
@@ -15,15 +15,10 @@ import { splitEmbedding } from "../training/parallel/tensor-plan/modules";
 import { EMBEDDING, partOf } from "../training/parallel/tensor-plan/plan";
 import { stableEmbedding } from "../training/quantization/stable-embedding";
 import type { CompanionSpec, TrainingRun } from "../training/run";
+import { holdWeights, type Loaded, loadingOf } from "./loading";
 import { companionRun, graphsOf, type Program, programOf } from "./program";
 import { holdCritic, type LoadedScorer, raterOf, type Scorers, scorersOf, withHead } from "./scorers";
 import type { Refusal, Setup } from "./setup";
-
-/** A model and how it is loaded. */
-interface Loaded {
-  readonly program: Program;
-  readonly options: LoadOptions;
-}
 
 /** The frozen model that a loss calls beside the trained one. */
 export interface Reference {
@@ -122,11 +117,6 @@ function companionOptions(
   };
 }
 
-/** Weights of a model that is not run. */
-function holdWeights(torch: Torch, { elements, dtype }: NonNullable<TrainingRun["embeds"]>): void {
-  torch.ledger.relabel(torch.empty("empty", [elements], dtype).storage.id, "weights");
-}
-
 /** Copies of the weights as they are loaded, which nothing trains (`{n: p.detach().clone() for n, p in model.named_parameters()}`). */
 function copyWeights(torch: Torch, which: "trained" | "all", parameters: readonly Tensor[]): void {
   for (const { sizes, dtype, requiresGradFlag } of parameters)
@@ -134,19 +124,13 @@ function copyWeights(torch: Torch, which: "trained" | "all", parameters: readonl
       torch.ledger.relabel(torch.empty("clone", sizes, dtype).storage.id, "weights");
 }
 
-/** The event stream of loading models that are packed on the way, whose adapters are made from their weights, or beside which others lie. */
-function loadingOf(models: readonly Loaded[], { allocator, embeds }: TrainingRun): Ledger {
-  const ledger = new Ledger(allocator?.roundupDivisions);
-  ledger.startCounting();
-  const torch = new Torch(ledger);
-  for (const { program, options } of models)
-    loadModel(torch, program.graph, program.view, {
-      ...options,
-      packsOnTheFly: packsOnTheFly(options.quantization),
-      initializes: initializesOnDevice(options.adapter),
-    });
-  if (embeds !== undefined) holdWeights(torch, embeds);
-  return ledger;
+/** What `make` gives, made when it is asked for first. */
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
 }
 
 /** Tasks whose models have `get_output_embeddings`. */
@@ -232,9 +216,10 @@ export function loadModels(torch: Torch, setup: Setup, strategy: Strategy): Mode
     rater,
     raterUsage,
     parameters,
-    loading: () =>
+    loading: once(() =>
       needsMore && (whole || !strategy.shardsParameters)
-        ? loadingOf([{ program, options: adapted }, ...(frozen === null ? [] : [frozen])], run)
+        ? loadingOf([{ program, options: adapted }, ...(frozen === null ? [] : [frozen])], run, family, sizes)
         : null,
+    ),
   };
 }

@@ -183,10 +183,10 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
           isFrozen: (path) => isFrozen(options, path),
         });
   const beside = options.trained?.besideAdapter ?? [];
-  const wrapped = adapted === null ? null : wrappedNames(adapted.parameters, placed);
-  if (wrapped !== null && beside.length > 0) regrade(beside, wrapped);
-  const named = wrapped ?? placed.map((item) => ({ tensor: byName.get(item.name)!, item }));
-  const stepped = steppedOf(options.trained ?? {}, named, wrapped === null ? tied : new Map());
+  const wrapped = (): ReturnType<typeof wrappedNames> | null => adapted && wrappedNames(adapted.parameters, placed);
+  if (adapted !== null && beside.length > 0) regrade(beside, wrapped() ?? []);
+  const named = () => wrapped() ?? placed.map((item) => ({ tensor: byName.get(item.name)!, item }));
+  const stepped = steppedOf(options.trained ?? {}, named, adapted === null ? tied : new Map());
   const parameters = adapted?.parameters ?? placed.map(({ name }) => byName.get(name)!);
   const packedElements = [...loading.packed.values()].reduce(
     (sum, weight) => sum + weight.outputs * weight.inputs - weight.packed.elements,

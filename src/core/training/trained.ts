@@ -53,13 +53,18 @@ export function regrade(
   }
 }
 
-/** The weights that the optimizer is given; undefined: all that are trained. */
+/**
+ * The weights that the optimizer is given; undefined: all that are trained.
+ *
+ * @param all the parameters by their names, where they are asked for
+ */
 export function steppedOf(
   { stepped }: TrainedSpec,
-  named: readonly { readonly tensor: Tensor; readonly item: Named }[],
+  all: () => readonly { readonly tensor: Tensor; readonly item: Named }[],
   tied: TiedNames,
 ): ReadonlySet<Tensor> | undefined {
   if (stepped === undefined) return undefined;
+  const named = all();
   const items = named.map(({ item }) => item);
   const rules = stepped.map((rule) => ({ fits: fitting(rule, items, tied), trained: rule.trained }));
   const given = named.filter(({ item }) => rules.findLast(({ fits }) => fits(item.name))?.trained !== false);

@@ -82,7 +82,8 @@ const WORKSPACES: EffectRule = {
 const DECOMPOSITIONS: EffectRule = {
   id: "cusolver",
   source: "aten/src/ATen/native/cuda/linalg/BatchLinearAlgebraLib.cpp, svd_cusolver",
-  effects: ({ simulation: { ledger, loading } }) => {
+  effects: ({ simulation: { ledger, loading: loaded } }) => {
+    const loading = loaded();
     const decomposed = loading?.labelsOf("_linalg_svd");
     if (loading === null || decomposed == null) return [];
     let largest = 0;

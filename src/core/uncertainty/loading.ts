@@ -16,7 +16,7 @@ const SPREAD_LATE: EffectRule = {
     if (!loadsWhole(run) || run.expandableSegments) return [];
     const stream = streamOf(ledger, run);
     const replayed = (loaded: number): number => reservedPeak(stream, loaded, run.allocator);
-    const counted = Math.max(replayed(simulation.loadedEvents), simulation.loading?.peak ?? 0);
+    const counted = Math.max(replayed(simulation.loadedEvents), simulation.loading()?.peak ?? 0);
     const moreBytes = Math.max(0, replayed(0) - counted);
     return [{ what: say("engine.spread-late"), settleWith: "zero3_init_flag", moreBytes, lessBytes: 0 }];
   },

@@ -4,7 +4,7 @@ import { fitsWithin } from "../../../src/core/advise/limits";
 import { rooflineFactor, searchPlans } from "../../../src/core/advise/search";
 import { LEVER_IDS, type LeverId, type SearchOptions } from "../../../src/core/advise/types";
 import { estimate } from "../../../src/core/estimate";
-import type { Estimate } from "../../../src/core/report/estimate";
+import type { Enough, Estimate } from "../../../src/core/report/estimate";
 import type { TrainingRun } from "../../../src/core/training/run";
 import { graphsOf } from "../receipts/case";
 import { causalRun } from "../runs";
@@ -130,5 +130,40 @@ describe("searchPlans with the engine", () => {
   it("had plans with the newest levers to find", () => {
     for (const lever of ["fp8", "muon", "packing", "pipeline-parallel", "expert-parallel", "offload-nvme"] as const)
       assert.ok(met.has(lever), lever);
+  });
+});
+
+describe("estimates of the search", () => {
+  const limit = 6 * 2 ** 30;
+  const run: TrainingRun = { ...BASE, microBatchSize: 64 };
+
+  it("model the pool of the run as it is and of what fits alone; plans are what they are with every pool modelled", () => {
+    const options = {
+      limitBytes: limit,
+      without: LEVER_IDS.filter((id) => id !== "micro-batch" && id !== "half-weights"),
+    };
+    const whole: TrainingRun[] = [];
+    const asked = (changed: TrainingRun, enough?: Enough): Estimate | null => {
+      const result = estimate(changed, graphsOf("llama"), "peaks", enough);
+      if (result.ok && result.estimate.isAtLeast !== true) whole.push(changed);
+      return result.ok ? result.estimate : null;
+    };
+    const found = searchPlans(run, asked, options);
+    assert.ok(found.plans.length > 0);
+    assert.ok(whole.length < found.estimates, `${whole.length} of ${found.estimates}`);
+    assert.equal(whole[0], run);
+    const plain = searchPlans(run, (changed) => estimated(changed, "peaks"), options);
+    assert.deepEqual(found.plans, plain.plans);
+  });
+
+  it("say of what needs too much what its steps hold", () => {
+    const graphs = graphsOf("llama");
+    const [exact, rough] = [false, true].map((enough) => estimate(run, graphs, "peaks", () => enough));
+    assert.ok(exact?.ok && rough?.ok);
+    assert.deepEqual(rough.estimate.phases, exact.estimate.phases);
+    assert.equal(rough.estimate.residentBytes, exact.estimate.residentBytes);
+    assert.equal(rough.estimate.allocatedPeakBytes, exact.estimate.allocatedPeakBytes);
+    assert.equal(rough.estimate.operators, null);
+    assert.ok(rough.estimate.usedPeakBytes <= exact.estimate.usedPeakBytes);
   });
 });

@@ -1,7 +1,13 @@
 import { strict as assert } from "node:assert";
 import { changeSize, STAY, strongest } from "../../../src/core/advise/moves";
 import { allowedLevers, searchPlans } from "../../../src/core/advise/search";
-import { LEVER_IDS, type LeverId, type Plan, type SearchOptions } from "../../../src/core/advise/types";
+import {
+  type EstimateFunction,
+  LEVER_IDS,
+  type LeverId,
+  type Plan,
+  type SearchOptions,
+} from "../../../src/core/advise/types";
 import type { TrainingRun } from "../../../src/core/training/run";
 import { loraSpec } from "../runs";
 import { bruteForce } from "./brute";
@@ -88,10 +94,10 @@ describe("searchPlans", () => {
       const shape = madeUp(next);
       const exact = synthetic(shape);
       const options: SearchOptions = { limitBytes: exact(run).usedPeakBytes * (0.25 + 0.7 * next()), maxLevers: 3 };
-      const rough = (changed: TrainingRun, enoughBytes = Number.POSITIVE_INFINITY) => {
+      const rough: EstimateFunction = (changed, enough) => {
         const found = exact(changed);
-        const over = found.usedPeakBytes - enoughBytes;
-        return over <= 0 ? found : { ...found, usedPeakBytes: enoughBytes + over / 2 };
+        const usedPeakBytes = found.usedPeakBytes * (0.85 + 0.15 * next());
+        return enough?.(usedPeakBytes) === true ? { ...found, usedPeakBytes, isAtLeast: true } : found;
       };
       const found = searchPlans(run, rough, options, slower);
       assert.deepEqual(summary(found.plans), summary(searchPlans(run, exact, options, slower).plans), `round ${round}`);

@@ -12,7 +12,7 @@ describe("factors made from the weights", () => {
       if (run.adapter?.initialization === undefined) return [];
       const simulated = simulate(run, graphsOf(run.model.family));
       assert.ok(simulated.ok, c.id);
-      const { loading } = simulated.simulation;
+      const loading = simulated.simulation.loading();
       const expected = result.phase_peaks["load"];
       // A base that is packed while it is loaded needs more before.
       const peak = Math.max(...(loading?.phaseList ?? []).map(({ peak }) => peak));

@@ -39,7 +39,8 @@ function simulated(run: TrainingRun): Simulation {
 }
 
 /** Bytes of a stream's allocations in order, with the operator that asked for each. */
-function allocations({ loading }: Simulation): [string, number][] {
+function allocations(simulation: Simulation): [string, number][] {
+  const loading = simulation.loading();
   assert.ok(loading);
   return Array.from(loading.events)
     .filter((event) => event >= 0)
@@ -77,7 +78,7 @@ describe("loading with quantization on the fly", () => {
     ] as const) {
       const config = { ...CONFIG, intermediate_size: 64 };
       const model = { name: "tiny", family: "llama", config, source: "config.json" } as const;
-      const { loading } = simulated(quantized({ type }, { adapter: null, model }));
+      const loading = simulated(quantized({ type }, { adapter: null, model })).loading();
       assert.ok(loading);
       // After the last packed weight, the values' projection, come the last norm and the buffers.
       const operators = Array.from(loading.bytes, (_, id) => loading.labelOf(id).operator);
@@ -91,15 +92,15 @@ describe("loading with quantization on the fly", () => {
   });
 
   it("raises one parameter after the other in prepare_model_for_kbit_training", () => {
-    const { loading } = simulated(quantized({ prepareForKbit: true }, { adapter: null }));
+    const loading = simulated(quantized({ prepareForKbit: true }, { adapter: null })).loading();
     assert.ok(loading);
     // The head is raised last: its old bytes beside the new.
     assert.equal(loading.peak, loading.live + 4096 * 64 * 2);
   });
 
   it("needs nothing beside the weights where they are stored packed, or not packed at all", () => {
-    assert.equal(simulated(quantized({ prequantized: true })).loading, null);
-    assert.equal(simulated(quantized({}, { quantization: null })).loading, null);
+    assert.equal(simulated(quantized({ prequantized: true })).loading(), null);
+    assert.equal(simulated(quantized({}, { quantization: null })).loading(), null);
   });
 
   it("is the peak of a run whose steps are small, and says so", () => {
@@ -127,5 +128,44 @@ describe("loading with quantization on the fly", () => {
     // A longer batch: the steps need more than loading did.
     const longer = estimate({ ...run, sequenceLength: 256 }, graphsOf("llama"));
     assert.ok(longer.ok && longer.estimate.peakPhase !== "load");
+  });
+});
+
+describe("loading of runs that load alike", () => {
+  const adapted = (change: Partial<TrainingRun>) => simulated(quantized({}, change)).loading();
+
+  it("is followed once, whatever their batches are, and anew where weights, packing or adapters are others", () => {
+    const first = adapted({ microBatchSize: 1 });
+    assert.ok(first);
+    assert.equal(adapted({ microBatchSize: 4, sequenceLength: 64, checkpointing: { useReentrant: false } }), first);
+    assert.notEqual(adapted({ loadDtype: "float32" }), first);
+    assert.notEqual(adapted({ adapter: loraSpec({ rank: 3 }) }), first);
+    assert.notEqual(simulated(quantized({ double: true })).loading(), first);
+    const model = {
+      name: "other",
+      family: "llama",
+      config: { ...CONFIG, vocab_size: 512 },
+      source: "config.json",
+    } as const;
+    assert.notEqual(adapted({ model }), first);
+    // The rest of them has not made it forgotten.
+    assert.equal(adapted({ microBatchSize: 2 }), first);
+  });
+
+  it("is followed for each batch where a weight is as large as the batch says", () => {
+    const graphs = graphsOf("llama");
+    const ofRows = {
+      ...graphs,
+      graphs: graphs.graphs.map((graph) => ({
+        ...graph,
+        buffers: [...graph.buffers, { name: "seen", shape: ["B", "S"], dtype: "$int64", module: "Rows" }],
+      })),
+    };
+    const live = [1, 2].map((microBatchSize) => {
+      const result = simulate(quantized({}, { microBatchSize, sequenceLength: 512 }), ofRows);
+      assert.ok(result.ok);
+      return result.simulation.loading()?.live ?? 0;
+    });
+    assert.equal(live[1]! - live[0]!, 512 * 8);
   });
 });
