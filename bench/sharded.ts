@@ -28,7 +28,10 @@ const KINDS = [
   ["fsdp2-more", "FSDP2 with DoRA"],
   ["tensor", "tensor parallelism by transformers' plan"],
   ["tensor-more", "the same, tied heads among them"],
+  ["tensor-routed", "the same, experts by their columns and rows"],
+  ["tensor-experts", "experts shared out by transformers' plan"],
   ["context", "torch's context parallelism, with FSDP2"],
+  ["exchange", "DeepSpeed's Ulysses around attention, with FSDP2"],
   ["pipeline", "stages of a pipeline in torch's 1F1B and GPipe"],
   ["pipeline-sharded", "the same, each stage under FSDP2"],
 ] as const;

@@ -56,6 +56,8 @@ export interface Framework {
    * several trainers on top of it, which the class or the command that is called names; `within`: one that the framework makes.
    */
   readonly trainer?: "plain" | "named" | "within";
+  /** DDP looks for parameters without gradients never, or where no adapters are on; absent: as the Trainer has it. */
+  readonly findsUnused?: "never" | "without-adapters";
   /** Its files are settings that other files' runs use, named by them: of DeepSpeed's engine, or of Accelerate's launcher. */
   readonly part?: "engine" | "launcher";
   /** Why its runs are read only. */
@@ -213,6 +215,8 @@ const ROWS: Readonly<Record<SchemaId, Framework>> = {
   axolotl: {
     name: "axolotl",
     trainer: "within",
+    // axolotl/core/builders/causal.py (ddp_find_unused_parameters)
+    findsUnused: "never",
     package: "axolotl",
     dropsUnknown: true,
     pins: { trl: "1.9" },
@@ -241,6 +245,8 @@ const ROWS: Readonly<Record<SchemaId, Framework>> = {
   "llama-factory": {
     name: "LLaMA-Factory",
     trainer: "within",
+    // llamafactory/hparams/parser.py (get_train_args)
+    findsUnused: "without-adapters",
     package: "llamafactory",
     pins: { trl: "0.24" },
     samples: true,

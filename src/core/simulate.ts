@@ -205,6 +205,7 @@ class TrainingSimulation {
     const { run } = setup;
     torch.leafHook = strategy.leafHook;
     torch.ring = run.parallel.ring ?? null;
+    torch.headExchange = run.parallel.headExchange ?? 1;
     this.trainable = models.parameters.filter((parameter) => parameter.requiresGradFlag);
     const { stepped: given } = models.model;
     this.groups = groupsOf(run.optimizer, given ? this.trainable.filter((leaf) => given.has(leaf)) : this.trainable);
@@ -434,19 +435,21 @@ class TrainingSimulation {
   private generate(generation: GenerationSpec): number {
     const { torch, passes, autocast, generated } = this;
     const { run, family } = this.setup;
-    const { ledger, ring } = torch;
+    const { ledger, ring, headExchange } = torch;
     const asked = JSON.stringify(generation);
     if (generated?.asked === asked && !this.isWatched()) {
       ledger.play(generated.script, 0);
       return generated.cacheBytes;
     }
     torch.ring = null;
+    torch.headExchange = 1;
     const state = ledger.state();
     const cacheBytes = withoutTraining(torch, () =>
       generate(torch, run, family, generation, (program, cache) => passes.interpretersOf(program, cache), autocast),
     );
     this.cacheBytes = cacheBytes;
     torch.ring = ring;
+    torch.headExchange = headExchange;
     // A paged cache takes what is left on the card when it is made.
     const script =
       this.folds.layers && generation.cache !== "paged" && !this.isWatched() ? closedScript(ledger, state) : null;

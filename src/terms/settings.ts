@@ -408,7 +408,9 @@ export const SETTINGS = {
       panelOnly: true,
     },
   },
+  ddp_bucket_views: { type: "boolean" },
   ddp_find_unused_parameters: { type: "boolean" },
+  ddp_static_graph: { type: "boolean" },
   fsdp_backward_prefetch: { type: "string" },
   fsdp_config: { type: "any" },
   fsdp_cpu_offload: { type: "boolean" },
@@ -554,6 +556,9 @@ export const SETTINGS = {
   sequence_parallel: { type: "integer" },
   sequence_parallelism: { type: "boolean" },
   split_batches: { type: "boolean" },
+  /** The GPUs of tensor parallelism share out whole experts and hold all else. */
+  shares_experts: { type: "boolean" },
+  tensor_plan: { type: "any" },
   tensor_parallel: { type: "integer", reported: 20, pointedAt: { several: 5 } },
   tp_mode: { type: "string" },
   world_size: {

@@ -151,6 +151,19 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   "fsdp-8bit-weights": { trl: "use_peft: true\nload_in_8bit: true\nfsdp: full_shard" },
   "empty-cache": { train: "torch_empty_cache_steps: 1" },
+  "ds-adagrad-groups": {
+    train: "deepspeed: ds.json\noptim: adagrad",
+    deepspeed: '{"zero_optimization": {"stage": 2}}',
+    pins: "device: { name: 24GB, count: 4 }",
+  },
+  "fsdp2-adafactor": {
+    train: "fsdp: full_shard auto_wrap\nfsdp_config: { version: 2 }\noptim: adafactor",
+    pins: "device: { name: 24GB, count: 8 }",
+  },
+  "fsdp1-dora": {
+    trl: "fsdp: full_shard auto_wrap\nfsdp_config: { version: 1 }\nuse_peft: true\nuse_dora: true",
+    pins: "device: { name: 24GB, count: 8 }",
+  },
   "experts-float32": {
     trl: "bf16: true\ndtype: float32",
     model: { model_type: "qwen3_moe", num_experts: 8, num_experts_per_tok: 2, moe_intermediate_size: 64 },

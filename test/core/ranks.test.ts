@@ -27,7 +27,10 @@ const KINDS = [
   "fsdp1-experts",
   "tensor",
   "tensor-more",
+  "tensor-routed",
+  "tensor-experts",
   "context",
+  "exchange",
   "pipeline",
   "pipeline-sharded",
   "ddp",
@@ -42,6 +45,8 @@ function tolerance({ ranks, gradient_checkpointing: recomputes }: Case): number 
   const staysWhole = ranks?.strategy === "SHARD_GRAD_OP" && (recomputes === true || ranks.activation_checkpointing);
   // The order of gradients, which the reducer's buckets follow, is only much that of the parameters turned round.
   if (ranks?.kind === "ddp") return 0.001;
+  // A router's marks of other ranks' tokens; gradients of a single expert are copied once more.
+  if (ranks?.by_experts === true) return 0.004;
   // Labels of a stage are not shifted by its own loss.
   if (ranks?.kind === "pipeline") return 0.002;
   return staysWhole ? 0.001 : 0.0003;

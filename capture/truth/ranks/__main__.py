@@ -15,8 +15,8 @@ import sys
 import time
 
 from ..receipts import FAMILIES, ROOT, alone, load
-from . import context, copies, evaluating, group, handing, packing, pipeline, saving
-from .experts import ATTENTION, EXPERTS
+from . import context, copies, evaluating, group, handing, heads, packing, pipeline, saving
+from .experts import ATTENTION, EXPERTS, sized
 from .sharding import KINDS, Sharded, mesh_of, split_layers
 from ..rows import drawn_in
 
@@ -108,7 +108,7 @@ STAGED = (
     "mixtral",
 )
 DEPTHS = ("num_hidden_layers", "n_layer")
-SPLIT = ("context", "tensor-more", "pipeline", "pipeline-sharded")
+SPLIT = ("context", "exchange", "tensor-more", "tensor-routed", "tensor-experts", "pipeline", "pipeline-sharded")
 OFFLOADED = ("fsdp2-offload", "blocks-offload", "fsdp1-offload")
 SAVED = ("fsdp2-saved", "fsdp1-saved")
 EVALUATED = ("fsdp2-evaluated", "fsdp1-evaluated")
@@ -153,6 +153,10 @@ def draw(kind, number):
         return staged(r, number, kind.endswith("sharded"))
     if kind == "tensor-more":
         return split(r, number, more=True)
+    if kind == "exchange":
+        return exchanging(r, number)
+    if kind in ("tensor-routed", "tensor-experts"):
+        return routed(r, number, by_experts=kind == "tensor-experts")
     kind, _, how = kind.partition("-")
     if kind == "tensor":
         return split(r, number)
@@ -303,6 +307,42 @@ def split(r, number, more=False):
             case["peft"] = adapter(r, linears)
             case.pop("use_reentrant", None)
     return case
+
+
+def routed(r, number, by_experts):
+    """A run whose experts are split by transformers' plan: each by its columns and rows, or whole ones over GPUs (`enable_expert_parallel`)."""
+    family = r.choice(tuple(EXPERTS))
+    degree = r.choice((2, 4, 8))
+    kind = f"tensor-{'experts' if by_experts else 'routed'}"
+    case = {
+        "id": f"{kind}-{number}-{family}",
+        "model": {"model_type": family, **sized(r, EXPERTS[family](r), degree), "tie_word_embeddings": False},
+        "task": "causal-lm",
+        **usual(r, ("adamw_torch_fused", "adamw_torch"), (1, 1, 2, 3)),
+        "ranks": {"kind": "tensor", "world": degree, "by_experts": by_experts},
+    }
+    # Grouped products are of 16 bits, which autocast leaves as they are.
+    case["load_dtype"] = "bfloat16"
+    if r.random() < 0.3:
+        case["peft"] = adapter(r, ATTENTION)
+    return case
+
+
+def exchanging(r, number):
+    """A run whose sequences are split by exchanging tokens for heads; lengths are the whole sequences'."""
+    case = around(r, number)
+    ranks, model = case["ranks"], case["model"]
+    degree = ranks.pop("context")
+    for key in ("rotate", "rank"):
+        ranks.pop(key, None)
+    groups = r.choice((1, 2, degree, 2 * degree))
+    width = r.choice((8, 16, 32, 64))
+    model.update(num_key_value_heads=groups, num_attention_heads=degree * groups * r.choice((1, 2)))
+    model["hidden_size"] = model["num_attention_heads"] * width
+    if "head_dim" in model:
+        model["head_dim"] = width
+    ranks["exchange"] = degree
+    return {**case, "id": f"exchange-{number}-{model['model_type']}"}
 
 
 def around(r, number):
@@ -531,13 +571,15 @@ def run(oracle, case):
             packing.store(model, case["quant"]["storage"])
         model.train()
         if ranks["kind"] == "tensor":
-            split_layers(model, mesh)
+            split_layers(model, mesh, ranks.get("by_experts", False))
         model = wrap(case, model)
         ndims = {name: parameter.ndim for name, parameter in model.named_parameters()}
         if "context" in ranks:
             from accelerate.big_modeling import _attach_context_parallel_hooks
 
             _attach_context_parallel_hooks(model)
+        if "exchange" in ranks:
+            heads.prepare(model, ranks["exchange"], case["batch"])
         sharded = whole(case, model, (fake, ledger)) if ranks["kind"] == "ddp" else KINDS[ranks["kind"]](case, model, shards)
         del model
         if ranks.get("hands_over"):
@@ -550,7 +592,8 @@ def run(oracle, case):
             for micro in range(case["grad_accum"]):
                 with sharded.accumulating(micro == case["grad_accum"] - 1):
                     ledger.phase = f"data{step}"
-                    batch = oracle.inputs_for(case, config)
+                    exchanges = ranks.get("exchange")
+                    batch = heads.shared(case, exchanges) if exchanges else oracle.inputs_for(case, config)
                     counted = torch.zeros((), dtype=torch.long, device="cuda")
                     with context.split(mesh, batch) if "context" in ranks else contextlib.nullcontext():
                         ledger.phase = f"forward{step}"

@@ -29,3 +29,20 @@ def olmoe(r):
 
 
 EXPERTS = {"mixtral": mixtral, "qwen3_moe": qwen3_moe, "olmoe": olmoe}
+
+
+def sized(r, model, degree):
+    """The model with sizes that a plan of so many GPUs divides: experts and their widths, heads and what is between the matrices."""
+    model.update(num_key_value_heads=degree * r.choice((1, 2)), vocab_size=degree * 8 * r.randint(20, 200))
+    model["num_attention_heads"] = model["num_key_value_heads"] * r.choice((1, 2))
+    model["hidden_size"] = model["num_attention_heads"] * 16
+    if "head_dim" in model:
+        model["head_dim"] = 16
+    for width in ("intermediate_size", "moe_intermediate_size"):
+        if width in model:
+            model[width] = 8 * degree * r.randint(2, 12)
+    for count in ("num_local_experts", "num_experts"):
+        if count in model:
+            model[count] = degree * r.choice((1, 2, 4, 8))
+            model["num_experts_per_tok"] = min(model["num_experts_per_tok"], model[count])
+    return model

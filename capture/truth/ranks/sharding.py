@@ -171,13 +171,13 @@ def fsdp1(case, model, _):
     return Sharded(wrapped, accumulating=accumulating, clip=lambda _, limit: wrapped.clip_grad_norm_(limit))
 
 
-def split_layers(model, mesh):
+def split_layers(model, mesh, by_experts=False):
     """`apply_tensor_parallelism` (transformers/distributed/tensor_parallel.py), as `from_pretrained` with a `tp_plan` calls it."""
     from transformers.distributed.tensor_parallel import apply_tensor_parallelism
 
     # What peft asks before it splits adapters (peft/tuners/lora/model.py, get_tp_plan_and_mesh).
     model._device_mesh, model._tp_size = mesh, mesh.size()
-    model.config.distributed_config = types.SimpleNamespace(tp_size=mesh.size(), enable_expert_parallel=False)
+    model.config.distributed_config = types.SimpleNamespace(tp_size=mesh.size(), enable_expert_parallel=by_experts)
     apply_tensor_parallelism(model, mesh)
     # Loading ends with it (transformers/modeling_utils.py, _finalize_model_loading).
     model.tie_weights()

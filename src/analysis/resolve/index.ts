@@ -168,7 +168,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           ...stateSpaceKernelsOf(c, quantization),
           labelSmoothing,
           trainer: TAUGHT.has(task) || spec?.kind !== "sft" ? spec : null,
-          parallel: copiesOf(c, parallel, adapter !== null || checkpointing === null),
+          parallel: copiesOf(c, parallel, { adapted: adapter !== null, recomputes: checkpointing !== null }),
           libraries: c.libraries,
           ...(compiled === null ? {} : { compiled }),
           expandableSegments: c.settings.boolean("expandable_segments") === true,

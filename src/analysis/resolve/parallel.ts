@@ -4,6 +4,7 @@ import type { DType } from "../../core/engine/dtype";
 import { hiddenSize } from "../../core/graph/config";
 import { DEVICES_PER_MACHINE } from "../../core/hardware/devices";
 import type {
+  DdpSpec,
   DeepSpeedSpec,
   FsdpSpec,
   MainParametersSpec,
@@ -49,10 +50,13 @@ export function parallelOf(c: ResolveContext, config: ModelConfig, compute: Comp
   const split = settings.boolean("sequence_parallelism") ?? framework.sequenceParallel;
   const stages = degree("pipeline_parallel");
   const placed = stages === 1 && deepspeed === null && fsdp === null && placesLayers(settings);
+  const planned = settings.find("tensor_plan")?.value === "auto" && settings.find("tensor_parallel") === undefined;
   const contextParallel = Math.max(degree("context_parallel"), settings.number("sequence_parallel") ?? 1);
   return {
     worldSize,
-    tensorParallel: degree("tensor_parallel"),
+    // transformers/distributed/configuration_utils.py: a plan without a size takes all ranks.
+    tensorParallel: planned ? worldSize : degree("tensor_parallel"),
+    ...(settings.boolean("shares_experts") === true ? { sharesExperts: true } : {}),
     pipelineParallel: placed ? worldSize : stages,
     ...(placed && worldSize > 1 ? { oneAtATime: true } : {}),
     contextParallel,
@@ -67,18 +71,27 @@ export function parallelOf(c: ResolveContext, config: ModelConfig, compute: Comp
 }
 
 /**
- * DDP is told to look for parameters without gradients unless layers are recomputed or the model is peft's (transformers/trainer.py,
- * create_accelerator_and_postprocess); frameworks that make the Trainer for themselves decide otherwise.
+ * What DDP is told. The Trainer has it look for parameters without gradients unless layers are recomputed, and always where the model
+ * is peft's (transformers/trainer.py, _build_accelerator_args); a loop of one's own does where it says so
+ * (torch/nn/parallel/distributed.py, accelerate/utils/dataclasses.py).
  */
 export function copiesOf(
-  { framework, settings }: ResolveContext,
+  { framework, settings, ownLoop }: ResolveContext,
   parallel: ParallelSpec,
-  usual: boolean,
+  { adapted, recomputes }: { readonly adapted: boolean; readonly recomputes: boolean },
 ): ParallelSpec {
   const sharded = parallel.deepspeed !== null || parallel.fsdp !== null || parallel.mainParameters !== undefined;
   if (sharded || parallel.worldSize === 1 || framework.trainer === undefined) return parallel;
-  const findsUnused = settings.boolean("ddp_find_unused_parameters") ?? (framework.trainer !== "within" && usual);
-  return findsUnused ? { ...parallel, ddp: { findsUnused } } : parallel;
+  const never =
+    ownLoop || framework.findsUnused === "never" || (adapted && framework.findsUnused === "without-adapters");
+  const ddp: DdpSpec = {
+    ...((settings.boolean("ddp_find_unused_parameters") ?? (!never && (adapted || !recomputes)))
+      ? { findsUnused: true }
+      : {}),
+    ...(settings.boolean("ddp_static_graph") === true ? { staticGraph: true } : {}),
+    ...(settings.boolean("ddp_bucket_views") === true ? { bucketViews: true } : {}),
+  };
+  return Object.keys(ddp).length > 0 ? { ...parallel, ddp } : parallel;
 }
 
 /** Ways to place layers over all GPUs that one process sees (accelerate/utils/modeling.py, `infer_auto_device_map`). */
@@ -93,10 +106,17 @@ function placesLayers(settings: Settings): boolean {
   return !launched && PLACES_LAYERS.has(settings.find("device_map")?.value);
 }
 
-/** How keys and values go around where torch splits sequences; Ulysses and frameworks' own rings do otherwise. */
-function contextRotationOf({ settings, framework }: ResolveContext): Pick<ParallelSpec, "contextRotation"> {
+/**
+ * How keys and values go around where torch splits sequences; DeepSpeed's Ulysses exchanges tokens for heads
+ * (accelerate/accelerator.py, _prepare_deepspeed), and frameworks' own rings do otherwise.
+ */
+function contextRotationOf({
+  settings,
+  framework,
+}: ResolveContext): Pick<ParallelSpec, "contextRotation" | "exchangesHeads"> {
+  if ((settings.number("sequence_parallel") ?? 1) > 1) return { exchangesHeads: true };
   const standard = framework.contextRotation;
-  if (standard === undefined || (settings.number("sequence_parallel") ?? 1) > 1) return {};
+  if (standard === undefined) return {};
   return { contextRotation: settings.string("context_rotation") === "alltoall" ? "alltoall" : standard };
 }
 

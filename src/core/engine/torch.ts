@@ -52,6 +52,8 @@ export class Torch {
   gradEnabled = true;
   /** Ranks that share every sequence; null: each has its own. */
   ring: Ring | null = null;
+  /** Ranks that exchange their tokens for heads around attention. */
+  headExchange = 1;
   /** `module.training`: false during evaluation, when nothing is dropped or recomputed. */
   training = true;
   /** Autocast's dtype, or null outside any region. */

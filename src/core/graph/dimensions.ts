@@ -7,5 +7,6 @@ export const DIMENSIONS = {
   layers: ["num_hidden_layers", "n_layer", "num_layers", "n_layers"],
   heads: ["num_attention_heads", "n_head", "num_heads", "n_heads"],
   inner: ["intermediate_size", "ffn_dim", "ffn_hidden_size", "n_inner"],
+  expertInner: ["moe_intermediate_size", "shared_expert_intermediate_size"],
   experts: ["num_local_experts", "num_experts", "n_routed_experts"],
 } as const;

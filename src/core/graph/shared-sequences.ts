@@ -12,8 +12,17 @@ const POSITIONS: ReadonlySet<string> = new Set(["add", "unsqueeze"]);
 /** Name of the positions in the batch. */
 const GIVEN = "position_ids";
 
-/** The graph whose labels are not shifted, and whose positions come with the batch. */
-export function onSharedSequences(graph: ArchitectureGraph): ArchitectureGraph {
+/**
+ * The graph whose labels are not shifted, and whose positions come with the batch.
+ *
+ * @param given what comes with the batch beside
+ * @param rows how many rows of it there are
+ */
+export function onSharedSequences(
+  graph: ArchitectureGraph,
+  given: readonly string[],
+  rows: "1" | "B",
+): ArchitectureGraph {
   const shifted = new Set<Operand>(["%labels"]);
   const positions = new Set<Operand>([`%${GIVEN}`]);
   const frequencies = new Set<Operand>();
@@ -40,7 +49,7 @@ export function onSharedSequences(graph: ArchitectureGraph): ArchitectureGraph {
   });
   return {
     ...graph,
-    batch: [...graph.batch, { name: GIVEN, shape: ["1", "S"], dtype: "$int64" }],
-    main: { ...graph.main, inputs: [...graph.main.inputs, GIVEN], body },
+    batch: [...graph.batch, ...given.map((name) => ({ name, shape: [rows, "S"], dtype: "$int64" as const }))],
+    main: { ...graph.main, inputs: [...graph.main.inputs, ...given], body },
   };
 }

@@ -54,8 +54,13 @@ export function programOf(run: TrainingRun, family: FamilyGraphs, sizes: RunSize
   const view = configView(family, run.model.config, { ...sizes, S: sizes.S + before });
   const found = capturedFor(run, family, view);
   if (found === undefined) return null;
-  const { ring, stage } = run.parallel;
-  const shared = ring === undefined ? found : onSharedSequences(found);
+  const { ring, headExchange, stage } = run.parallel;
+  const shared =
+    ring !== undefined
+      ? onSharedSequences(found, ["position_ids"], "1")
+      : headExchange !== undefined
+        ? onSharedSequences(found, ["position_ids", "attention_mask"], "B")
+        : found;
   const staged = (stage && stageOf(shared, stage)) ?? shared;
   const captured = Object.hasOwn(run.model.config, TABLE_SIDE) ? withInterpolatedPositions(staged) : staged;
   const head = family.head ?? headOf(captured);

@@ -30,6 +30,8 @@ export const TRL_CALL = new RegExp(`(?:^|\\.)(?:(?:${TRL_TRAINERS})Config|Unslot
 const TRAINER_CALL = new RegExp(
   `(?:^|\\.)(?:${TRL_TRAINERS}|Seq2Seq|Unsloth|SentenceTransformer|SparseEncoder|CrossEncoder)?Trainer$`,
 );
+/** What copies the model of a loop of one's own to every GPU, or is told how. */
+const COPIES = /(?:^|\.)(?:DistributedDataParallel(?:Kwargs)?|DDP)$/;
 /** What a training loop of one's own calls. */
 export const LOOP = /(?:^|\.)(?:backward|AdamW|SGD|Adam|Adafactor|AdamW8bit|PagedAdamW\w*)$/;
 export const CALLS: readonly (readonly [RegExp, string])[] = [
@@ -39,6 +41,8 @@ export const CALLS: readonly (readonly [RegExp, string])[] = [
   ...PEFT_CALLS,
   [/(?:^|\.)LoftQConfig$/, "loftq."],
   [/(?:^|\.)BitsAndBytesConfig$/, "bnb."],
+  [/(?:^|\.)DistributedConfig$/, "distributed."],
+  [/(?:^|\.)ParallelismConfig$/, "parallelism_config."],
   [LOADS, "load."],
   [NAMED, "load."],
   [/(?:^|\.)AutoTokenizer\.from_pretrained$/, "tokenizer."],
@@ -48,6 +52,7 @@ export const CALLS: readonly (readonly [RegExp, string])[] = [
   [TRAINER_CALL, "trainer."],
   [/(?:^|\.)ModelConfig$/, "model_args."],
   [/(?:^|\.)Accelerator$/, "accelerator."],
+  [COPIES, "ddp."],
   [LOADER, "loader."],
   [LOOP, "loop."],
 ];
@@ -62,7 +67,8 @@ export function pythonViews(document: ConfigDocument): readonly View[] {
   // Where a trainer runs, a loop beside it is another training.
   const ownLoop = backwardCall(python) !== undefined && !hasTrainer(python);
   const loader = ownLoop ? trainingLoader(python) : undefined;
-  const isRead = (call: PythonCall) => call === training.load || call === loader || reaches(training, call);
+  const isRead = (call: PythonCall) =>
+    call === training.load || call === loader || (reaches(training, call) && (ownLoop || !COPIES.test(call.callee)));
   return pythonView(document, CALLS, isRead, argumentsSet).map((view) => {
     const lora = python.calls.some(
       (call) => (/(?:^|\.)LoraConfig$/.test(call.callee) || unslothAdapts(call.callee)) && isRead(call),

@@ -174,11 +174,26 @@ export const CALL_KEYS: readonly KeySpec[] = [
   memory("load.use_cache", "use_cache", "boolean", "load.use_cache"),
   memory("load.num_labels", "num_labels", "integer", { min: 1 }),
   memory("load.device_map", "device_map", "any"),
+  // How transformers splits a model while it loads it (transformers/distributed/configuration_utils.py).
+  ...["load", "distributed"].flatMap((call) => [
+    memory(`${call}.tp_plan`, "tensor_plan", "any", "tensor"),
+    memory(`${call}.tp_size`, "tensor_parallel", "integer", "tensor", { min: 1 }),
+  ]),
+  memory("distributed.enable_expert_parallel", "shares_experts", "boolean", "expert", { default: false }),
+  ...touching("parallelism_config_dp_shard_size", "distributed.fsdp_size distributed.fsdp_cpu_offload"),
+  ...touching("pipeline", "distributed.pp_size"),
   memory("enable.call", "gradient_checkpointing", "boolean", "checkpointing"),
   memory("kbit.call", "prepare_for_kbit", "boolean"),
   memory("trainer.model", "model", "any", { aliases: ["trainer.0"], link: "model" }),
   memory("trainer.max_seq_length", "sequence_length", "integer", "sequence", { nullable: true }),
   memory("trainer.packing", "packing", "boolean"),
+  // What wraps the model of a loop of one's own (torch/nn/parallel/distributed.py, accelerate/utils/dataclasses.py).
+  memory("ddp.find_unused_parameters", "ddp_find_unused_parameters", "boolean", "ddp_find_unused_parameters", {
+    default: false,
+  }),
+  memory("ddp.static_graph", "ddp_static_graph", "boolean", "ddp_static_graph", { default: false }),
+  memory("ddp.gradient_as_bucket_view", "ddp_bucket_views", "boolean", "ddp_bucket_views", { default: false }),
+  other("ddp.bucket_cap_mb", null, "integer", "ddp_bucket_cap_mb"),
   memory("accelerator.mixed_precision", "mixed_precision", "string", "compute", {
     also: [{ name: "compute_dtype", means: { bf16: "bf16", fp16: "fp16", fp8: "fp8", no: "fp32" }, only: true }],
   }),

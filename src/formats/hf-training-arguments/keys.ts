@@ -95,6 +95,7 @@ export const TRAINING_ARGUMENTS_KEYS: readonly KeySpec[] = [
   }),
   own.other("ddp_bucket_cap_mb", null, { min: 1 }),
   own.memory("ddp_find_unused_parameters"),
+  own.memory("ddp_static_graph"),
   own.memory("parallelism_config", { type: "map" }),
   memory("parallelism_config.tp_size", "tensor_parallel", "integer", { default: 1, min: 1 }),
   memory("parallelism_config.cp_size", "context_parallel", "integer", { default: 1, min: 1 }),
@@ -199,7 +200,7 @@ export const OTHER_TRAINING_ARGUMENTS: readonly string[] = (
   "full_determinism seed data_seed jit_mode_eval use_ipex dataloader_drop_last dataloader_pin_memory " +
   "dataloader_persistent_workers dataloader_prefetch_factor dataloader_multiprocessing_context dataloader_in_order " +
   "remove_unused_columns label_names train_sampling_strategy length_column_name ddp_broadcast_buffers " +
-  "ddp_static_graph ddp_backend ddp_timeout debug skip_memory_metrics do_train do_predict local_rank " +
+  "ddp_backend ddp_timeout debug skip_memory_metrics do_train do_predict local_rank " +
   "fp16_opt_level fp16_backend half_precision_backend use_mps_device tpu_num_cores tpu_metrics_debug mp_parameters " +
   "past_index ray_scope use_legacy_prediction_loop sortish_sampler " +
   "generation_config dispatch_batches split_batches env " +

@@ -110,6 +110,8 @@ export const EFFECTS = {
   min_num_params: "Smallest unit FSDP wraps.",
   fsdp_min_num_params: "Moved into `fsdp_config`.",
   ddp_bucket_cap_mb: "Size of DDP's gradient buckets in MiB.",
+  ddp_static_graph: "DDP notes once which parameters have no gradient: outputs are copied in the first pass only.",
+  ddp_bucket_views: "Gradients are parts of DDP's buckets, not beside them.",
   ddp_find_unused_parameters: "DDP looks for parameters without gradient.",
   parallelism_config: "Degrees of tensor, context and data parallelism.",
   tp_size: "Tensor-parallel degree.",

@@ -88,6 +88,7 @@ export const ENGINE = {
   "engine.pipeline-decoder": "pipeline parallel degree {degree} of an encoder and a decoder",
   "engine.context-attention": "context parallel degree {degree} with {attention} attention for {task}",
   "engine.ring-mask": "attention over shared sequences with a mask",
+  "engine.exchanged-heads": "{degree} GPUs that exchange tokens for {heads} heads: one does not divide the other",
   "engine.ring-kernel": "attention over shared sequences that torch's context parallelism cannot run",
   "engine.experts-sharded":
     "expert parallel degree {degree} under sharding: experts and the rest are spread over different ranks",

@@ -64,6 +64,11 @@ export const RULES = {
   "empty-cache": "`{key}` lowers reserved, not allocated memory, and costs time; `expandable_segments:True` does not.",
   "experts-float32":
     "Experts run in float32: autocast does not reach grouped products. Load in bfloat16, or change `experts_implementation`.",
+  "ds-adagrad-groups":
+    "Adagrad stops at the first step under ZeRO: DeepSpeed builds it anew with one group, and the Trainer has two.",
+  "fsdp2-adafactor":
+    "transformers' Adafactor stops at the first step under FSDP2: it mixes plain and distributed tensors.",
+  "fsdp1-dora": "DoRA under FSDP1 needs `use_orig_params: false`: forward asks pieces of factors for their columns.",
   "flash-attention-gpu": "{attention} does not run on {device}: use sdpa.",
   "flash-attention-fp32": "{attention} needs 16-bit inputs: set `bf16: true`, or use sdpa.",
   "eager-attention":

@@ -107,6 +107,8 @@ export const EFFECTS: Readonly<Record<keyof typeof EN, string>> = {
   min_num_params: "FSDP 包装的最小单元。",
   fsdp_min_num_params: "已移入 `fsdp_config`。",
   ddp_bucket_cap_mb: "DDP 梯度桶的大小（MiB）。",
+  ddp_static_graph: "DDP 只在第一次记录没有梯度的参数：仅首次前向复制输出。",
+  ddp_bucket_views: "梯度就是 DDP 桶的一部分，不再另存一份。",
   ddp_find_unused_parameters: "DDP 查找没有梯度的参数。",
   parallelism_config: "张量、上下文与数据并行的并行度。",
   tp_size: "张量并行度。",

@@ -77,6 +77,7 @@ export const ENGINE: Readonly<Record<keyof typeof EN, string>> = {
   "engine.pipeline-decoder": "对编码器-解码器做 {degree} 路流水线并行",
   "engine.context-attention": "在 {attention} 注意力下对 {task} 任务做 {degree} 路上下文并行",
   "engine.ring-mask": "对跨 rank 拆分的序列使用带掩码的注意力",
+  "engine.exchanged-heads": "{degree} 张 GPU 以 token 交换 {heads} 个注意力头：两者不能互相整除",
   "engine.ring-kernel": "torch 的上下文并行无法在拆分的序列上运行该注意力",
   "engine.experts-sharded": "分片时的 {degree} 路专家并行：专家与其余参数分布在不同的 rank 上",
   "engine.experts-divide": "对 {family} 做 {degree} 路专家并行：专家数不能整除",

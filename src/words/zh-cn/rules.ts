@@ -57,6 +57,9 @@ export const RULES: Readonly<Record<keyof typeof EN, string>> = {
   "empty-cache": "`{key}` 只降低预留量而非已分配量，且会变慢；`expandable_segments:True` 没有此代价。",
   "experts-float32":
     "专家层以 float32 运行：autocast 不作用于分组矩阵乘。请以 bfloat16 加载，或更换 `experts_implementation`。",
+  "ds-adagrad-groups": "ZeRO 下 Adagrad 会在第一步报错：DeepSpeed 重建时只有一个参数组，而 Trainer 有两个。",
+  "fsdp2-adafactor": "transformers 的 Adafactor 在 FSDP2 下会在第一步报错：它混用普通张量与分布式张量。",
+  "fsdp1-dora": "FSDP1 下使用 DoRA 需要 `use_orig_params: false`：前向时会向因子的碎片询问列数而报错。",
   "flash-attention-gpu": "{attention} 无法在 {device} 上运行：请使用 sdpa。",
   "flash-attention-fp32": "{attention} 需要 16 位输入：请设置 `bf16: true`，或使用 sdpa。",
   "eager-attention": "eager 注意力会为每个头保留 token × token 的分数：`sdpa` 结果相同且无需保留。",

@@ -16,6 +16,15 @@ export const DEEPSPEED_CASES: Readonly<Record<string, Case>> = {
       "requirements.txt": "transformers==4.57.1\ndeepspeed==0.18.2\n",
     },
   },
+  "ds-adagrad-groups": {
+    story: "Adagrad from a run on one card, now with ZeRO.",
+    files: {
+      ...script(["deepspeed: ds_config.json", "optim: adagrad"], "device: { name: 24GB, count: 4 }"),
+      ...zero({ zero_optimization: { stage: 2 } }),
+    },
+    fixed: true,
+    estimated: true,
+  },
   "zero3-frozen-reentrant": {
     story: "LoRA with the old checkpointing, over eight cards with stage 3.",
     files: {

@@ -265,6 +265,23 @@ export const TRAINER_CASES: Readonly<Record<string, Case>> = {
     files: script(["gradient_checkpointing: true"], "adapter: { type: prefix-tuning, num_virtual_tokens: 20 }"),
     fixed: true,
   },
+  "fsdp2-adafactor": {
+    story: "The optimizer with the smallest states, sharded as well.",
+    files: script(
+      ["fsdp: full_shard auto_wrap", "fsdp_config:\n  version: 2", "optim: adafactor"],
+      "device: { name: 24GB, count: 8 }",
+    ),
+    fixed: true,
+    estimated: true,
+  },
+  "fsdp1-dora": {
+    story: "DoRA in a script that trained LoRA over two cards.",
+    files: {
+      ...sft(...PEFT, "use_dora: true", "fsdp: full_shard auto_wrap", "fsdp_config:\n  version: 1"),
+      ...pins("device: { name: 24GB, count: 2 }"),
+    },
+    estimated: true,
+  },
   "padding-free-length": {
     story: "Batches without padding, cut as before.",
     files: sft("padding_free: true"),

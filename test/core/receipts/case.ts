@@ -121,6 +121,10 @@ export interface Ranks {
   readonly prefetch?: "BACKWARD_PRE" | "BACKWARD_POST" | null;
   readonly original?: boolean;
   readonly cpu_offload?: boolean;
+  /** Ranks that exchange tokens for heads around attention. */
+  readonly exchange?: number;
+  /** Whole experts are shared out by transformers' plan, and nothing else. */
+  readonly by_experts?: boolean;
   /** A checkpoint is written after the steps, put together on the first rank. */
   readonly saves?: boolean;
   /** Ranks that share every sequence, how keys and values go around, and which of them is looked at. */
@@ -305,7 +309,9 @@ function spreadOf(ranks: Ranks, c: Case): TrainingRun["parallel"] {
   const { context: degree = 1, rotate: rotation = "allgather", rank = 0 } = ranks;
   const shares: Partial<TrainingRun["parallel"]> =
     degree === 1 ? {} : { contextParallel: degree, contextRotation: rotation, ring: { degree, rank, rotation } };
-  const spread = { ...causalRun({}).parallel, worldSize: ranks.world, ...shares };
+  const exchange: Partial<TrainingRun["parallel"]> =
+    ranks.exchange === undefined ? {} : { contextParallel: ranks.exchange, exchangesHeads: true };
+  const spread = { ...causalRun({}).parallel, worldSize: ranks.world, ...shares, ...exchange };
   if (ranks.kind === "pipeline")
     return {
       ...spread,
@@ -319,7 +325,9 @@ function spreadOf(ranks: Ranks, c: Case): TrainingRun["parallel"] {
           }),
     };
   if (ranks.kind === "ddp") return { ...spread, ddp: copiesOf(ranks, c) };
-  return ranks.kind === "tensor" ? { ...spread, tensorParallel: ranks.world } : { ...spread, fsdp: fsdpOf(ranks) };
+  return ranks.kind === "tensor"
+    ? { ...spread, tensorParallel: ranks.world, ...(ranks.by_experts === true ? { sharesExperts: true } : {}) }
+    : { ...spread, fsdp: fsdpOf(ranks) };
 }
 
 /** States of FSDP1's pieces are not asked for (`capture/truth/ranks/saving.py`). */

@@ -76,4 +76,29 @@ export const STOP_RULES: readonly Rule[] = [
       fixes: [set("fix.load-bf16", {}, false, [{ name: "load_dtype", value: "bfloat16" }])],
     });
   }),
+  // deepspeed/runtime/zero/stage_1_and_2.py, stage3.py (initialize_optimizer_states, _optimizer_step)
+  rule("ds-adagrad-groups", "error", (facts) => {
+    const at = facts.own("optimizer");
+    const { run } = facts;
+    const splits = (run?.parallel.deepspeed?.zeroStage ?? 0) > 0 && facts.stated("deepspeed_optimizer") === undefined;
+    return hit(at, facts.trainer && splits && run?.optimizer.name === "adagrad" && run.adapter === null, {
+      fixes: replacement(at, "adamw_torch", false),
+    });
+  }),
+  // transformers/optimization.py (Adafactor.step)
+  rule("fsdp2-adafactor", "error", (facts) => {
+    const at = facts.own("optimizer") ?? facts.own("fsdp_options");
+    const { run } = facts;
+    return hit(at, facts.trainer && run?.parallel.fsdp?.version === 2 && run.optimizer.name === "adafactor", {
+      fixes: at?.name === "optimizer" ? replacement(at, "adamw_torch", false) : [],
+    });
+  }),
+  // peft/tuners/lora/dora.py (get_lora_weight)
+  rule("fsdp1-dora", "error", (facts) => {
+    const at = facts.own("fsdp_use_orig_params") ?? facts.own("use_dora") ?? facts.stated("adapter");
+    const fsdp = facts.run?.parallel.fsdp;
+    return hit(at, fsdp?.version === 1 && fsdp.flatOptimizer !== true && facts.run?.adapter?.type === "dora", {
+      fixes: at?.name === "fsdp_use_orig_params" ? replacement(at, "false", false) : [],
+    });
+  }),
 ];

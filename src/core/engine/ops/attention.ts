@@ -10,6 +10,7 @@ import { preservedStrides } from "../shape";
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import { add, elementwise } from "./arithmetic";
+import { exchanging } from "./head-exchange";
 import { expand, pad, slice, transpose } from "./layout";
 import { matmul } from "./linear";
 import { dropout, softmax } from "./nonlinear";
@@ -30,6 +31,11 @@ export interface AttentionOperands {
  * for half precision without a mask, memory-efficient for aligned heads without grouped queries, else the math path.
  */
 export function attention(torch: Torch, operands: AttentionOperands): Tensor {
+  const { headExchange: degree } = torch;
+  return degree > 1 ? exchanging(torch, operands, degree, castAttention) : castAttention(torch, operands);
+}
+
+function castAttention(torch: Torch, operands: AttentionOperands): Tensor {
   const { mask } = operands;
   const cast = (tensor: Tensor): Tensor =>
     torch.autocasting ? torch.autocast(tensor, torch.autocastDtype!) : tensor.retain();

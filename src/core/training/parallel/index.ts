@@ -23,7 +23,7 @@ export function chooseStrategy(run: TrainingRun): Strategy {
 /** How the run's linear layers are split by transformers' plan; null: they are not. */
 export function tensorPlanOf({ model, parallel }: TrainingRun): TensorPlan | null {
   const { tensorPlan } = parallel;
-  return tensorPlan === undefined ? null : planOf(model.family, tensorPlan.degree, tensorPlan.isTied);
+  return tensorPlan === undefined ? null : planOf(model.family, tensorPlan);
 }
 
 function byData(run: TrainingRun): Strategy {

@@ -101,6 +101,8 @@ function byTensor(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonly
   if (degree <= 1) return { run, uncertain: [] };
   const planned = byPlan(run, family);
   if (planned !== null) return { ...planned, uncertain: [] };
+  if (run.parallel.sharesExperts === true)
+    return { run: { ...run, parallel: { ...run.parallel, tensorParallel: 1, expertParallel: degree } }, uncertain: [] };
   const view = viewOf(run, family);
   const heads = view.scope("num_attention_heads");
   if (typeof heads === "number" && heads % degree !== 0)
@@ -179,6 +181,17 @@ function byContext(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonl
   const width = hiddenSize(run.model.config) ?? 0;
   const gathered = 2 * run.microBatchSize * run.sequenceLength * width * share * computeBytes(run);
   const sequenceLength = Math.ceil(run.sequenceLength / degree);
+  if (run.parallel.exchangesHeads === true)
+    return {
+      run: {
+        ...run,
+        parallel: { ...run.parallel, headExchange: degree },
+        sequenceLength,
+        ...trainerShare(run, degree, sequenceLength),
+        ...evaluationShare(run, degree),
+      },
+      uncertain: [],
+    };
   return {
     run: { ...run, sequenceLength, ...trainerShare(run, degree, sequenceLength), ...evaluationShare(run, degree) },
     uncertain: [

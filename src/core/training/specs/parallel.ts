@@ -105,6 +105,8 @@ export interface TensorPlanSpec {
   readonly undivided: readonly string[];
   /** The head is the embedding's matrix. */
   readonly isTied: boolean;
+  /** Whole experts are shared out, and nothing else is split. */
+  readonly sharesExperts?: true;
 }
 
 /** One stage of a pipeline, with how many micro-batches' buffers are there all the time. */
@@ -143,11 +145,17 @@ export interface ParallelSpec {
   readonly contextRotation?: Ring["rotation"];
   /** The ranks that share every sequence, in a run whose length is one rank's already (`localRun`). */
   readonly ring?: Ring;
+  /** Tokens are exchanged for heads around attention (Ulysses); absent: other code splits sequences. */
+  readonly exchangesHeads?: true;
+  /** The ranks that do, in a run whose length is one rank's already (`localRun`). */
+  readonly headExchange?: number;
   readonly expertParallel: number;
   readonly deepspeed: DeepSpeedSpec | null;
   readonly fsdp: FsdpSpec | null;
   /** What DistributedDataParallel is told, where nothing is sharded. */
   readonly ddp?: DdpSpec;
+  /** The GPUs of tensor parallelism share out whole experts, and hold everything else (`enable_expert_parallel`). */
+  readonly sharesExperts?: true;
   /** Tensor parallelism splits the residual stream along the sequence, too. */
   readonly sequenceParallel?: boolean;
   readonly mainParameters?: MainParametersSpec;

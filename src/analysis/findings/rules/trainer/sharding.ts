@@ -45,7 +45,9 @@ export const TRAINER_SHARDING_RULES: readonly Rule[] = [
   rule("data-parallel", "hint", (facts) => {
     const at = facts.pin("world_size");
     const launched = facts.settings.all("world_size").some((setting) => setting.from === "linked");
-    const sharded = facts.inputs.deepspeed !== undefined || facts.run?.parallel.fsdp != null;
+    const { fsdp, tensorParallel = 1 } = facts.run?.parallel ?? {};
+    // A model that is split while it is loaded needs the launcher for that.
+    const sharded = facts.inputs.deepspeed !== undefined || fsdp != null || tensorParallel > 1;
     return hit(at, facts.trainer && !launched && !sharded && typeof at?.value === "number" && at.value > 1, {
       args: { world: Number(at?.value ?? 1) },
     });

@@ -8,7 +8,8 @@ import { Expressions, truthy } from "../../../graph/expression";
 import type { FamilyGraphs } from "../../../graph/types";
 import type { AdapterSpec, TrainingRun } from "../../run";
 import { withSizes } from "../with-sizes";
-import { partOf, planOf, type TensorPlan } from "./plan";
+import { partOf, planOf, styleOfParameter, type TensorPlan } from "./plan";
+import type { Style } from "./style";
 
 type Sizes = Readonly<Record<string, number>>;
 
@@ -60,7 +61,8 @@ export function byPlan(run: TrainingRun, family: FamilyGraphs): { run: TrainingR
   const { scope } = configView(family, run.model.config, sizesOf(run));
   const tied = scope("tie_word_embeddings");
   const isTied = tied !== undefined && tied !== null && truthy(tied);
-  const plan = planOf(run.model.family, degree, isTied);
+  const shares = run.parallel.sharesExperts === true ? { sharesExperts: true as const } : {};
+  const plan = planOf(run.model.family, { degree, isTied, ...shares });
   if (plan === null || !isPlain(run, plan)) return null;
   const number = (name: string): number => Number(scope(name) ?? 0);
   const heads: Sizes = {
@@ -69,7 +71,9 @@ export function byPlan(run: TrainingRun, family: FamilyGraphs): { run: TrainingR
     head_dim: number("head_dim"),
   };
   const inner: Sizes = Object.fromEntries(
-    DIMENSIONS.inner.flatMap((name) => (number(name) > 0 ? [[name, number(name) / degree]] : [])),
+    [...DIMENSIONS.inner, ...DIMENSIONS.expertInner].flatMap((name) =>
+      number(name) > 0 ? [[name, number(name) / degree]] : [],
+    ),
   );
   const cut = withWidth(family, degree);
   for (const [sizes, own] of [
@@ -87,7 +91,7 @@ export function byPlan(run: TrainingRun, family: FamilyGraphs): { run: TrainingR
       run: {
         ...local,
         optimizer: { ...run.optimizer, name: "adamw_for_loop" },
-        parallel: { ...run.parallel, tensorParallel: 1, tensorPlan: { degree, undivided, isTied } },
+        parallel: { ...run.parallel, tensorParallel: 1, tensorPlan: { degree, undivided, isTied, ...shares } },
       },
     };
   }
@@ -106,6 +110,8 @@ function shapesOf(run: TrainingRun, family: FamilyGraphs): Shapes {
   );
 }
 
+const AMID_WHOLE: ReadonlySet<Style> = new Set(["gathered-columns", "split-rows", "vocabulary", "experts"]);
+
 /**
  * Parameters that a smaller config leaves whole and the plan splits. What is around gathered columns and split rows is whole, so
  * that no size of theirs may have changed; a matrix may be as wide as the states where its heads are fewer. Null: the smaller
@@ -116,8 +122,8 @@ function undividedOf(own: Shapes, whole: Shapes, plan: TensorPlan, hasFewerHeads
   for (const [name, sizes] of whole) {
     const found = own.get(name) ?? [];
     const expected = partOf(plan, name, sizes);
-    const style = plan.styleOf(name.replace(/\.[^.]+$/, ""));
-    const isAmidWhole = style === "gathered-columns" || style === "split-rows" || style === "vocabulary";
+    const style = styleOfParameter(plan, name);
+    const isAmidWhole = style !== undefined && AMID_WHOLE.has(style);
     if (!expected.every(Number.isInteger)) return null;
     if (equal(found, expected) && !(isAmidWhole && !equal(expected, sizes))) continue;
     if (!equal(found, sizes) || !(isAmidWhole || hasFewerHeads)) return null;
