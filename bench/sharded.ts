@@ -34,6 +34,7 @@ const KINDS = [
   ["exchange", "DeepSpeed's Ulysses around attention, with FSDP2"],
   ["pipeline", "stages of a pipeline in torch's 1F1B and GPipe"],
   ["pipeline-sharded", "the same, each stage under FSDP2"],
+  ["pipeline-interleaved", "several stages of a rank in torch's interleaved 1F1B"],
 ] as const;
 
 interface Row {

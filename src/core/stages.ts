@@ -8,8 +8,9 @@ import { DIMENSIONS } from "./graph/dimensions";
 import type { FamilyGraphs } from "./graph/types";
 import { type Simulation, type SimulationResult, simulate, type WaitingBytes } from "./simulate";
 import { countParameters } from "./simulation/parameters";
+import type { Kept } from "./training/parallel/interleaved";
 import { localRun, type SplitUncertainty, splitsModel } from "./training/parallel/local";
-import { type Role, stagesOf } from "./training/parallel/pipeline";
+import { type Role, type Several, stagesOf, type Waiting } from "./training/parallel/pipeline";
 import type { TrainingRun } from "./training/run";
 
 export type FullestResult =
@@ -47,15 +48,18 @@ export function simulateRoles(run: TrainingRun, graphs: FamilyGraphs): RoleSimul
     const alone = simulate(stage.run, family);
     if (!alone.ok) return alone;
     const { waiting } = stage;
-    const { bytes, small } = waiting.first === 0 ? NOTHING_KEPT : keptBytes(alone.simulation.ledger);
-    const result = bytes > 0 ? simulate(stage.run, family, true, { waiting, bytes, small }) : alone;
+    const { ledger } = alone.simulation;
+    const kept = stage.several === undefined ? waitingOf(waiting, ledger) : keptOfStages(stage.several, ledger, family);
+    if ("ok" in kept) return kept;
+    const { bytes } = kept;
+    const result = bytes > 0 ? simulate(stage.run, family, true, kept) : alone;
     if (!result.ok) return result;
     // Parameters are counted over the whole model, whatever part of it one GPU holds.
     roles.push({
       role: stage.role,
       simulation: { ...result.simulation, ...countParameters(run, graphs) },
       uncertain: split.uncertain.map((one) =>
-        one.settleWith === "pipeline_parallel" ? scheduled(one, run, waiting.first * bytes) : one,
+        one.settleWith === "pipeline_parallel" ? scheduled(one, run, kept.waiting.first * bytes) : one,
       ),
     });
   }
@@ -75,6 +79,49 @@ function withUncertain(result: SimulationResult, uncertain: readonly SplitUncert
 }
 
 const NOTHING_KEPT = { bytes: 0, small: 0 };
+
+function waitingOf(waiting: Waiting, ledger: Ledger): WaitingBytes {
+  return { waiting, ...(waiting.first === 0 ? NOTHING_KEPT : keptBytes(ledger)) };
+}
+
+/**
+ * What waits of a rank's several stages beside the micro-batch that goes through all of them in the run of the rank. Later ones of
+ * these find all gradients there, those of stages that have none yet are taken off.
+ */
+function keptOfStages({ runs, kept }: Several, whole: Ledger, family: FamilyGraphs): WaitingBytes | Failure {
+  const each: StageBytes[] = [];
+  for (const run of runs) {
+    const alone = simulate(run, family);
+    if (!alone.ok) return alone;
+    each.push({ ...keptBytes(alone.simulation.ledger), gradients: gradientBytes(alone.simulation.ledger) });
+  }
+  const own = keptBytes(whole);
+  const total = ({ counts }: Kept, of: "bytes" | "small"): number =>
+    each.reduce((all, stage, k) => all + counts[k]! * stage[of], -own[of]);
+  const missing = ({ trained }: Kept): number =>
+    each.reduce((all, { gradients }, k) => all + (trained[k] ? 0 : gradients), 0);
+  const [begin, ...rest] = kept;
+  const first = begin === undefined ? 0 : Math.max(0, total(begin, "bytes"));
+  const later = rest.reduce((most, one) => Math.max(most, total(one, "bytes") - missing(one)), 0);
+  const bytes = Math.max(first, later);
+  if (bytes === 0 || begin === undefined) return { waiting: { first: 0, later: 0 }, ...NOTHING_KEPT };
+  const small = Math.max(0, Math.min(total(begin, "small"), bytes));
+  return { waiting: { first: first / bytes, later: later / bytes }, bytes, small };
+}
+
+/** What one of a rank's stages keeps of a micro-batch, and its gradients. */
+interface StageBytes {
+  readonly bytes: number;
+  readonly small: number;
+  readonly gradients: number;
+}
+
+/** Bytes that a step's backwards leave. */
+function gradientBytes({ phaseList }: Ledger): number {
+  const begin = phaseList.find(({ phase, step }) => phase === "data" && step === 1);
+  const end = phaseList.find(({ phase, step }) => step === 1 && (phase === "clip" || phase === "optimizer"));
+  return begin === undefined || end === undefined ? 0 : Math.max(0, end.before - begin.before);
+}
 
 /** Bytes that a micro-batch's forward leaves for its backward: the last one's of a step, before which parameters were gathered. */
 function keptBytes(ledger: Ledger): Pick<WaitingBytes, "bytes" | "small"> {

@@ -550,8 +550,13 @@ export const SETTINGS = {
   granted_devices: { type: "integer" },
   least_devices: { type: "integer" },
   parallelism_config: { type: "map" },
+  /** Layers that the embedding, and the last norm with the head, count as when layers are divided into stages. */
+  pipeline_first_less_layers: { type: "integer" },
+  pipeline_last_less_layers: { type: "integer" },
+  pipeline_layers_per_stage: { type: "integer" },
   pipeline_micro_batch: { type: "integer" },
   pipeline_schedule: { type: "string" },
+  pipeline_stages_per_rank: { type: "integer" },
   pipeline_parallel: { type: "integer", reported: 21, pointedAt: { several: 6 } },
   sequence_parallel: { type: "integer" },
   sequence_parallelism: { type: "boolean" },

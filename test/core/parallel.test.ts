@@ -60,6 +60,8 @@ const bytes = (of: Estimate, kind: ComponentKind): number =>
 
 /** More than the parameters of the model. */
 const TENSORS = 100;
+/** Elements of its largest one: rows of the vocabulary by the states' width. */
+const LARGEST = 1000 * 64;
 
 /** Within the rounding of a few hundred blocks. */
 function near(actual: number, expected: number): void {
@@ -112,9 +114,16 @@ describe("parallel strategies", () => {
   it("offload moves states to the host, pinned or not, and to NVMe", () => {
     const host = of(spread(8, { deepspeed: { zeroStage: 2, offloadOptimizer: "cpu" } }));
     assert.equal(bytes(host, "optimizer"), 0);
-    near(host.host.pinnedBytes, (16 * P) / 8);
+    // Master, its gradient and a copy in 16 bits are pinned, moments are not; one gradient is on its way.
+    near(host.host.pinnedBytes, (10 * P) / 8 + 2 * LARGEST);
+    near(host.host.pageableBytes, (8 * P) / 8);
     const pageable = of(spread(8, { deepspeed: { offloadOptimizer: "cpu", pinMemory: false } }));
-    near(pageable.host.pageableBytes, (16 * P) / 8);
+    near(pageable.host.pageableBytes, (18 * P) / 8 + 2 * LARGEST);
+    const added = of({ ...spread(8, { deepspeed: { offloadOptimizer: "cpu" } }), gradientAccumulationSteps: 2 });
+    near(added.host.pinnedBytes, (12 * P) / 8 + 2 * LARGEST);
+    const third = of(spread(8, { deepspeed: { zeroStage: 3, offloadOptimizer: "cpu" } }));
+    near(third.host.pinnedBytes, (6 * P) / 8);
+    near(third.host.pageableBytes, (12 * P) / 8);
     const both = of(spread(8, { deepspeed: { zeroStage: 3, offloadOptimizer: "nvme", offloadParam: "nvme" } }));
     near(both.host.nvmeBytes, (18 * P) / 8);
     assert.equal(bytes(both, "weights"), 0);

@@ -33,12 +33,13 @@ const KINDS = [
   "exchange",
   "pipeline",
   "pipeline-sharded",
+  "pipeline-interleaved",
   "ddp",
   "ddp-packed",
 ];
 
 /** Receipts that agree on reserved bytes, at least; the large blocks of what waits in a pipeline are one here and many there. */
-const SAME_RESERVED: Readonly<Record<string, number>> = { pipeline: 0.65 };
+const SAME_RESERVED: Readonly<Record<string, number>> = { pipeline: 0.65, "pipeline-interleaved": 0.3 };
 
 /** Scalars that no rule counts, in models of megabytes, and views of parameters that stay whole while layers are recomputed. */
 function tolerance({ ranks, gradient_checkpointing: recomputes }: Case): number {
@@ -47,6 +48,8 @@ function tolerance({ ranks, gradient_checkpointing: recomputes }: Case): number 
   if (ranks?.kind === "ddp") return 0.001;
   // A router's marks of other ranks' tokens; gradients of a single expert are copied once more.
   if (ranks?.by_experts === true) return 0.004;
+  // A micro-batch of all stages of a rank stands for one of each.
+  if (ranks?.stages !== undefined) return 0.02;
   // Labels of a stage are not shifted by its own loss.
   if (ranks?.kind === "pipeline") return 0.002;
   return staysWhole ? 0.001 : 0.0003;

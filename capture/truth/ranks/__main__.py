@@ -108,7 +108,7 @@ STAGED = (
     "mixtral",
 )
 DEPTHS = ("num_hidden_layers", "n_layer")
-SPLIT = ("context", "exchange", "tensor-more", "tensor-routed", "tensor-experts", "pipeline", "pipeline-sharded")
+SPLIT = ("context", "exchange", "tensor-more", "tensor-routed", "tensor-experts", "pipeline", "pipeline-sharded", "pipeline-interleaved")
 OFFLOADED = ("fsdp2-offload", "blocks-offload", "fsdp1-offload")
 SAVED = ("fsdp2-saved", "fsdp1-saved")
 EVALUATED = ("fsdp2-evaluated", "fsdp1-evaluated")
@@ -150,7 +150,7 @@ def draw(kind, number):
     """The case of a number."""
     r = random.Random(f"{kind}-{number}")
     if kind.startswith("pipeline"):
-        return staged(r, number, kind.endswith("sharded"))
+        return staged(r, number, kind.endswith("sharded"), kind.endswith("interleaved"))
     if kind == "tensor-more":
         return split(r, number, more=True)
     if kind == "exchange":
@@ -395,7 +395,11 @@ def around(r, number):
     return case
 
 
-def staged(r, number, sharded):
+def depth_of(model):
+    return next(depth for depth in DEPTHS if depth in model)
+
+
+def staged(r, number, sharded, interleaved=False):
     """A run whose layers are divided over the stages of a pipeline, and which of them is looked at; each may be spread over ranks."""
     family = r.choice(STAGED)
     dims, _ = FAMILIES[family]
@@ -429,6 +433,12 @@ def staged(r, number, sharded):
             "stage": r.choice((0, 0, stages - 1, min(1, stages - 1))),
         },
     }
+    if interleaved:
+        each = r.choice((2, 2, 3))
+        model[depth_of(model)] = stages * each * r.choice((1, 2))
+        case["grad_accum"] = stages * r.choice((1, 2, 2, 3))
+        case["ranks"] |= {"schedule": "Interleaved1F1B", "stages": each}
+        case["id"] = f"pipeline-interleaved-{number}-{family}"
     if sharded:
         case["ranks"]["shards"] = r.choice((2, 4, 8, 64))
         case["bf16"] = r.random() < 0.8
@@ -514,27 +524,31 @@ def run_stage(oracle, case):
         within.enter_context(oracle.FakeTensorMode(allow_non_fake_inputs=True))
         within.enter_context(ledger)
         config, model = oracle.build(case)
-        first, end = pipeline.bounds(len(model.model.layers), ranks["world"])[ranks["stage"]]
-        part = pipeline.Part(wrap(case, model), first, end)
-        part.train()
+        each = ranks.get("stages", 1)
+        bounds = pipeline.bounds(len(model.model.layers), ranks["world"] * each)[ranks["stage"] :: ranks["world"]]
+        model = wrap(case, model)
+        parts = [pipeline.Part(model, first, end).train() for first, end in bounds]
         if shards > 1:
             # Parameters stay whole while a pipeline runs (torchtitan/models/llama3/infra/parallelize.py).
             whole = {**case, "ranks": {"reshard": False, "reduce_dtype": "float32"}}
-            KINDS["blocks"](whole, part, mesh["dp_shard_cp"])
+            for part in parts:
+                KINDS["blocks"](whole, part, mesh["dp_shard_cp"])
         del model
-        schedule = pipeline.scheduled(case, part, mesh, config.vocab_size)
+        schedule = pipeline.scheduled(case, parts, mesh, config.vocab_size)
         gc.collect()
         ledger.phase = "optimizer-init"
         loaded = len(ledger.events)
-        optimizer = optimizer_of(case["optim"], part, {name: parameter.ndim for name, parameter in part.named_parameters()})
-        parameters = list(part.parameters())
+        rank = torch.nn.ModuleList(parts)
+        optimizer = optimizer_of(case["optim"], rank, {name: parameter.ndim for name, parameter in rank.named_parameters()})
+        parameters = list(rank.parameters())
+        starts, ends = parts[0].starts, parts[-1].ends
         rows = case["batch"] * case["grad_accum"]
         for step in (1, 2):
             ledger.phase = f"data{step}"
-            tokens = torch.zeros(rows, case["seq"], dtype=torch.long, device="cuda") if part.starts or part.ends else None
+            tokens = torch.zeros(rows, case["seq"], dtype=torch.long, device="cuda") if starts or ends else None
             ledger.phase = f"forward{step}"
-            given = (tokens,) if part.starts else ()
-            schedule.step(*given, target=tokens if part.ends else None, losses=[] if part.ends else None, return_outputs=False)
+            given = (tokens,) if starts else ()
+            schedule.step(*given, target=tokens if ends else None, losses=[] if ends else None, return_outputs=False)
             ledger.phase = f"clip{step}"
             if case["max_grad_norm"]:
                 torch.nn.utils.clip_grad_norm_(parameters, case["max_grad_norm"])

@@ -1,5 +1,7 @@
 """One stage of a pipeline under torch's own schedules: the first embeds, the last has norm, head and loss, as torchtitan splits models."""
 
+import copy
+
 import torch
 
 
@@ -13,9 +15,12 @@ class Whole(torch.nn.Module):
 class Part(torch.nn.Module):
     """Layers `first` to `end` of a causal model, with its ends where they are this stage's."""
 
-    def __init__(self, model, first, end):
+    def __init__(self, whole, first, end):
         super().__init__()
-        base = model.model
+        # Another stage of the same rank has the same modules.
+        model, base = alike(whole), alike(whole.model)
+        model.model = base
+        model.config = base.config = copy.deepcopy(whole.config)
         self.starts, self.ends = first == 0, end == len(base.layers)
         base.layers = torch.nn.ModuleList(list(base.layers)[first:end])
         model.config.num_hidden_layers = end - first
@@ -32,6 +37,13 @@ class Part(torch.nn.Module):
         return self.model.lm_head(states) if self.ends else states
 
 
+def alike(module):
+    """The module with a list of children of its own."""
+    twin = copy.copy(module)
+    twin._modules = module._modules.copy()
+    return twin
+
+
 def bounds(layers, stages):
     """Layers of each stage: the first ones have one more where they do not divide."""
     each, more = divmod(layers, stages)
@@ -41,32 +53,36 @@ def bounds(layers, stages):
     return list(zip(ends, ends[1:]))
 
 
-SCHEDULES = {"1F1B": "Schedule1F1B", "GPipe": "ScheduleGPipe"}
+SCHEDULES = {"1F1B": "Schedule1F1B", "GPipe": "ScheduleGPipe", "Interleaved1F1B": "ScheduleInterleaved1F1B"}
 
 
-def scheduled(case, part, mesh, vocabulary):
-    """The stage in its schedule, with one micro-batch's sizes told, as shapes cannot be asked for across a fake group."""
+def scheduled(case, parts, mesh, vocabulary):
+    """A rank's stages in their schedule, with one micro-batch's sizes told, as shapes cannot be asked for across a fake group."""
     from torch.distributed import pipelining
 
     ranks = case["ranks"]
     rows, tokens = case["batch"], case["seq"]
-    dtype = torch.bfloat16 if case["bf16"] else next(part.parameters()).dtype
-    width = part.model.config.hidden_size
+    dtype = torch.bfloat16 if case["bf16"] else next(parts[0].parameters()).dtype
+    width = parts[0].model.config.hidden_size
     states = torch.empty(rows, tokens, width, dtype=dtype, device="meta")
     ids = torch.empty(rows, tokens, dtype=torch.long, device="meta")
     logits = torch.empty(rows, tokens, vocabulary, dtype=dtype, device="meta")
-    stage = pipelining.PipelineStage(
-        part,
-        ranks.get("stage", 0),
-        ranks["world"],
-        torch.device("cuda"),
-        input_args=(ids if part.starts else states,),
-        output_args=(logits if part.ends else states,),
-        group=mesh.get_group("pp"),
-    )
+    stages = [
+        pipelining.PipelineStage(
+            part,
+            ranks.get("stage", 0) + number * ranks["world"],
+            ranks["world"] * len(parts),
+            torch.device("cuda"),
+            input_args=(ids if part.starts else states,),
+            output_args=(logits if part.ends else states,),
+            group=mesh.get_group("pp"),
+        )
+        for number, part in enumerate(parts)
+    ]
 
     def loss(output, labels):
         return torch.nn.functional.cross_entropy(output.flatten(0, 1).float(), labels.flatten(0, 1))
 
     kind = getattr(pipelining, SCHEDULES[ranks["schedule"]])
-    return kind(stage, case["grad_accum"], loss_fn=loss, scale_grads=False)
+    given = stages if len(stages) > 1 else stages[0]
+    return kind(given, case["grad_accum"], loss_fn=loss, scale_grads=False)

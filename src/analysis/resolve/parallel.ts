@@ -2,6 +2,7 @@
 
 import type { DType } from "../../core/engine/dtype";
 import { hiddenSize } from "../../core/graph/config";
+import { DIMENSIONS } from "../../core/graph/dimensions";
 import { DEVICES_PER_MACHINE } from "../../core/hardware/devices";
 import type {
   DdpSpec,
@@ -50,6 +51,7 @@ export function parallelOf(c: ResolveContext, config: ModelConfig, compute: Comp
   const split = settings.boolean("sequence_parallelism") ?? framework.sequenceParallel;
   const stages = degree("pipeline_parallel");
   const placed = stages === 1 && deepspeed === null && fsdp === null && placesLayers(settings);
+  const scheduled = pipelineScheduleOf(c);
   const planned = settings.find("tensor_plan")?.value === "auto" && settings.find("tensor_parallel") === undefined;
   const contextParallel = Math.max(degree("context_parallel"), settings.number("sequence_parallel") ?? 1);
   return {
@@ -61,7 +63,8 @@ export function parallelOf(c: ResolveContext, config: ModelConfig, compute: Comp
     ...(placed && worldSize > 1 ? { oneAtATime: true } : {}),
     contextParallel,
     ...contextRotationOf(c),
-    ...pipelineScheduleOf(c),
+    ...scheduled,
+    ...pipelineStagesOf(c, config, stages, scheduled.pipelineSchedule),
     expertParallel: degree("expert_parallel"),
     deepspeed,
     fsdp,
@@ -120,7 +123,37 @@ function contextRotationOf({
   return { contextRotation: settings.string("context_rotation") === "alltoall" ? "alltoall" : standard };
 }
 
-const SCHEDULES: Readonly<Record<string, ParallelSpec["pipelineSchedule"]>> = table({ "1f1b": "1f1b", gpipe: "gpipe" });
+const SCHEDULES: Readonly<Record<string, ParallelSpec["pipelineSchedule"]>> = table({
+  "1f1b": "1f1b",
+  gpipe: "gpipe",
+  interleaved1f1b: "interleaved",
+});
+
+/** Stages of a rank where a schedule has several and nobody says how many (torchtitan/distributed/pipeline_parallel.py). */
+const STAGES_OF_A_RANK = 2;
+
+/** How layers are divided into stages, and how many of these each rank has. */
+function pipelineStagesOf(
+  c: ResolveContext,
+  config: ModelConfig,
+  ranks: number,
+  schedule: ParallelSpec["pipelineSchedule"],
+): Pick<ParallelSpec, "stagesPerRank" | "pipelineEnds"> {
+  const { settings } = c;
+  const [first, last] = (["pipeline_first_less_layers", "pipeline_last_less_layers"] as const).map((name) =>
+    Number(settings.number(name) ?? c.formatDefault(name) ?? 0),
+  ) as [number, number];
+  const each = settings.number("pipeline_layers_per_stage");
+  const layers = Number(DIMENSIONS.layers.map((name) => config[name]).find((value) => typeof value === "number") ?? 0);
+  const several = schedule === "interleaved" ? STAGES_OF_A_RANK : 1;
+  const stated = settings.number("pipeline_stages_per_rank");
+  const stages =
+    stated ?? (each === undefined || each < 1 ? several : Math.ceil((layers + first + last) / each) / ranks);
+  return {
+    ...(Number.isInteger(stages) && stages > 1 ? { stagesPerRank: stages } : {}),
+    ...(first + last > 0 ? { pipelineEnds: { first, last } } : {}),
+  };
+}
 
 /** torch's schedule where its name is known to be followed; of others the band speaks. */
 function pipelineScheduleOf(c: ResolveContext): Pick<ParallelSpec, "pipelineSchedule" | "pipelineMicroBatch"> {

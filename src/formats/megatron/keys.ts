@@ -40,8 +40,11 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
     min: 1,
     aliases: ["pipeline_parallel_size", "pp_size"],
   }),
-  memory("num_layers_per_virtual_pipeline_stage", null, "integer", "schedule"),
-  memory("num_virtual_stages_per_pipeline_rank", null, "integer", "schedule"),
+  memory("num_layers_per_virtual_pipeline_stage", "pipeline_layers_per_stage", "integer", "schedule", { min: 1 }),
+  memory("num_virtual_stages_per_pipeline_rank", "pipeline_stages_per_rank", "integer", "schedule", {
+    min: 1,
+    aliases: ["virtual_pipeline_model_parallel_size"],
+  }),
   memory("context_parallel_size", "context_parallel", "integer", "context", {
     default: 1,
     min: 1,

@@ -176,7 +176,7 @@ const MEGATRON: readonly KeySpec[] = [
   memory("fp8_param_gather", null, "boolean", "lossy"),
   memory("expert_tensor_parallel_size", null, "integer", "expert"),
   memory("moe_expert_capacity_factor", null, "number", "experts"),
-  memory("virtual_pipeline_model_parallel_size", null, "integer", "schedule"),
+  memory("virtual_pipeline_model_parallel_size", "pipeline_stages_per_rank", "integer", "schedule", { min: 1 }),
   memory("decoder_first_pipeline_num_layers", null, "integer", "pipeline"),
   memory("decoder_last_pipeline_num_layers", null, "integer", "pipeline"),
   memory("cross_entropy_fusion_impl", null, "string", "fused-kernel"),

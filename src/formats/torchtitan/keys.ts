@@ -85,6 +85,21 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
     default: "1F1B",
     aliases: ["experimental.pipeline_parallel_schedule"],
   }),
+  memory("parallelism.pipeline_parallel_layers_per_stage", "pipeline_layers_per_stage", "integer", "schedule", {
+    min: 1,
+  }),
+  ...(["first", "last"] as const).map((end) =>
+    memory(
+      `parallelism.pipeline_parallel_${end}_stage_less_layers`,
+      `pipeline_${end}_less_layers`,
+      "integer",
+      "pipeline",
+      {
+        default: 1,
+        min: 0,
+      },
+    ),
+  ),
   memory("parallelism.pipeline_parallel_microbatch_size", "pipeline_micro_batch", "integer", { default: 1, min: 1 }),
   memory("activation_checkpoint.mode", "gradient_checkpointing", "string", {
     default: "selective",

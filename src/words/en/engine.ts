@@ -17,7 +17,7 @@ export const ENGINE = {
   "engine.missing-kernels": "without the kernels of {packages}; with them {module} holds less",
   "engine.tensor-parallel": "tensor parallel degree {degree}: gathered inputs and sums over the ranks are in the band",
   "engine.placed-layers": "`device_map`: layers divided evenly over {degree} GPUs, which work one after the other",
-  "engine.pipeline-parallel": "pipeline parallel degree {degree}: 1F1B schedule, layers divided evenly",
+  "engine.pipeline-parallel": "pipeline parallel degree {degree}: {schedule} schedule, layers divided evenly",
   "engine.context-parallel":
     "context parallel degree {degree}: each rank has its share of tokens; keys and values of others come on top",
   "engine.expert-parallel":

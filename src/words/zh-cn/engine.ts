@@ -16,7 +16,7 @@ export const ENGINE: Readonly<Record<keyof typeof EN, string>> = {
   "engine.missing-kernels": "按未安装 {packages} 的内核计算；安装后 {module} 占用更少",
   "engine.tensor-parallel": "张量并行度 {degree}：聚合的输入与各 rank 间的求和计入误差带",
   "engine.placed-layers": "`device_map`：各层均分到 {degree} 张 GPU，依次计算",
-  "engine.pipeline-parallel": "流水线并行度 {degree}：按 1F1B 调度、层数均分",
+  "engine.pipeline-parallel": "流水线并行度 {degree}：按 {schedule} 调度、层数均分",
   "engine.context-parallel": "上下文并行度 {degree}：每个 rank 持有一部分 token；其他 rank 的键和值另计",
   "engine.expert-parallel": "专家并行度 {degree}：假设 token 均匀分布；收发的 token 另计",
 

@@ -132,7 +132,9 @@ export interface Ranks {
   readonly rotate?: "alltoall";
   readonly rank?: number;
   /** The pipeline's schedule, and the stage that is looked at. */
-  readonly schedule?: "1F1B" | "GPipe";
+  readonly schedule?: "1F1B" | "GPipe" | "Interleaved1F1B";
+  /** Stages of each rank. */
+  readonly stages?: number;
   readonly stage?: number;
   /** Arguments of DistributedDataParallel. */
   readonly find_unused_parameters?: boolean;
@@ -316,7 +318,8 @@ function spreadOf(ranks: Ranks, c: Case): TrainingRun["parallel"] {
     return {
       ...spread,
       pipelineParallel: ranks.world,
-      pipelineSchedule: ranks.schedule === "GPipe" ? "gpipe" : "1f1b",
+      pipelineSchedule: ranks.schedule === "GPipe" ? "gpipe" : ranks.stages === undefined ? "1f1b" : "interleaved",
+      ...(ranks.stages === undefined ? {} : { stagesPerRank: ranks.stages }),
       ...(ranks.shards === undefined
         ? {}
         : {

@@ -131,7 +131,9 @@ function byStages(run: TrainingRun): LocalRun | { readonly reason: Message } {
   if (degree <= 1) return { run, uncertain: [] };
   if (run.task === "seq2seq-lm") return { reason: say("engine.pipeline-decoder", { degree }) };
   const placed = run.parallel.oneAtATime === true;
-  const what = say(placed ? "engine.placed-layers" : "engine.pipeline-parallel", { degree });
+  const { pipelineSchedule, stagesPerRank = 1 } = run.parallel;
+  const schedule = pipelineSchedule === "gpipe" ? "GPipe" : stagesPerRank > 1 ? "interleaved 1F1B" : "1F1B";
+  const what = placed ? say("engine.placed-layers", { degree }) : say("engine.pipeline-parallel", { degree, schedule });
   const settleWith = placed ? "device_map" : "pipeline_parallel";
   return { run, uncertain: [{ what, settleWith, moreBytes: 0, lessBytes: 0 }] };
 }

@@ -4,23 +4,34 @@
  * megatron/core/pipeline_parallel/schedules.py; torch/distributed/pipelining/schedules.py (`Schedule1F1B`).
  */
 import { SMALL_LIMIT_BYTES } from "../../allocator/segment";
+import type { DType } from "../../engine/dtype";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { StageEnds } from "../../graph/stage";
 import type { FamilyGraphs } from "../../graph/types";
 import type { FsdpSpec, StageSpec, TrainingRun } from "../run";
+import type { EndLayers } from "../specs/parallel";
 import { chooseStrategy } from ".";
+import { type Kept, keptOf } from "./interleaved";
 import { reserveWhole, type Strategy } from "./strategy";
 import { withSizes } from "./with-sizes";
 
 /** A rank's part in a run: all of them alike, or an end of the pipeline, or between them. */
 export type Role = "any" | "first" | "middle" | "last";
 
-/** One stage, with the micro-batches whose activations wait there while another one is run. */
+/** One rank's stages, with the micro-batches whose activations wait there while another one is run. */
 export interface Stage {
   readonly role: Role;
   readonly run: TrainingRun;
   readonly waiting: Waiting;
+  /** Of several stages, one after the other in `run`: each by itself, and what is kept of them. */
+  readonly several?: Several;
+}
+
+/** A rank's several stages, and what they hold as backwards of a step begin: the first one's first. */
+export interface Several {
+  readonly runs: readonly TrainingRun[];
+  readonly kept: readonly Kept[];
 }
 
 /** How many wait while a step's first micro-batch goes through backward, and while later ones do. */
@@ -31,16 +42,28 @@ export interface Waiting {
 
 const NONE: Waiting = { first: 0, later: 0 };
 
+/** Nothing at a pipeline's ends counts as a layer. */
+const EVEN: EndLayers = { first: 0, last: 0 };
+
 /**
- * Layers of a stage: the first ones have one more where they do not divide.
+ * Layers of a stage: the first ones have one more where they do not divide. The ends may count as some
+ * (torchtitan/distributed/pipeline_parallel.py, generate_llm_fqn_per_model_part).
  *
  * @param index of the stage
  */
-export function layersOf(layers: number, stages: number, index: number): readonly [from: number, to: number] {
-  const each = Math.floor(layers / stages);
-  const more = layers - each * stages;
+export function layersOf(
+  layers: number,
+  stages: number,
+  index: number,
+  { first, last }: EndLayers = EVEN,
+): readonly [from: number, to: number] {
+  const all = layers + first + last;
+  const each = Math.floor(all / stages);
+  const more = all - each * stages;
   const from = index * each + Math.min(index, more);
-  return [from, from + each + (index < more ? 1 : 0)];
+  const to = from + each + (index < more ? 1 : 0);
+  const within = (at: number): number => Math.min(layers, Math.max(0, at - first));
+  return [within(from), within(to)];
 }
 
 /** What waits on a stage with so many from it on. Once no forward is left to run, one less waits with every backward. */
@@ -68,30 +91,57 @@ export function stagesOf(whole: TrainingRun, family: FamilyGraphs, layers: numbe
   const { pipelineParallel: count, oneAtATime } = whole.parallel;
   if (count <= 1) return [{ role: "any", run: whole, waiting: NONE }];
   const run = inMicroBatches(whole);
-  const states = chooseStrategy({ ...run, parallel: { ...run.parallel, pipelineParallel: 1 } }).parameterDtype;
+  const dtype = chooseStrategy({ ...run, parallel: { ...run.parallel, pipelineParallel: 1 } }).parameterDtype;
+  const plan: StagePlan = { run, family, layers, states: dtype ?? run.loadDtype };
   const roles: readonly (readonly [Role, number])[] = [
     ["first", 0],
     ...(count > 2 ? ([["middle", 1]] as const) : []),
     ["last", count - 1],
   ];
   return roles.map(([role, index]) => {
-    const [from, to] = layersOf(layers, count, index);
-    const { config } = run.model;
-    const { layer_types: types } = config as { readonly layer_types?: unknown };
-    const kinds = Array.isArray(types) ? { layer_types: types.slice(from, to) } : {};
-    const model = {
-      ...run.model,
-      config: { ...withSizes(config, family, { num_hidden_layers: to - from }), ...kinds },
-    };
+    const several = oneAtATime ? null : interleaved(plan, index);
+    if (several !== null) return { role, ...several };
     const waiting = oneAtATime ? NONE : waitingOn(run, count - index);
-    const ends = { first: index === 0, last: index === count - 1, states: states ?? run.loadDtype };
-    const stage = { ...ends, ...buffersOf(run, ends, waiting) };
-    return {
-      role,
-      run: { ...run, model, parallel: { ...run.parallel, pipelineParallel: 1, stage, fsdp: fsdpOf(run) } },
-      waiting,
-    };
+    return { role, run: partOf(plan, [index], count, waiting), waiting };
   });
+}
+
+/** A pipeline's run, its layers, and the dtype of the states between its stages. */
+interface StagePlan {
+  readonly run: TrainingRun;
+  readonly family: FamilyGraphs;
+  readonly layers: number;
+  readonly states: DType;
+}
+
+/** The run of a rank with some of so many stages, whose layers follow one another here. */
+function partOf({ run, family, layers, states }: StagePlan, which: readonly number[], of: number, waiting: Waiting) {
+  const { config } = run.model;
+  const { layer_types: types } = config as { readonly layer_types?: unknown };
+  const ranges = which.map((index) => layersOf(layers, of, index, run.parallel.pipelineEnds));
+  const own = ranges.reduce((all, [from, to]) => all + to - from, 0);
+  const kinds = Array.isArray(types) ? { layer_types: ranges.flatMap(([from, to]) => types.slice(from, to)) } : {};
+  const model = { ...run.model, config: { ...withSizes(config, family, { num_hidden_layers: own }), ...kinds } };
+  const ends = { first: which.includes(0), last: which.includes(of - 1), states };
+  const stage = { ...ends, ...buffersOf(run, ends, { waiting, stages: which.length }) };
+  return { ...run, model, parallel: { ...run.parallel, pipelineParallel: 1, stage, fsdp: fsdpOf(run) } };
+}
+
+/** A rank's several stages; null: it has one, or torch refuses the number of micro-batches. */
+function interleaved(plan: StagePlan, rank: number): Omit<Stage, "role"> | null {
+  const { parallel, gradientAccumulationSteps: microBatches } = plan.run;
+  const { pipelineParallel: ranks, stagesPerRank: stages = 1, pipelineSchedule } = parallel;
+  if (pipelineSchedule === "1f1b" || pipelineSchedule === "gpipe" || stages < 2 || stages * ranks > plan.layers)
+    return null;
+  const kept = keptOf({ rank, ranks, stages, microBatches });
+  if (kept === null) return null;
+  const which = Array.from({ length: stages }, (_, k) => rank + k * ranks);
+  const of = ranks * stages;
+  return {
+    run: partOf(plan, which, of, NONE),
+    waiting: { first: 1, later: 1 },
+    several: { runs: which.map((index) => partOf(plan, [index], of, NONE)), kept },
+  };
 }
 
 /**
@@ -118,13 +168,13 @@ export interface StatesSize {
 function buffersOf(
   { parallel, gradientAccumulationSteps: all }: TrainingRun,
   { first, last }: StageEnds,
-  waiting: Waiting,
+  { waiting, stages }: { readonly waiting: Waiting; readonly stages: number },
 ): Omit<StageSpec, keyof StageEnds> {
   const { pipelineSchedule, oneAtATime } = parallel;
   const each = oneAtATime ? 0 : pipelineSchedule === undefined ? 1 : all;
   return {
-    received: first ? 0 : Math.max(each, each && waiting.first + 1),
-    gradients: last ? 0 : each,
+    received: (first ? stages - 1 : stages) * Math.max(each, each && waiting.first + 1),
+    gradients: (last ? stages - 1 : stages) * each,
     // GPipe's loop lets go of it before the next backward.
     sent: first || all < 2 || oneAtATime || pipelineSchedule === "gpipe" ? 0 : 1,
     batches: first || last ? Math.max(1, each) : 0,

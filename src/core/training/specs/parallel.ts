@@ -131,13 +131,23 @@ export interface DdpSpec {
   readonly bucketMib?: number;
 }
 
+/** Layers that a pipeline's embedding, and its last norm with the head, count as. */
+export interface EndLayers {
+  readonly first: number;
+  readonly last: number;
+}
+
 /** How the run is spread over devices. Product of the degrees divides `worldSize`. */
 export interface ParallelSpec {
   readonly worldSize: number;
   readonly tensorParallel: number;
   readonly pipelineParallel: number;
   /** torch's own schedule runs the stages; absent: other code, one forward, one backward. */
-  readonly pipelineSchedule?: "1f1b" | "gpipe";
+  readonly pipelineSchedule?: "1f1b" | "gpipe" | "interleaved";
+  /** Stages of each rank, where the schedule has several. */
+  readonly stagesPerRank?: number;
+  /** Layers that the ends count as when layers are divided; absent: none. */
+  readonly pipelineEnds?: EndLayers;
   /** Samples of a pipeline's micro-batch, where it cuts what it is given; absent: all of it. */
   readonly pipelineMicroBatch?: number;
   readonly contextParallel: number;

@@ -8,7 +8,7 @@ import type { Strategy } from "../strategy";
 import { Bf16Optimizer } from "./bf16";
 import { communicatedIn, type EngineOptions, type MakeOptimizer, type ZeroEngine } from "./engine";
 import { halfPrecision } from "./half-precision";
-import { hostOfOptimizer } from "./host";
+import { hostOfAccumulation, hostOfPartition } from "./host";
 import { PlainEngine } from "./plain";
 import { Stage12 } from "./stage12";
 
@@ -21,6 +21,7 @@ export class BelowStage3 implements Strategy {
   readonly host = { pinned: 0, pageable: 0, nvme: 0 };
   private engine: Pick<ZeroEngine, "begin" | "end"> | null = null;
   private trained: readonly Tensor[] = [];
+  private countsAdded = false;
   watcher: Watcher | undefined;
 
   constructor(private readonly options: EngineOptions) {
@@ -30,7 +31,7 @@ export class BelowStage3 implements Strategy {
 
   prepare(_: Torch, parameters: readonly Tensor[]): void {
     this.trained = parameters.filter((parameter) => parameter.requiresGradFlag);
-    hostOfOptimizer(this.host, this.options, this.trained);
+    hostOfPartition(this.host, this.options, this.trained);
   }
 
   optimizerGroups(_: Torch, groups: readonly (readonly Tensor[])[]): readonly (readonly Tensor[])[] {
@@ -57,6 +58,8 @@ export class BelowStage3 implements Strategy {
   }
 
   beginMicroBatch(torch: Torch, last: boolean): void {
+    if (!last && !this.countsAdded) hostOfAccumulation(this.host, this.options, this.trained);
+    this.countsAdded ||= !last;
     this.engine?.begin(torch, last);
   }
 

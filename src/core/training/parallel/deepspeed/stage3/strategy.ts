@@ -20,7 +20,7 @@ import {
   type Whole,
 } from "../../strategy";
 import type { EngineOptions, MakeOptimizer } from "../engine";
-import { hostOfOptimizer, onHost } from "../host";
+import { hostOfSubGroups, onHost } from "../host";
 import { Coordinator, type ZeroModule } from "./coordinator";
 import { Modules } from "./modules";
 import { type Gathered, Stage3Optimizer } from "./optimizer";
@@ -97,11 +97,12 @@ export class Stage3 implements Strategy, Watcher, Gathered {
     for (const parameter of all) if (!parameter.isTrained) this.keep(torch, parameter);
     const shares = trained.reduce((sum, { share }) => sum + share, 0);
     if (spec.offloadParam === "none") reserve(torch, "ds_tensor", shares, this.dtype, "weights");
-    else onHost(this.host, shares * ELEMENT_BYTES[this.dtype], spec.offloadParam, spec);
+    // `_create_param_groups_fp16_flat_cpu_memory` pins it whatever `pin_memory` says.
+    else onHost(this.host, shares * ELEMENT_BYTES[this.dtype], spec.offloadParam, { ...spec, pinMemory: true });
     for (const part of parts) part.release();
     // Each is split within its group as it is spread for the first time.
     if (spec.hpzPartitionSize > 1) for (const parameter of all) parameter.keepSecondary(torch, spec.hpzPartitionSize);
-    hostOfOptimizer(
+    hostOfSubGroups(
       this.host,
       this.options,
       trained.map(({ tensor }) => tensor),
