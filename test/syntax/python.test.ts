@@ -188,4 +188,44 @@ LoraConfig(r=cfg.rank, alpha=2 * cfg.rank if cfg.wide else cfg.rank, name=cfg.na
     const [rank] = call?.keywords.entries ?? [];
     assert.deepEqual(rank?.value.kind === "scalar" && rank.value.source, { start: 500, end: 501 });
   });
+
+  it("survives chains of thousands of calls, which Python itself refuses", () => {
+    const chain = `x${".mean()".repeat(5000)}`;
+    assert.deepEqual(parsePython(`for b in l:\n    loss = ${chain}\n    loss.backward()\n`).python?.calls, []);
+  });
+
+  it("reads a round of a loop up to the call that takes the gradients", () => {
+    const loop = `import torch.nn.functional as F
+for step, batch in enumerate(loader):
+    optimizer.zero_grad()
+    with torch.autocast("cuda"):
+        loss = F.mse_loss(model(batch["x"]), batch["y"])
+    scaler.scale(loss / 2).backward()
+    if (step + 1) % 4 == 0:
+        scaler.step(optimizer)
+`;
+    const { round, calls } = parsePython(loop).python!;
+    assert.deepEqual(round?.loss?.parameters.slice(1), ["batch"]);
+    assert.equal(round?.apart, false);
+    const last = round?.loss?.body.at(-1);
+    assert.ok(last !== undefined && "returned" in last && "operator" in last.returned);
+    const every = calls.find(({ callee }) => callee === "scaler.step")?.guards?.[0]?.every;
+    assert.equal(every?.kind === "scalar" && every.value, 4);
+    const apart = parsePython("def step(model, batch):\n    loss = model(**batch).loss\n    loss.backward()\n").python;
+    assert.equal(apart?.round?.apart, true);
+  });
+
+  it("reads the options that a module gives its own parser", () => {
+    const text = 'p = P()\nargs = p.parse_args(["--lr", "0.1", "--bf16", "--name=x"])\nf(lr=args.lr, on=args.bf16)\n';
+    const { written, calls } = parsePython(text).python!;
+    assert.deepEqual(
+      written?.map(({ key, value }) => [key, value.kind === "scalar" && value.value]),
+      [
+        ["lr", 0.1],
+        ["bf16", true],
+        ["name", "x"],
+      ],
+    );
+    assert.deepEqual(plain(calls.find(({ callee }) => callee === "f")?.keywords), { lr: 0.1, on: true });
+  });
 });

@@ -60,6 +60,12 @@ export function rootOf(module: PythonModule, length: number): MapNode {
 }
 
 /**
+ * Calls of results in a text, as many as its tree is gone through for first: in chains of thousands of them, which Python itself
+ * refuses, the grammar loses its nodes.
+ */
+const CHAINED = 1000;
+
+/**
  * Reads the module's text. Syntax errors are not reported: Python's own tools say them better, and the grammar here
  * may be older than the code.
  */
@@ -68,6 +74,7 @@ export function readModule(text: string, started: GivenOptions = NOTHING_GIVEN):
   const nothing = emptyMap({ start: 0, end: 0 });
   try {
     tree = parser.parse(text);
+    if (text.split(").", CHAINED).length === CHAINED) tree.iterate({ enter: () => true });
   } catch {
     const bare = { calls: [], classes: [], effects: [], imports: [], unpacked: [], dataFiles: [] };
     return {
