@@ -1,6 +1,6 @@
 /** The DeepSpeed settings that a run is made of. */
 import { deepspeed as deepspeedFormat } from "../formats/deepspeed";
-import { deepspeedReader } from "../formats/deepspeed/read";
+import { deepspeedBlock, deepspeedReader } from "../formats/deepspeed/read";
 import type { DocumentLink, Format } from "../formats/types";
 import { nodeAt } from "../syntax/text";
 import { say } from "../words/message";
@@ -16,6 +16,11 @@ import { joinUri, parentOf } from "./uris";
 function isDeepspeed({ config }: LoadedDocument): boolean {
   return config?.parsed.root?.kind === "map" && deepspeedFormat.recognise(config).confidence > 0;
 }
+
+const isOfKind =
+  (wanted: DocumentLink["kind"]) =>
+  ({ kind }: DocumentLink): boolean =>
+    kind === wanted;
 
 /** A document as its format reads it, put together from others where it is. */
 interface Composed {
@@ -34,11 +39,11 @@ export async function followDeepspeed(
 ): Promise<{ document: LoadedDocument; settings: readonly Setting[] } | "unread" | undefined> {
   if (frameworkOf(format).part === "engine") return { document: main, settings: [] };
   const { settings } = composed?.read ?? main.read;
-  const inline = settings.find((setting) => setting.name === "deepspeed" && setting.node.kind === "map");
+  const inline = deepspeedBlock(settings);
   if (inline !== undefined) return { document: composed?.documentAt(inline.node.start) ?? main, settings: [] };
-  const own = links.find((candidate) => candidate.kind === "deepspeed");
+  const own = links.find(isOfKind("deepspeed"));
   const accelerate = launch?.accelerate?.document;
-  const link = own ?? accelerate?.read.links.find((candidate) => candidate.kind === "deepspeed");
+  const link = own ?? accelerate?.read.links.find(isOfKind("deepspeed"));
   const holder = own?.from ?? accelerate ?? main;
   if (link === undefined) {
     const inlineThere = accelerate?.read.settings.some((setting) => setting.name === "zero_stage") === true;

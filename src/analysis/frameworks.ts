@@ -276,11 +276,12 @@ const ROWS: Readonly<Record<SchemaId, Framework>> = {
     package: "ms-swift",
     pins: { trl: "0.29" },
     // The keys of `megatron sft` are Megatron's own, whose attention always takes the samples' lengths.
-    packs: (settings) => (settings.all("tensor_parallel").length > 0 || isMegatron(settings) ? "apart" : "by-kernel"),
+    packs: (settings) =>
+      settings.all("tensor_parallel").length > 0 || runs(settings, "mcore") ? "apart" : "by-kernel",
     // `megatron sft` builds Megatron's layers, optimizer and pipeline (swift/megatron/trainers); `swift sft` is the Trainer.
     ownCode: true,
-    trainsTransformers: (settings) => !isMegatron(settings),
-    mainParameters: isMegatron,
+    trainsTransformers: (settings) => !runs(settings, "mcore"),
+    mainParameters: (settings) => runs(settings, "mcore"),
     float8: { backend: "transformer-engine", keeps: "head", cachesWeights: true },
     // swift/utils/torch_utils.py (get_default_device_map)
     loadsOnDevice: true,
@@ -360,7 +361,7 @@ const ROWS: Readonly<Record<SchemaId, Framework>> = {
   lightning: {
     name: "Lightning",
     ownCode: true,
-    codeOf: (config, settings) => (settings.string("model_code") === "litgpt" ? litgptCode(config) : undefined),
+    codeOf: (config, settings) => (runs(settings, "litgpt") ? litgptCode(config) : undefined),
     // finetune/lora.py, get_batch (lit-gpt 0.1: "force the longest sample at the beginning")
     longestFirst: "litgpt<0.2",
     fsdpOf: (settings, libraries) => litgptFsdp(settings, libraries),
@@ -404,6 +405,9 @@ const ROWS: Readonly<Record<SchemaId, Framework>> = {
   detectron2: { name: "Detectron2", readOnly: UNFOLLOWED },
 };
 
+/** Whether a command runs a library's own code of models in the place of transformers'. */
+const runs = (settings: Settings, code: "litgpt" | "mcore"): boolean => settings.string("model_code") === code;
+
 /**
  * litgpt's LoRA has `fully_shard` (litgpt/finetune/lora.py, parallelize_fn; lightning/fabric/plugins/precision/amp.py), flat parameters
  * before 0.5.11, and before 0.5.8 adapters in those of their layers (`auto_wrap_policy={Block}`; then `{torch.nn.Linear}`). Everything
@@ -411,7 +415,7 @@ const ROWS: Readonly<Record<SchemaId, Framework>> = {
  * (torch/distributed/fsdp/fully_sharded_data_parallel.py).
  */
 function litgptFsdp(settings: Settings, libraries: Versions): OwnFsdp {
-  const adapts = settings.string("model_code") === "litgpt" && settings.string("adapter") === "lora";
+  const adapts = runs(settings, "litgpt") && settings.string("adapter") === "lora";
   if (adapts && holds("litgpt>=0.5.11", libraries))
     return { version: 2, groups: "layers", rootStays: true, autocastsAround: true };
   const mixes = adapts && holds("litgpt<0.5.8", libraries);
@@ -428,11 +432,6 @@ export function isPartAlone({ format, model }: { readonly format: Format; readon
 }
 
 /** Whether a run trains the framework's own model code, not transformers'. */
-/** The command runs Megatron's code in the place of transformers'. */
-function isMegatron(settings: Settings): boolean {
-  return settings.string("model_code") === "mcore";
-}
-
 export function runsOwnCode({ ownCode, trainsTransformers }: Framework, settings: Settings): boolean {
   return ownCode === true && trainsTransformers?.(settings) !== true;
 }

@@ -8,6 +8,7 @@ import type { FamilyGraphs } from "../core/graph/types";
 import { WRITTEN } from "../core/networks";
 import { NNUNET } from "../core/networks/nnunet";
 import { FORMATS } from "../formats";
+import { deepspeedBlock } from "../formats/deepspeed/read";
 import type { Format, LocatedSetting, ProgramOptions } from "../formats/types";
 import type { SettingName } from "../terms/settings";
 import { architectureOf } from "./architecture";
@@ -414,7 +415,7 @@ function splitInline(settings: readonly LocatedSetting[]): {
   readonly trainer: readonly LocatedSetting[];
   readonly inline: readonly LocatedSetting[];
 } {
-  const block = settings.find((setting) => setting.name === "deepspeed" && setting.node.kind === "map");
+  const block = deepspeedBlock(settings);
   if (block === undefined) return { trainer: settings, inline: [] };
   const inside = (setting: LocatedSetting): boolean => setting.key.startsWith(`${block.key}.`);
   return { trainer: settings.filter((setting) => !inside(setting)), inline: settings.filter(inside) };

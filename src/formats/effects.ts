@@ -1,5 +1,6 @@
 /** Notation of the tables of keys: keys that change memory, and keys that do not. */
 
+import { spelled } from "../terms/dtypes";
 import type { SettingName } from "../terms/settings";
 import { table } from "../terms/table";
 import type { EffectId } from "../words/message";
@@ -51,22 +52,17 @@ export function harmless(keys: string): KeySpec[] {
 
 /** Canonical compute dtypes by the words the frameworks use. */
 export const PRECISION: Readonly<Record<string, string>> = table({
-  bf16: "bf16",
-  bfloat16: "bf16",
+  ...spelled("bfloat16", "bf16"),
   "bf16-mixed": "bf16",
   "bf16-true": "bf16",
   amp_bf16: "bf16",
   "torch.bfloat16": "bf16",
-  fp16: "fp16",
-  float16: "fp16",
-  half: "fp16",
+  ...spelled("float16", "fp16"),
   "16": "fp16",
   "16-mixed": "fp16",
   "16-true": "fp16",
   amp_fp16: "fp16",
-  fp32: "fp32",
-  float32: "fp32",
-  float: "fp32",
+  ...spelled("float32", "fp32"),
   "32": "fp32",
   "32-true": "fp32",
   no: "fp32",
@@ -77,18 +73,13 @@ export const PRECISION: Readonly<Record<string, string>> = table({
 
 /** Canonical storage dtypes by the words the frameworks use. */
 export const STORAGE: Readonly<Record<string, string>> = table({
-  bf16: "bfloat16",
-  bfloat16: "bfloat16",
+  ...spelled("bfloat16", "bfloat16"),
   "bf16-true": "bfloat16",
   "torch.bfloat16": "bfloat16",
-  fp16: "float16",
-  float16: "float16",
-  half: "float16",
+  ...spelled("float16", "float16"),
   "torch.float16": "float16",
   "16-true": "float16",
-  fp32: "float32",
-  float32: "float32",
-  float: "float32",
+  ...spelled("float32", "float32"),
   "32": "float32",
   "32-true": "float32",
   "bf16-mixed": "float32",

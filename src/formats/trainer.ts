@@ -5,7 +5,7 @@
 
 import type { Entry, LocatedNode, MapNode, SyntaxProblem } from "../syntax/tree";
 import { table } from "../terms/table";
-import { deepspeedReader } from "./deepspeed/read";
+import { readDeepspeedBlock } from "./deepspeed/read";
 import { editByTable } from "./edit";
 import { type ReadPolicy, readByTable } from "./reader";
 import { NOT_RECOGNISED, type Recognition } from "./recognition";
@@ -100,12 +100,9 @@ export function trainerFormat(spec: TrainerFormat): Format {
     }
     settings.push(...(spec.derive?.(settings) ?? []));
     for (const setting of settings) linkOf(setting, links);
-    const inline = settings.find((s) => s.name === "deepspeed" && s.node.kind === "map");
-    if (inline?.node.kind === "map") {
-      const nested = deepspeedReader(inline.node, inline.key);
-      settings.push(...nested.settings);
-      problems.push(...nested.problems);
-    }
+    const block = readDeepspeedBlock(settings);
+    settings.push(...block.settings);
+    problems.push(...block.problems);
     return { settings, links, problems };
   }
 

@@ -57,6 +57,8 @@ export interface OptimizerRow {
   readonly trainerAliases?: readonly string[];
   /** Classes that loops of one's own make it with. */
   readonly classes?: readonly string[];
+  /** Classes by their whole paths, as configs name what they build; the first is how it is written. */
+  readonly paths?: readonly string[];
 }
 
 const TRAINER = { trainer: true } as const;
@@ -69,8 +71,12 @@ const APOLLO = { ...TRAINER, projects: true, package: "apollo-torch" } as const;
 const LAYERWISE = { inBackward: true, layerwise: true } as const;
 const LOMO = { ...TRAINER, step: FUSED, inBackward: true, package: "lomo-optim" } as const;
 
+const bitsandbytes = (...classes: string[]): string[] => classes.map((name) => `bitsandbytes.optim.${name}`);
+/** Its optimizers left the prototypes with 0.9. */
+const torchao = (name: string): string[] => [`torchao.optim.${name}`, `torchao.prototype.low_bit_optim.${name}`];
+
 export const OPTIMIZER_ROWS = {
-  adamw_torch: { ...TRAINER, step: FOREACH, adamw: true },
+  adamw_torch: { ...TRAINER, step: FOREACH, adamw: true, paths: ["torch.optim.AdamW", "torch.optim.Adam"] },
   adamw_torch_fused: {
     ...TRAINER,
     step: FUSED,
@@ -81,23 +87,49 @@ export const OPTIMIZER_ROWS = {
   },
   adafactor: { ...TRAINER, step: FACTORED },
   adamw_anyprecision: { ...TRAINER, step: LOOP, package: "torchdistx" },
-  adamw_torch_4bit: { ...TRAINER, step: FUSED, bits: 4, package: "torchao", aliases: ["ao_adamw_4bit"] },
-  adamw_torch_8bit: { ...TRAINER, step: ONE_KERNEL_8BIT, bits: 8, package: "torchao", aliases: ["ao_adamw_8bit"] },
+  adamw_torch_4bit: {
+    ...TRAINER,
+    step: FUSED,
+    bits: 4,
+    package: "torchao",
+    aliases: ["ao_adamw_4bit"],
+    paths: torchao("AdamW4bit"),
+  },
+  adamw_torch_8bit: {
+    ...TRAINER,
+    step: ONE_KERNEL_8BIT,
+    bits: 8,
+    package: "torchao",
+    aliases: ["ao_adamw_8bit"],
+    paths: torchao("AdamW8bit"),
+  },
   ademamix: { ...BITSANDBYTES, step: PYTHON },
-  sgd: { ...TRAINER, ...DECAYS, step: FOREACH_ONE, classes: ["SGD"] },
-  adagrad: { ...TRAINER, ...DECAYS, step: FOREACH_ONE, classes: ["Adagrad"] },
-  adamw_bnb_8bit: { ...EIGHT, classes: ["AdamW8bit", "Adam8bit"] },
+  sgd: { ...TRAINER, ...DECAYS, step: FOREACH_ONE, classes: ["SGD"], paths: ["torch.optim.SGD"] },
+  adagrad: { ...TRAINER, ...DECAYS, step: FOREACH_ONE, classes: ["Adagrad"], paths: ["torch.optim.Adagrad"] },
+  adamw_bnb_8bit: { ...EIGHT, classes: ["AdamW8bit", "Adam8bit"], paths: bitsandbytes("AdamW8bit") },
   adamw_8bit: EIGHT,
   ademamix_8bit: EIGHT,
-  lion_8bit: { ...EIGHT, classes: ["Lion8bit"] },
-  lion_32bit: { ...BITSANDBYTES, step: ONE_KERNEL_ONE, classes: ["Lion"] },
-  paged_adamw_32bit: { ...BITSANDBYTES, step: ONE_KERNEL, classes: ["PagedAdamW32bit", "PagedAdamW"] },
-  paged_adamw_8bit: { ...EIGHT, classes: ["PagedAdamW8bit"] },
+  lion_8bit: { ...EIGHT, classes: ["Lion8bit"], paths: bitsandbytes("Lion8bit") },
+  lion_32bit: { ...BITSANDBYTES, step: ONE_KERNEL_ONE, classes: ["Lion"], paths: bitsandbytes("Lion") },
+  paged_adamw_32bit: {
+    ...BITSANDBYTES,
+    step: ONE_KERNEL,
+    classes: ["PagedAdamW32bit", "PagedAdamW"],
+    paths: bitsandbytes("PagedAdamW", "PagedAdamW32bit"),
+  },
+  paged_adamw_8bit: { ...EIGHT, classes: ["PagedAdamW8bit"], paths: bitsandbytes("PagedAdamW8bit") },
   paged_ademamix_32bit: { ...BITSANDBYTES, step: ONE_KERNEL },
   paged_ademamix_8bit: EIGHT,
-  paged_lion_32bit: { ...BITSANDBYTES, step: ONE_KERNEL_ONE },
-  paged_lion_8bit: { ...EIGHT, classes: ["PagedLion8bit"] },
-  rmsprop: { ...TRAINER, ...DECAYS, step: FOREACH_ONE, aliases: ["rmsprop_torch"], classes: ["RMSprop"] },
+  paged_lion_32bit: { ...BITSANDBYTES, step: ONE_KERNEL_ONE, paths: bitsandbytes("PagedLion") },
+  paged_lion_8bit: { ...EIGHT, classes: ["PagedLion8bit"], paths: bitsandbytes("PagedLion8bit") },
+  rmsprop: {
+    ...TRAINER,
+    ...DECAYS,
+    step: FOREACH_ONE,
+    aliases: ["rmsprop_torch"],
+    classes: ["RMSprop"],
+    paths: ["torch.optim.RMSprop"],
+  },
   rmsprop_bnb: { ...BITSANDBYTES, step: FOREACH_ONE },
   rmsprop_bnb_8bit: EIGHT,
   rmsprop_bnb_32bit: { ...BITSANDBYTES, step: FOREACH_ONE },
@@ -152,6 +184,9 @@ const BY_NAME = byNames((row, name) => [name, ...(row.aliases ?? []), ...(row.tr
 
 /** Optimizer classes by the name of the optimizer with the same states and step. */
 export const OPTIMIZER_CLASSES = byNames(({ classes }) => classes ?? []);
+
+/** Classes by their whole paths (`torch.optim.AdamW`). */
+export const OPTIMIZER_PATHS = byNames(({ paths }) => paths ?? []);
 
 /** Names that the Trainer's `optim` accepts (transformers `OptimizerNames`, 5.17, and the one 4.x had more). */
 export const TRAINER_OPTIMIZERS: readonly string[] = Object.entries(ROWS).flatMap(([name, row]) =>

@@ -9,6 +9,7 @@ import {
   PEFT_TARGETS,
 } from "../../core/training/adapters/peft-targets";
 import type { AdapterSpec, AdapterType, ModelConfig, QuantizationSpec } from "../../core/training/run";
+import { floatNamed } from "../../terms/dtypes";
 import type { Task } from "../../terms/names";
 import { quantizerOf } from "../../terms/quantizers";
 import type { SettingName } from "../../terms/settings";
@@ -22,7 +23,6 @@ import { NVFP4, storedWeights } from "./checkpoint";
 import type { ResolveContext } from "./context";
 import { initializationOf } from "./initialization";
 import { leftByLoader } from "./left-by-loader";
-import { DTYPES } from "./precision";
 import { hasSeparateExperts } from "./release";
 
 /** Adapters the engine follows, by the words of configs. */
@@ -97,7 +97,7 @@ export function quantizationOf(
   const stated = c.settings.find("quantization");
   // TRL computes in the dtype the model is loaded in.
   const standard = c.namedTrainer ? loadDtype : "bfloat16";
-  const compute = DTYPES[c.settings.string("quantization_compute_dtype") ?? ""] ?? standard;
+  const compute = floatNamed(c.settings.string("quantization_compute_dtype")) ?? standard;
   const beside = {
     ...skippedModules(c, config),
     ...(holds("bitsandbytes<0.43.2", c.libraries) ? { keepsInputs: true } : {}),
@@ -360,7 +360,7 @@ function modulesOf(c: ResolveContext, name: SettingName): readonly string[] | st
 
 /** What a script casts the adapter's weights to (`p.data = p.data.to(…)`). */
 function castByScript(c: ResolveContext): Pick<AdapterSpec, "castTo"> {
-  const dtype = DTYPES[c.settings.string("adapter_dtype") ?? ""];
+  const dtype = floatNamed(c.settings.string("adapter_dtype"));
   return dtype === undefined ? {} : { castTo: dtype };
 }
 

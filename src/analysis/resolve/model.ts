@@ -5,6 +5,7 @@ import { deviceSpec, findDevice } from "../../core/hardware/devices";
 import type { Part } from "../../core/training/parts";
 import { type DeviceSpec, type ModelConfig, TASKS, type Task, type TrainingRun } from "../../core/training/run";
 import { lossFrom } from "../../formats/hf-scripts/own-loss";
+import { floatNamed } from "../../terms/dtypes";
 import type { SettingName } from "../../terms/settings";
 import { sizeIn } from "../../terms/sizes";
 import { say } from "../../words/message";
@@ -18,7 +19,6 @@ import type { Setting } from "../settings";
 import { isThinker } from "../trained-part";
 import { holds } from "../versions";
 import type { ResolveContext } from "./context";
-import { DTYPES } from "./precision";
 import { MOST_COUNTED } from "./ranges";
 import type { Resolution } from "./types";
 
@@ -143,7 +143,7 @@ export function besideOf(c: ResolveContext): TrainingRun["beside"] {
   if (found?.kind !== "found" || found.parameters === undefined) return undefined;
   const stored = String(found.config["torch_dtype"] ?? found.config["dtype"] ?? "float32");
   const before = holds("transformers<5", c.libraries) ? "float32" : stored;
-  const dtype = DTYPES[(c.settings.string("other_model_dtype") ?? before).replace(/^torch\./, "")];
+  const dtype = floatNamed(c.settings.string("other_model_dtype") ?? before);
   const { source } = found;
   // Both tell the same classes apart, or their answers could not be compared.
   const labels = c.settings.number("num_labels");

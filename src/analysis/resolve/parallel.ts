@@ -1,6 +1,5 @@
 /** The parallel part of a run: DeepSpeed as HF fills it, FSDP, and the degrees. */
 
-import type { DType } from "../../core/engine/dtype";
 import { hiddenSize } from "../../core/graph/config";
 import { DIMENSIONS } from "../../core/graph/dimensions";
 import { DEVICES_PER_MACHINE } from "../../core/hardware/devices";
@@ -14,6 +13,7 @@ import type {
   ParallelSpec,
 } from "../../core/training/run";
 import { DEEPSPEED_KEYS } from "../../formats/deepspeed/keys";
+import { floatNamed } from "../../terms/dtypes";
 import type { SettingName } from "../../terms/settings";
 import { table } from "../../terms/table";
 import { say } from "../../words/message";
@@ -21,7 +21,6 @@ import { defaultOf } from "../defaults";
 import type { Setting, Settings } from "../settings";
 import { holds } from "../versions";
 import type { ResolveContext } from "./context";
-import { DTYPES } from "./precision";
 
 /** What `bf16` and `fp16` of the trainer (or of DeepSpeed) switch on. */
 type Compute = "bfloat16" | "float16" | null;
@@ -175,7 +174,7 @@ function mainParametersOf(c: ResolveContext, compute: Compute): MainParametersSp
   if (stage !== undefined) c.keep("zero_stage", stage);
   return {
     dtype: compute,
-    gradientDtype: GRAD_DTYPES[String(gradients)] ?? "float32",
+    gradientDtype: floatNamed(String(gradients)) ?? "float32",
     sharded: typeof stage?.value === "number" && stage.value >= 1,
   };
 }
@@ -257,7 +256,7 @@ function deepspeedSpec(c: ResolveContext, config: ModelConfig, compute: Compute)
     stage3MaxLiveParameters: number("stage3_max_live_parameters"),
     stage3MaxReuseDistance: number("stage3_max_reuse_distance"),
     subGroupSize: number("sub_group_size"),
-    gradAccumDtype: accumulate === undefined ? null : (GRAD_DTYPES[accumulate] ?? null),
+    gradAccumDtype: accumulate === undefined ? null : (floatNamed(accumulate) ?? null),
     hpzPartitionSize: number("hpz_partition_size") || 1,
     roundRobinGradients: settings.boolean("round_robin_gradients") === true,
     reduceScatter: settings.boolean("reduce_scatter") !== false,
@@ -290,22 +289,13 @@ function mastersOf({ settings }: ResolveContext): Pick<DeepSpeedSpec, "masterDty
 }
 
 function communicationOf({ settings }: ResolveContext): Pick<DeepSpeedSpec, "communicationDtype"> {
-  const dtype = GRAD_DTYPES[settings.string("communication_data_type") ?? ""];
+  const dtype = floatNamed(settings.string("communication_data_type"));
   return dtype === undefined ? {} : { communicationDtype: dtype };
 }
 
 function isFused(type: string | undefined, torchAdam: boolean | undefined): boolean {
   return /^adamw?$/i.test(type ?? "") && torchAdam !== true;
 }
-
-const GRAD_DTYPES: Readonly<Record<string, DType>> = table({
-  fp32: "float32",
-  float32: "float32",
-  fp16: "float16",
-  float16: "float16",
-  bf16: "bfloat16",
-  bfloat16: "bfloat16",
-});
 
 /** DeepSpeed's own mixed precision; under HF `auto` follows the trainer's bf16 and fp16. */
 function engineDtype(c: ResolveContext, compute: Compute): DeepSpeedSpec["engineDtype"] {
@@ -367,7 +357,7 @@ function fsdpSpec(c: ResolveContext, worldSize: number): FsdpSpec | null {
   const known = own.version ?? (holds("transformers>=5", c.libraries) ? 2 : 1);
   const engine = settings.string("strategy") === "fsdp2" ? 2 : undefined;
   const version = (settings.number("fsdp_version") ?? engine ?? known) === 2 ? 2 : 1;
-  const reduce = DTYPES[settings.string("fsdp_reduce_dtype") ?? String(c.formatDefault("fsdp_reduce_dtype") ?? "")];
+  const reduce = floatNamed(settings.string("fsdp_reduce_dtype") ?? String(c.formatDefault("fsdp_reduce_dtype") ?? ""));
   const prefetch =
     PREFETCHES[
       (settings.string("fsdp_backward_prefetch") ?? String(c.formatDefault("fsdp_backward_prefetch"))).toLowerCase()

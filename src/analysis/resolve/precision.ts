@@ -2,25 +2,12 @@
 
 import type { DType } from "../../core/engine/dtype";
 import type { ModelConfig } from "../../core/training/run";
-import { table } from "../../terms/table";
+import { floatNamed } from "../../terms/dtypes";
 import { say } from "../../words/message";
 import { keyFor } from "../defaults";
 import type { Setting, SettingValue } from "../settings";
 import { holds } from "../versions";
 import type { ResolveContext } from "./context";
-
-/** Dtypes by every spelling that configs use. */
-export const DTYPES: Readonly<Record<string, DType>> = table({
-  float32: "float32",
-  fp32: "float32",
-  float: "float32",
-  float16: "float16",
-  fp16: "float16",
-  half: "float16",
-  bfloat16: "bfloat16",
-  bf16: "bfloat16",
-  float64: "float64",
-});
 
 /** Autocast dtype of the trainer, and `compute_dtype` for the report. */
 export function precisionOf(c: ResolveContext): "bfloat16" | "float16" | null {
@@ -90,12 +77,7 @@ function autocastOf(compute: SettingValue): "bfloat16" | "float16" | null {
 export function loadDtypeOf(c: ResolveContext, config: ModelConfig): DType {
   const stated = c.settings.find("load_dtype");
   if (stated !== undefined) {
-    const named =
-      DTYPES[
-        String(stated.value)
-          .replace(/^torch\./, "")
-          .toLowerCase()
-      ];
+    const named = floatNamed(String(stated.value).toLowerCase());
     if (named !== undefined) {
       c.keep("load_dtype", stated, named);
       return named;
@@ -126,7 +108,7 @@ function isOfLibrary(config: ModelConfig): boolean {
 /** `dtype="auto"`: what the checkpoint's config says, else float32. */
 function dtypeOfCheckpoint(c: ResolveContext, config: ModelConfig, setting: Setting | undefined): DType {
   const written = config["dtype"] ?? config["torch_dtype"];
-  const dtype = typeof written === "string" ? DTYPES[written.replace(/^torch\./, "")] : undefined;
+  const dtype = typeof written === "string" ? floatNamed(written) : undefined;
   const value = dtype ?? "float32";
   if (isOfLibrary(config)) {
     c.put("load_dtype", value, "default", "dtype", null);

@@ -3,7 +3,7 @@
 import type { MapNode } from "../../syntax/tree";
 import { optimizerRow } from "../../terms/optimizers";
 import { dataView } from "../carriers";
-import { deepspeedReader } from "../deepspeed/read";
+import { readDeepspeedBlock } from "../deepspeed/read";
 import { removing, setting } from "../fix";
 import { hasDefaults, packageHeader } from "../hydra";
 import { hasKeys, hasWith, NOT_RECOGNISED } from "../recognition";
@@ -92,8 +92,7 @@ export const axolotl = schemaFormat({
   },
   derive(settings) {
     const result: LocatedSetting[] = [];
-    const inline = settings.find((setting) => setting.name === "deepspeed" && setting.node.kind === "map");
-    if (inline?.node.kind === "map") result.push(...deepspeedReader(inline.node, inline.key).settings);
+    result.push(...readDeepspeedBlock(settings).settings);
     // The weights follow the precision: bf16 (or auto) bfloat16, fp16 float16, neither float32.
     const half = settings.findLast((setting) => setting.name === "bf16");
     const auto = typeof half?.value === "object" && half.value !== null;

@@ -2,6 +2,7 @@
 import type { MapNode } from "../../syntax/tree";
 import { type ByTable, type ReadPolicy, readByTable } from "../reader";
 import { tableOf } from "../table";
+import type { LocatedSetting } from "../types";
 import { DEEPSPEED_KEYS, FORBIDDING_BLOCKS, FREE_BLOCKS, OTHER_DEEPSPEED_KEYS } from "./keys";
 
 const TABLE = tableOf(DEEPSPEED_KEYS);
@@ -23,4 +24,20 @@ const POLICY: ReadPolicy = {
 export function deepspeedReader(map: MapNode, shownUnder = ""): ByTable {
   const tuned = map.entries.some((entry) => entry.key === "autotuning");
   return readByTable(map, TABLE, tuned ? { ...POLICY, tuned } : POLICY, shownUnder);
+}
+
+/** DeepSpeed's settings where they are a block of a trainer's, not a file. */
+export function deepspeedBlock(
+  settings: readonly LocatedSetting[],
+): (LocatedSetting & { readonly node: MapNode }) | undefined {
+  return settings.find(
+    (setting): setting is LocatedSetting & { readonly node: MapNode } =>
+      setting.name === "deepspeed" && setting.node.kind === "map",
+  );
+}
+
+/** What such a block says, if there is one. */
+export function readDeepspeedBlock(settings: readonly LocatedSetting[]): ByTable {
+  const block = deepspeedBlock(settings);
+  return block === undefined ? { settings: [], problems: [] } : deepspeedReader(block.node, block.key);
 }

@@ -1,12 +1,11 @@
 /** The dtypes that a script casts weights to: the whole model's (`model.half()`, `model.to(dtype=torch.bfloat16)`), or its adapter's alone. */
 import type { PythonCall, PythonModule } from "../../syntax/tree";
-import { table } from "../../terms/table";
+import { floatNamed } from "../../terms/dtypes";
 import type { LocatedSetting } from "../types";
 import { at, keyword, plain } from "./called";
 import { adaptedAt, isModel } from "./freezing";
 import { loadsBehind, trainingOf } from "./training";
 
-const CASTS: Readonly<Record<string, string>> = table({ half: "float16", bfloat16: "bfloat16", float: "float32" });
 const METHOD = /^(?:([\w.]+)\.)?(half|bfloat16|float|to)$/;
 /** Steps on the way to the object that leave it the whole model. */
 const WHOLE: ReadonlySet<string> = new Set(
@@ -19,7 +18,7 @@ function castBy(call: PythonCall) {
   const said = [keyword(call, "dtype")?.value, ...call.positional].find((node) =>
     /^(?:float32|float16|bfloat16)$/.test(String(plain(node))),
   );
-  const dtype = CASTS[method] ?? plain(said);
+  const dtype = floatNamed(method) ?? plain(said);
   return typeof dtype === "string" ? { owner, dtype, said } : undefined;
 }
 
@@ -81,7 +80,7 @@ export function adapterCast(python: PythonModule): readonly LocatedSetting[] {
       isModel(path, training, python),
   );
   const [, named, method = ""] = CAST_DATA.exec(cast?.value.kind === "unknown" ? cast.value.raw : "") ?? [];
-  const dtype = named ?? CASTS[method];
+  const dtype = named ?? floatNamed(method);
   if (cast === undefined || dtype === undefined) return [];
   const { start, end } = cast.value;
   const at = { start, end };

@@ -3,7 +3,7 @@
 import type { PythonModule } from "../../syntax/tree";
 import { table } from "../../terms/table";
 import { shellViews } from "../carriers";
-import { deepspeedReader } from "../deepspeed/read";
+import { readDeepspeedBlock } from "../deepspeed/read";
 import { count, derived, schemaFormat, type View } from "../schema";
 import { problem } from "../table";
 import type { CarrierId, ConfigDocument, Format, FormatProblem, LocatedSetting } from "../types";
@@ -42,8 +42,7 @@ function derive(
   { parsed: { python, shell } }: ConfigDocument,
 ): readonly LocatedSetting[] {
   const result: LocatedSetting[] = [];
-  const inline = settings.find((setting) => setting.name === "deepspeed" && setting.node.kind === "map");
-  if (inline?.node.kind === "map") result.push(...deepspeedReader(inline.node, inline.key).settings);
+  result.push(...readDeepspeedBlock(settings).settings);
   const dtype = settings.findLast(
     (setting) => setting.name === "mixed_precision" && (setting.value === "bf16" || setting.value === "fp16"),
   );

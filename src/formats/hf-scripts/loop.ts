@@ -2,8 +2,8 @@
  * What a training loop of one's own says by the calls it makes, where a trainer's arguments would: optimizer, autocast, the dtype
  * of the weights, clipping, accumulation, compilation, and which of a micro-batch's results its names keep.
  */
-import type { PythonCall, PythonModule } from "../../syntax/tree";
-import { table } from "../../terms/table";
+import type { LocatedNode, PythonCall, PythonModule } from "../../syntax/tree";
+import { type FloatName, floatNamed, shortOf } from "../../terms/dtypes";
 import type { LocatedSetting } from "../types";
 import { at, keyword, plain } from "./called";
 import { castInLoop } from "./casts";
@@ -23,16 +23,18 @@ function optimizerOf(python: PythonModule): LocatedSetting[] {
   return call === undefined ? [] : optimizerSettings(call, python);
 }
 
-const COMPUTE: Readonly<Record<string, string>> = table({ bfloat16: "bf16", float16: "fp16", half: "fp16" });
+/** The dtype of products that a value names; undefined for whole precision, which autocast does not have. */
+function halfOf(node: LocatedNode | undefined): FloatName | undefined {
+  const dtype = floatNamed(String(plain(node)));
+  return dtype === "float16" || dtype === "bfloat16" ? dtype : undefined;
+}
 
 /** `torch.autocast`, whose dtype on CUDA is float16 where none is given (torch/amp/autocast_mode.py). */
 function autocastOf({ calls }: PythonModule): LocatedSetting[] {
   const call = calls.find(({ callee }) => /(?:^|\.)autocast$/.test(callee) && !/accelerator/i.test(callee));
   if (call === undefined || plain(keyword(call, "enabled")?.value) === false) return [];
-  const named = [keyword(call, "dtype")?.value, ...call.positional].find(
-    (node) => COMPUTE[String(plain(node))] !== undefined,
-  );
-  return [at("compute_dtype", call, COMPUTE[String(plain(named))] ?? "fp16", named)];
+  const named = [keyword(call, "dtype")?.value, ...call.positional].find((node) => halfOf(node) !== undefined);
+  return [at("compute_dtype", call, shortOf(halfOf(named) ?? "float16"), named)];
 }
 
 function clippingOf({ calls }: PythonModule): LocatedSetting[] {

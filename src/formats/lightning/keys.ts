@@ -2,6 +2,7 @@
  * Lightning CLI configs, litgpt's configs and the Hydra-Lightning template.
  * Source: `lightning/pytorch/trainer/trainer.py` of 2.6, `litgpt/args.py`, `litgpt/finetune/*.py`.
  */
+import { OPTIMIZER_PATHS } from "../../terms/optimizers";
 import { table } from "../../terms/table";
 import { harmless, memory, other, PRECISION, STORAGE } from "../effects";
 import type { KeySpec } from "../types";
@@ -31,18 +32,7 @@ const COMPUTE: Readonly<Record<string, string>> = table({
   "transformer-engine-float16": "fp8",
 });
 
-/** PyTorch's optimizer classes by the name of the same optimizer in transformers. */
-const OPTIMIZERS: Readonly<Record<string, string>> = table({
-  "torch.optim.AdamW": "adamw_torch",
-  AdamW: "adamw_torch",
-  "torch.optim.Adam": "adamw_torch",
-  "torch.optim.SGD": "sgd",
-  SGD: "sgd",
-  "torch.optim.RMSprop": "rmsprop",
-  "torch.optim.Adagrad": "adagrad",
-  "bitsandbytes.optim.AdamW8bit": "adamw_bnb_8bit",
-  "bitsandbytes.optim.PagedAdamW8bit": "paged_adamw_8bit",
-});
+const OPTIMIZERS = { ...OPTIMIZER_PATHS, AdamW: "adamw_torch", SGD: "sgd" } as const;
 
 export const LIGHTNING_KEYS: readonly KeySpec[] = [
   memory("trainer", null, "map"),

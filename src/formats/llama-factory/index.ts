@@ -1,6 +1,6 @@
 /** LLaMA-Factory: YAML or JSON, and the same arguments as flags of `llamafactory-cli train`. */
 
-import { table } from "../../terms/table";
+import { floatNamed } from "../../terms/dtypes";
 import { dataView, shellViews } from "../carriers";
 import { removing, renaming } from "../fix";
 import { hasGroup, hasKeys, hasWith, NOT_RECOGNISED, passes, type Recognition, runs } from "../recognition";
@@ -58,9 +58,6 @@ function recogniseData({ map }: View): Recognition {
   return NOT_RECOGNISED;
 }
 
-/** Dtype of the products, by the switch that asks for it. */
-const COMPUTE: Readonly<Record<string, string>> = table({ bf16: "bfloat16", fp16: "float16" });
-
 /**
  * Weights come in the dtype of the products, and trained ones are raised to float32, unless the run says otherwise or
  * ZeRO-3 keeps them as loaded (llamafactory/model/patcher.py, patch_config; llamafactory/model/adapter.py, init_adapter).
@@ -71,11 +68,11 @@ function loading(settings: readonly LocatedSetting[]): readonly LocatedSetting[]
   const kind = tuning?.node.kind === "scalar" ? tuning.node.value : undefined;
   const asLoaded = ["load_dtype", "deepspeed"].some((name) => settings.some((setting) => setting.name === name));
   const layered = settings.some((setting) => setting.name === "use_badam" && setting.value === true);
-  const products = settings.find(({ name, value }) => name !== null && COMPUTE[name] !== undefined && value === true);
+  const products = settings.find(({ name, value }) => (name === "bf16" || name === "fp16") && value === true);
   if (tuning !== undefined && kind === "full" && !asLoaded && !layered)
     result.push(derived(tuning, "load_dtype", "float32"));
   if (products !== undefined && kind !== "full" && !asLoaded)
-    result.push(derived(products, "load_dtype", COMPUTE[products.name!]!));
+    result.push(derived(products, "load_dtype", floatNamed(products.name!)!));
   if (tuning !== undefined && kind === "freeze") {
     // llamafactory/hparams/finetuning_args.py, FreezeArguments.freeze_trainable_layers: 2 unless stated.
     const count = settings.find((setting) => setting.name === "freeze_trainable_layers")?.value;

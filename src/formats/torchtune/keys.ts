@@ -2,30 +2,9 @@
  * torchtune's recipes (OmegaConf YAML; components by `_component_`).
  * Source: `torchtune/recipes/*.py`, `recipes/configs` at bd2a0fc.
  */
-import { table } from "../../terms/table";
+import { OPTIMIZER_PATHS } from "../../terms/optimizers";
 import { memory, other, PRECISION, STORAGE, touching } from "../effects";
 import type { KeySpec } from "../types";
-
-/** Optimizer components by the name of the same optimizer in transformers. */
-const OPTIMIZERS: Readonly<Record<string, string>> = table({
-  "torch.optim.AdamW": "adamw_torch",
-  "torch.optim.Adam": "adamw_torch",
-  "torch.optim.SGD": "sgd",
-  "torch.optim.RMSprop": "rmsprop",
-  "torch.optim.Adagrad": "adagrad",
-  "bitsandbytes.optim.AdamW8bit": "adamw_bnb_8bit",
-  "bitsandbytes.optim.PagedAdamW": "paged_adamw_32bit",
-  "bitsandbytes.optim.PagedAdamW32bit": "paged_adamw_32bit",
-  "bitsandbytes.optim.PagedAdamW8bit": "paged_adamw_8bit",
-  "bitsandbytes.optim.Lion": "lion_32bit",
-  "bitsandbytes.optim.Lion8bit": "lion_8bit",
-  "bitsandbytes.optim.PagedLion": "paged_lion_32bit",
-  "bitsandbytes.optim.PagedLion8bit": "paged_lion_8bit",
-  "torchao.optim.AdamW8bit": "adamw_torch_8bit",
-  "torchao.optim.AdamW4bit": "adamw_torch_4bit",
-  "torchao.prototype.low_bit_optim.AdamW8bit": "adamw_torch_8bit",
-  "torchao.prototype.low_bit_optim.AdamW4bit": "adamw_torch_4bit",
-});
 
 export const TORCHTUNE_KEYS: readonly KeySpec[] = [
   memory("model", null, "any"),
@@ -67,7 +46,7 @@ export const TORCHTUNE_KEYS: readonly KeySpec[] = [
   memory("ac_mode", "checkpoint_mode", "string"),
   memory("ac_option", "checkpoint_every_n_layers", "integer", "every_n_layers"),
   memory("optimizer", null, "any"),
-  memory("optimizer._component_", "optimizer", "string", "optimizer", { means: OPTIMIZERS }),
+  memory("optimizer._component_", "optimizer", "string", "optimizer", { means: OPTIMIZER_PATHS }),
   memory("optimizer.fused", "optimizer_fused", "boolean", "torch_adam_is_fused"),
   memory("optimizer_in_bwd", "optimizer_in_backward", "boolean", "early_step_in_backward", { default: false }),
   memory("clip_grad_norm", "max_grad_norm", "number", "clipping", { min: 0 }),

@@ -1,15 +1,15 @@
 /** Values of literals and of operators between them. */
+import { floatNamed } from "../../terms/dtypes";
 import { table } from "../../terms/table";
 import type { ScalarNode } from "../tree";
 
 const TORCH_DTYPE =
   /^(?:torch|jnp|np|numpy|mx)\.(float16|bfloat16|float32|float64|half|float|double|int8|uint8|int16|int32|int64|float8_e4m3fn|float8_e5m2)$/;
-const DTYPE_ALIAS: Readonly<Record<string, string>> = table({ half: "float16", float: "float32", double: "float64" });
 
 /** The dtype that a name of an array library stands for. */
 export function dtypeNamed(text: string): string | undefined {
   const dtype = TORCH_DTYPE.exec(text)?.[1];
-  return dtype === undefined ? undefined : (DTYPE_ALIAS[dtype] ?? dtype);
+  return dtype === undefined ? undefined : (floatNamed(dtype) ?? dtype);
 }
 
 const ARITHMETIC: Readonly<Record<string, (a: number, b: number) => number>> = table({

@@ -3,6 +3,8 @@
  * Sources: torchdistx (optimizers/anyprecision_optimizer.py), torch-optimi 0.3 (stableadamw.py), grokadamw 0.1
  * (grokadamw.py), with the arguments transformers/trainer_optimizer.py gives them.
  */
+
+import { floatNamed } from "../../../terms/dtypes";
 import { table } from "../../../terms/table";
 import { type DType, ELEMENT_BYTES } from "../../engine/dtype";
 import type { Tensor } from "../../engine/tensor";
@@ -32,16 +34,9 @@ function temporary(torch: Torch, operator: string, parameter: Tensor, dtype: DTy
   return torch.empty(operator, parameter.sizes, dtype);
 }
 
-const STATE_DTYPES: Readonly<Record<string, DType>> = table({
-  float32: "float32",
-  bfloat16: "bfloat16",
-  float16: "float16",
-  float64: "float64",
-});
-
 /** Moments in dtypes of their own, optionally with a Kahan compensation. */
 const anyPrecision: OptimizerFactory = (_, groups, args) => {
-  const dtype = (name: string, fallback: DType): DType => STATE_DTYPES[args[name] ?? ""] ?? fallback;
+  const dtype = (name: string, fallback: DType): DType => floatNamed(args[name]) ?? fallback;
   const momentum = dtype("momentum_dtype", "float32");
   const variance = dtype("variance_dtype", "float32");
   const compensation = dtype("compensation_buffer_dtype", "bfloat16");

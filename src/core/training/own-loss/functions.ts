@@ -2,6 +2,8 @@
  * Functions of torch that losses of scripts call, by how they are made of the engine's operators. Sources: torch/nn/functional.py
  * (kl_div, normalize), aten/src/ATen/native/Loss.cpp (kl_div), torch/nn/modules/loss.py.
  */
+
+import { floatNamed } from "../../../terms/dtypes";
 import { table } from "../../../terms/table";
 import type { DType } from "../../engine/dtype";
 import { Arguments } from "../../engine/ops/arguments";
@@ -87,19 +89,13 @@ const shaped =
 function dtypeOf({ args, keywords }: Given): Value {
   const all = [...args.slice(1), keywords.get("dtype")];
   const named = all.find((one) => one instanceof Named && DTYPE.test(one.path));
-  return named instanceof Named
-    ? (DTYPES[named.path.slice("torch.".length)] ?? named.path.slice("torch.".length))
-    : null;
+  if (!(named instanceof Named)) return null;
+  const name = named.path.slice("torch.".length);
+  return floatNamed(name) ?? INTEGERS[name] ?? name;
 }
 
 const DTYPE = /^torch\.(?:float(?:16|32|64)?|half|bfloat16|double|long|int(?:64|32)?|bool)$/;
-const DTYPES: Readonly<Record<string, string>> = table({
-  float: "float32",
-  half: "float16",
-  double: "float64",
-  long: "int64",
-  int: "int32",
-});
+const INTEGERS: Readonly<Record<string, string>> = table({ long: "int64", int: "int32" });
 
 /** Pieces of one tensor that a loss may ask for. */
 const MOST_PIECES = 64;
