@@ -7,7 +7,7 @@ import trl from "../formats/trl/fields.json";
 import type { Format, KeySpec } from "../formats/types";
 import type { SettingName } from "../terms/settings";
 import { table, tables } from "../terms/table";
-import type { Framework } from "./frameworks";
+import type { Framework } from "./framework";
 import { holds, type Versions } from "./versions";
 
 /** The default of a field in given releases. */

@@ -3,16 +3,12 @@
  * versions, the model's config and its graph. All reading happens here; what follows is pure.
  */
 
-import { innerFamilyOf, relativeOf } from "../core/graph/relatives";
 import type { FamilyGraphs } from "../core/graph/types";
-import { WRITTEN } from "../core/networks";
-import { NNUNET } from "../core/networks/nnunet";
 import { FORMATS } from "../formats";
 import { deepspeedBlock } from "../formats/deepspeed/read";
 import type { Format, LocatedSetting, ProgramOptions } from "../formats/types";
 import type { SettingName } from "../terms/settings";
 import { architectureOf } from "./architecture";
-import type { Catalogue } from "./catalogue";
 import { codedModel } from "./coded-model";
 import { type Composition, compose } from "./compose";
 import type { CommandLine } from "./compose/overrides";
@@ -21,8 +17,9 @@ import { configProgram } from "./config-program";
 import { readWithData } from "./data-files";
 import { followDeepspeed } from "./deepspeed-file";
 import type { FollowedLink, Following } from "./followed";
-import { type Framework, frameworkOf, runsOwnCode } from "./frameworks";
-import { entered, type Naming } from "./hydra-program";
+import { frameworkOf, runsOwnCode } from "./frameworks";
+import { type GatherContext, graphsFor, ownCodeOf, ownGraphs } from "./graphs-of";
+import { entered } from "./hydra-program";
 import { findCommand, launchOf, namesFile, ownLaunch, startedConfig } from "./launch";
 import { findModel } from "./model";
 import type { ModelFound } from "./model-found";
@@ -77,26 +74,6 @@ export interface RunInputs {
   readonly receipts?: readonly FoundReceipt[];
   /** Other documents use this one: what it leaves open is theirs to fill. */
   readonly used?: boolean;
-}
-
-/** Which of a family's graphs are asked for. */
-export interface GraphsAsked {
-  /** With the trainers' losses of that file of `models/trainers`. */
-  readonly losses: string | null;
-  /** Of the code of this release of transformers; null: of code that is not transformers', for which the newest stands. */
-  readonly transformers: string | null;
-}
-
-export interface GatherContext {
-  readonly runtime: Runtime;
-  readonly store: DocumentStore;
-  readonly catalogue: Catalogue;
-  /** Graphs of a family. */
-  readonly graphs: (family: string, of: GraphsAsked) => Promise<FamilyGraphs | undefined>;
-  /** `model` of the overrides, when the person tries another one. */
-  readonly modelOverride: string | undefined;
-  /** The Hydra program that names the document, when the run is reached from there. */
-  readonly program?: Naming | undefined;
 }
 
 /** The innermost workspace folder a document is in. */
@@ -368,47 +345,6 @@ const COMPANIONS: readonly SettingName[] = [
   "critic_model",
   ...BESIDE_ANY,
 ];
-
-/** The model with the framework's own code for it and that code's graphs; undefined where it was not captured. */
-async function ownCodeOf(
-  model: ModelFound & { readonly kind: "found" },
-  framework: Framework,
-  settings: Settings,
-  context: GatherContext,
-): Promise<{ readonly model: ModelFound; readonly graphs: FamilyGraphs } | undefined> {
-  const own = runsOwnCode(framework, settings) ? framework.codeOf?.(model.config, settings) : undefined;
-  const graphs = own && (await context.graphs(own.code, { losses: null, transformers: null }));
-  return own && graphs && { model: { ...model, config: own.config, code: own.code }, graphs };
-}
-
-/** Graphs of a model that is not trained; it has no relative's. */
-async function ownGraphs(
-  model: ModelFound,
-  transformers: string | null,
-  context: GatherContext,
-): Promise<FamilyGraphs | undefined> {
-  if (model.kind !== "found") return undefined;
-  return context.graphs(String(model.config["model_type"]), { losses: null, transformers });
-}
-
-/** The model's own graphs, or those of the captured family nearest to it. */
-async function graphsFor(
-  family: string,
-  model: ModelFound | undefined,
-  asked: GraphsAsked,
-  context: GatherContext,
-): Promise<FamilyGraphs | undefined> {
-  const written = model?.kind === "found" ? WRITTEN[family]?.(model.config) : null;
-  if (family === NNUNET || (written !== null && written !== undefined)) return written ?? undefined;
-  if (model?.kind === "found" && model.own !== undefined) return model.own.graphs;
-  const own = await context.graphs(family, asked);
-  if (own !== undefined || model?.kind !== "found") return own;
-  for (const relative of [innerFamilyOf(model.config), relativeOf(model.config)]) {
-    const graphs = relative === undefined ? undefined : await context.graphs(relative, asked);
-    if (graphs !== undefined) return graphs;
-  }
-  return undefined;
-}
 
 /** DeepSpeed's settings written inline come after the trainer's own, as those of a file do. */
 function splitInline(settings: readonly LocatedSetting[]): {

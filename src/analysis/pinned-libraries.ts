@@ -1,6 +1,6 @@
 /** Versions of libraries that a run's folders pin or its commands install, and those in force. */
 import type { SettingName } from "../terms/settings";
-import type { Framework } from "./frameworks";
+import type { Framework } from "./framework";
 import type { Setting, Settings } from "./settings";
 import type { DocumentStore, LoadedDocument } from "./store";
 import { joinUri } from "./uris";

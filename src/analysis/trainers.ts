@@ -5,7 +5,8 @@ import type { Format } from "../formats/types";
 import type { Task } from "../terms/names";
 import type { SettingName } from "../terms/settings";
 import { table } from "../terms/table";
-import { frameworkOf, type LossSource } from "./frameworks";
+import type { LossSource, RecordedLosses } from "./framework";
+import { frameworkOf } from "./frameworks";
 import type { Settings } from "./settings";
 import type { LoadedDocument } from "./store";
 import { holds, type Versions } from "./versions";
@@ -87,12 +88,13 @@ function stageOf(settings: Settings): string | undefined {
 }
 
 /** A recorded release, and the releases whose code keeps the same models and logits. */
-interface Recorded {
-  readonly file: string;
-  readonly release: string;
+interface Recorded extends RecordedLosses {
   readonly from: string;
   readonly before: string;
 }
+
+/** Before 0.29 (capture/trainers/trl_before_029.py). */
+const EARLIER: Pick<Recorded, "some" | "terms"> = { some: true, terms: ["likelihood", "weighting"] };
 
 /**
  * TRL's own losses, newest first. What changed between them: the fused head (1.15), DPO over batches that the collator joins
@@ -101,11 +103,11 @@ interface Recorded {
  */
 const OF_TRL: readonly Recorded[] = [
   { file: "trl", release: "1.16", from: "1.15", before: "2" },
-  { file: "trl-1.9", release: "1.9", from: "0.29", before: "1.14" },
-  { file: "trl-0.24", release: "0.24", from: "0.19", before: "0.29" },
-  { file: "trl-0.17", release: "0.17", from: "0.15", before: "0.19" },
-  { file: "trl-0.12", release: "0.12", from: "0.12", before: "0.15" },
-  { file: "trl-0.11", release: "0.11", from: "0.9", before: "0.12" },
+  { file: "trl-1.9", release: "1.9", from: "0.29", before: "1.14", terms: ["weighting"] },
+  { file: "trl-0.24", release: "0.24", from: "0.19", before: "0.29", ...EARLIER },
+  { file: "trl-0.17", release: "0.17", from: "0.15", before: "0.19", ...EARLIER },
+  { file: "trl-0.12", release: "0.12", from: "0.12", before: "0.15", ...EARLIER },
+  { file: "trl-0.11", release: "0.11", from: "0.9", before: "0.12", ...EARLIER },
 ];
 
 /** Trainers that changed at other releases, or that a release has not got. */
@@ -124,11 +126,10 @@ const APART: Readonly<Record<string, readonly Recorded[]>> = table({
   ],
   // Before 0.22 another algorithm under the name.
   rloo: [...OF_TRL.slice(0, 2), { file: "trl-0.24", release: "0.24", from: "0.22", before: "0.29" }],
-  // Before 0.24 a forward for what was chosen and one for what was rejected.
   reward: [
     ...OF_TRL.slice(0, 1),
     { file: "trl-1.9", release: "1.9", from: "0.24", before: "1.14" },
-    { file: "trl-0.17", release: "0.17", from: "0.9", before: "0.24" },
+    { file: "trl-0.17", release: "0.17", from: "0.9", before: "0.24", apart: true },
   ],
 });
 
@@ -139,9 +140,9 @@ const ALIASES: Readonly<Record<string, string>> = table({ rm: "reward", gdpo: "g
 function ofTrl(trainer: string, libraries: Versions): LossSource {
   const recorded = APART[ALIASES[trainer] ?? trainer] ?? OF_TRL;
   const found = recorded.find(({ from }) => holds(`trl>=${from}`, libraries)) ?? recorded.at(-1)!;
-  const { file, release, from, before } = found;
+  const { from, before, ...losses } = found;
   const same = holds(`trl>=${from}`, libraries) && holds(`trl<${before}`, libraries);
-  return { file, release, ...(same ? {} : { standsFor: `TRL ${libraries.trl}` }) };
+  return { ...losses, ...(same ? {} : { standsFor: `TRL ${libraries.trl}` }) };
 }
 
 /** Trainers whose loss Liger took over before TRL had a fused head (`use_liger_kernel`). */

@@ -3,30 +3,33 @@
  * the number stands on. Markdown without commands; the server adds those.
  */
 
-import type { Estimate, Phase } from "../../core/report/estimate";
+import type { Estimate } from "../../core/report/estimate";
 import type { KeySpec } from "../../formats/types";
 import type { SettingName } from "../../terms/settings";
 import { grouped } from "../../terms/sizes";
 import type { CountedName } from "../../terms/tried";
-import { inCode, inMarkdown } from "../../words/printable";
+import { inMarkdown } from "../../words/printable";
 import { brokenBy } from "../broken";
-import { isPartAlone } from "../frameworks";
-import { largestBatch, largestBatchAlone } from "../levers/batch";
-import { measuredText, measurementOf } from "../measured";
 import { gib, type Locale, markdown, size, sizeBetween, t } from "../messages";
 import { effectOf } from "../messages/effects";
 import { pinMeaning } from "../pin-meaning";
-import { documentOf, releasesOf, reportedSettings } from "../report";
-import type { Resolved } from "../resolve";
 import type { RunAnalysis, Variant } from "../run-analysis";
 import type { Place } from "../settings";
-import { statementOf } from "../statement";
 import { uncountedKeys } from "../uncounted";
-import { baseName } from "../uris";
-import { needsMore } from "../verdict";
-import { mayDiffer, NEWEST } from "../versions";
 import { CURVES, type Curve, isTaken } from "./curves";
 import { FIT_SIGNS, fitOf, type HoverPicture, pictureOf } from "./picture";
+import {
+  assumptionsLine,
+  breakdown,
+  EVALUATION_KEYS,
+  evaluationLine,
+  largestOf,
+  measuredLine,
+  newestStands,
+  noEstimate,
+  placeLink,
+  verdictLine,
+} from "./run-lines";
 import { type Tried, tryCurve } from "./tried";
 
 /** The parts of a hover in the order of reading; all Markdown but the picture, any may be empty. */
@@ -119,56 +122,6 @@ function drawnCurve(tried: readonly Tried[], curve: Curve, base: Variant, locale
   return { label: t(locale, curve.label), points };
 }
 
-/** What the run was measured at, beside the estimate. */
-function measuredLine({ base, inputs, locale }: RunAnalysis): string | undefined {
-  const { estimate, resolution } = base;
-  const documents = inputs.documents.map(({ uri }) => uri);
-  const measured = measurementOf(inputs.receipts ?? [], documents, reportedSettings(inputs, resolution), estimate);
-  return measured === null || estimate === undefined
-    ? undefined
-    : inMarkdown(measuredText(measured, estimate.allocatedPeakBytes, locale));
-}
-
-/** Keys that decide about the evaluation beside training. */
-const EVALUATION_KEYS = new Set([
-  "eval_batch_size",
-  "eval_strategy",
-  "eval_on_start",
-  "eval_accumulation_steps",
-  "eval_do_concat_batches",
-  "prediction_loss_only",
-  "predict_with_generate",
-  "generation_max_length",
-  "generation_num_beams",
-  "generation_new_tokens",
-]);
-
-/** Peaks of the evaluation and of what it generates, with the key-value cache. */
-function evaluationLine(estimate: Estimate, { base, locale }: RunAnalysis): string | undefined {
-  const peakOf = (name: Phase): string | undefined => {
-    const found = estimate.phases.find(({ phase }) => phase === name);
-    return found && size(found.peakBytes);
-  };
-  const evaluated = peakOf("evaluation");
-  if (evaluated === undefined) return undefined;
-  const line = t(locale, "hover.evaluation", { peak: evaluated });
-  const generation = base.resolution.run?.generation;
-  if (generation == null || estimate.cacheBytes === undefined) return line;
-  const cache = t(locale, "hover.generation", {
-    peak: peakOf("generation") ?? "",
-    cache: size(estimate.cacheBytes),
-    sequences: generation.batchSize * generation.beams,
-    tokens: generation.newTokens,
-  });
-  return `${line} ${cache}`;
-}
-
-/** Bold verdict with the numbers it rests on. */
-function verdictLine({ varied, locale }: RunAnalysis): string {
-  const { verdict, detail } = statementOf(varied, locale);
-  return t(locale, "hover.verdict", { verdict, detail });
-}
-
 function curveTable(tried: readonly Tried[], curve: Curve, base: Variant, locale: Locale): string {
   const now = curve.now(base);
   const bold = (value: string, shown: string): string => (value === now ? `**${shown}**` : shown);
@@ -258,45 +211,6 @@ function growth(from: Estimate | undefined, to: Estimate | undefined, locale: Lo
   return named.length === 0 ? "" : t(locale, "said.aside", { what: named.join(t(locale, "list.and")) });
 }
 
-interface LargestBatch {
-  readonly said: string;
-  /** Values that set it, where there is one. */
-  readonly set?: Readonly<Record<string, string>>;
-}
-
-/** The largest micro-batch that fits, with the accumulation that keeps the global batch. */
-function largestOf(analysis: RunAnalysis): LargestBatch | undefined {
-  const { base, locale } = analysis;
-  if (!needsMore(base)) return undefined;
-  const alone = largestBatchAlone(analysis);
-  const kept = largestBatch(analysis);
-  if (analysis.cutShort) return undefined;
-  // A run of one sample that may fit is not said not to.
-  if (alone === undefined) return base.verdict === "tight" ? undefined : { said: t(locale, "hover.no-batch-fits") };
-  if (kept === undefined) {
-    const set = { micro_batch_size: String(alone.batch) };
-    return { said: t(locale, "hover.largest-alone", { batch: alone.batch, global: alone.global }), set };
-  }
-  const set = { micro_batch_size: String(kept.batch), gradient_accumulation_steps: String(kept.steps) };
-  const args = { batch: kept.batch, steps: kept.steps, global: kept.global };
-  if (kept.batch >= alone.batch) return { said: t(locale, "hover.largest", args), set };
-  return { said: t(locale, "hover.largest-either", { ...args, alone: alone.batch, other: alone.global }), set };
-}
-
-/** A line of blocks per component, longest first. */
-function breakdown(estimate: Estimate, locale: Locale): string {
-  const total = estimate.allocatedPeakBytes || 1;
-  const small = total < 2 ** 30;
-  const parts = [...estimate.components]
-    .filter((component) => component.bytes / total >= 0.005)
-    .sort((a, b) => b.bytes - a.bytes)
-    .map((component) => {
-      const blocks = "▇".repeat(Math.max(1, Math.round((30 * component.bytes) / total)));
-      return `${blocks} ${t(locale, `component.${component.kind}`)} ${small ? size(component.bytes) : gib(component.bytes)}`;
-    });
-  return parts.join("  ");
-}
-
 /** Who wins when this key is overridden elsewhere, or what its `auto` becomes. */
 function overriddenLine(analysis: RunAnalysis, target: HoverTarget): string | undefined {
   if (target.name === null) return undefined;
@@ -365,66 +279,4 @@ function chainLine(analysis: RunAnalysis, target: HoverTarget): string | undefin
   const total = factors.reduce((product, { value }) => product * value, 1) / split;
   const parallel = split > 1 ? ` ÷ ${split}` : "";
   return t(locale, "hover.chain", { total, factors: `${said.join(" × ")}${parallel}` });
-}
-
-function placeLink(analysis: RunAnalysis, setting: Resolved): string {
-  const document = setting.place === null ? undefined : documentOf(analysis.inputs, setting.place.uri);
-  if (setting.place === null || document === undefined) return `\`${inCode(setting.key)}\``;
-  const line = document.lines.position(setting.place.valueSpan.start).line + 1;
-  return `[${inMarkdown(baseName(setting.place.uri))}:${line}](${setting.place.uri}#L${line})`;
-}
-
-/** One line: what was supposed, where the main numbers come from, which versions. */
-function assumptionsLine(analysis: RunAnalysis): string | undefined {
-  const { base, locale } = analysis;
-  const supposed = base.resolution.suppositions.map((supposition) => markdown(supposition.message, locale));
-  const engine = (base.estimate?.assumptions ?? []).map(({ what }) => markdown(what, locale));
-  const releases = releasesOf(analysis.inputs, base.resolution);
-  const named = ({ library, version }: (typeof releases)[number]): string =>
-    `${library} ${version}${library === "transformers" ? standing(analysis) : ""}`;
-  const taken = releases.filter(({ stated }) => !stated).map(named);
-  const assumed = [...supposed, ...engine, ...taken].join(" · ");
-  const said = assumed === "" ? [] : [t(locale, "hover.assumes", { list: assumed })];
-  const sources = (["model", "sequence_length", "world_size", "zero_stage"] as const).flatMap((name) => {
-    const setting = base.resolution.resolved.get(name);
-    const here = setting?.place == null || setting.place.uri === analysis.inputs.main.uri;
-    if (setting === undefined || here || (name === "world_size" && setting.value === 1)) return [];
-    const value = name === "model" ? (base.resolution.run?.model.name ?? setting.value) : setting.value;
-    const shown = name === "sequence_length" ? grouped(Number(value)) : inMarkdown(String(value));
-    return [
-      `${t(locale, `setting.${name}`)} ${shown}${t(locale, "said.aside", { what: placeLink(analysis, setting) })}`,
-    ];
-  });
-  if (sources.length > 0) said.push(sources.join(t(locale, "list.and")));
-  const stated = releases.filter((one) => one.stated).map(named);
-  if (stated.length > 0) said.push(stated.join(t(locale, "list.and")));
-  return said.length === 0 ? undefined : said.join(" · ");
-}
-
-/** That the newest release's models stand in for those of the run's, which were not recorded. */
-function newestStands({ base, locale }: RunAnalysis): string {
-  const { run } = base.resolution;
-  if (run?.standsFor === undefined || run.ownCode === true) return "";
-  const said = t(locale, "hover.newest-stands", { newest: NEWEST.transformers, release: run.libraries.transformers });
-  return ` · ${said}`;
-}
-
-/** Whose models are counted for the release of transformers, where they are another's. */
-function standing({ base, inputs, locale }: RunAnalysis): string {
-  const { transformers } = base.resolution.libraries;
-  if (inputs.graphs === undefined || !mayDiffer(transformers)) return "";
-  const { release } = inputs.graphs;
-  if (release !== undefined && transformers.startsWith(release)) return "";
-  return t(locale, "hover.release-stands", { release: release ?? NEWEST.transformers });
-}
-
-function noEstimate(analysis: RunAnalysis): string {
-  const { base, locale, inputs } = analysis;
-  const [obstacle] = base.resolution.obstacles;
-  if (isPartAlone(inputs)) return t(locale, "hover.part-of-a-run");
-  if (obstacle !== undefined) return t(locale, "hover.no-estimate", { reason: markdown(obstacle.message, locale) });
-  const result = base.result;
-  return t(locale, "hover.no-estimate", {
-    reason: result === undefined || result.ok ? "" : markdown(result.reason, locale),
-  });
 }

@@ -1,6 +1,5 @@
-/** Adapters and the quantized base below them. */
+/** Adapters: which, on which modules, made how. */
 
-import type { DType } from "../../core/engine/dtype";
 import {
   ADALORA_TARGETS,
   IA3_FEEDFORWARD,
@@ -16,14 +15,11 @@ import type { SettingName } from "../../terms/settings";
 import { table, tables } from "../../terms/table";
 import { say } from "../../words/message";
 import { keyFor } from "../defaults";
-import { quantizationOf as namedQuantization } from "../guess";
 import type { Setting, SettingValue } from "../settings";
 import { holds, type Versions } from "../versions";
-import { NVFP4, storedWeights } from "./checkpoint";
 import type { ResolveContext } from "./context";
 import { initializationOf } from "./initialization";
-import { leftByLoader } from "./left-by-loader";
-import { hasSeparateExperts } from "./release";
+import { expertsAreLayers, inFourBits } from "./quantization";
 
 /** Adapters the engine follows, by the words of configs. */
 const ADAPTERS: Readonly<Record<string, AdapterType>> = table({
@@ -87,133 +83,6 @@ const WITHOUT_TARGETS: ReadonlySet<AdapterType> = new Set([
   "prefix-tuning",
   "trainable-tokens",
 ]);
-
-export function quantizationOf(
-  c: ResolveContext,
-  config: ModelConfig,
-  trainer: string,
-  loadDtype: DType,
-): QuantizationSpec | null {
-  const stated = c.settings.find("quantization");
-  // TRL computes in the dtype the model is loaded in.
-  const standard = c.namedTrainer ? loadDtype : "bfloat16";
-  const compute = floatNamed(c.settings.string("quantization_compute_dtype")) ?? standard;
-  const beside = {
-    ...skippedModules(c, config),
-    ...(holds("bitsandbytes<0.43.2", c.libraries) ? { keepsInputs: true } : {}),
-    ...(holds("transformers<5", c.libraries) ? { packsSubclasses: true } : {}),
-    ...packedExperts(c, config),
-    ...(c.settings.boolean("packs_head") === true ? { packsHead: true } : {}),
-  };
-  if (stated !== undefined) {
-    c.keep("quantization", stated);
-    if (stated.value === "none") return null;
-    return {
-      type: String(stated.value) as QuantizationSpec["type"],
-      double: c.settings.boolean("double_quantization") ?? false,
-      prepareForKbit: c.settings.boolean("prepare_for_kbit") ?? (stated.place === null && preparesForKbit(c, trainer)),
-      computeDtype: compute,
-      ...beside,
-    };
-  }
-  const own = storedWeights(ofName(c) ?? config);
-  const four = c.settings.find("load_in_4bit");
-  const eight = c.settings.find("load_in_8bit");
-  const on = four?.value === true ? four : eight?.value === true ? eight : undefined;
-  // Another library's way goes before what is asked of the loader (transformers/quantizers/auto.py, merge_quantization_configs).
-  const isOther = own?.kind === "packed" && quantizerOf(own.spec.type) === undefined;
-  if (on !== undefined && !isOther) {
-    const type = on === four ? (c.settings.string("bnb_4bit_quant_type") ?? "nf4") : "int8";
-    c.keep("quantization", on, type);
-    if (quantizerOf(type)?.outliers) c.suppose(say("assume.int8-outliers"), "llm_int8_threshold");
-    return {
-      type: type as QuantizationSpec["type"],
-      double: c.settings.boolean("double_quantization") ?? false,
-      prepareForKbit: c.settings.boolean("prepare_for_kbit") ?? preparesForKbit(c, trainer),
-      computeDtype: compute,
-      ...beside,
-    };
-  }
-  if (own?.kind === "packed") {
-    c.put("quantization", own.spec.type, "linked", "quantization_config", null);
-    if (quantizerOf(own.spec.type)?.outliers) c.suppose(say("assume.int8-outliers"), "llm_int8_threshold");
-    return { ...own.spec, prepareForKbit: false, computeDtype: compute, prequantized: true, ...beside };
-  }
-  if (own?.method === NVFP4 && c.settings.boolean("expert_kernels") === true) {
-    c.put("quantization", "nvfp4", "linked", "quantization_config", null);
-    const alone = { packsExperts: true, packsOnlyExperts: true };
-    return { type: "nvfp4", double: false, prepareForKbit: false, computeDtype: compute, prequantized: true, ...alone };
-  }
-  if (own !== null) c.suppose(say("assume.dequantized", { method: own.method, dtype: loadDtype }), "dequantize");
-  if (c.trains) c.put("quantization", "none", "default", "quantization", null);
-  return null;
-}
-
-/** What the name of a model nobody published says of its weights. */
-function ofName({ inputs: { model } }: ResolveContext): ModelConfig | undefined {
-  const stored = model?.kind === "missing" ? namedQuantization(model.name) : undefined;
-  return stored && { quantization_config: stored };
-}
-
-function expertsAreLayers(c: ResolveContext, family: unknown): boolean {
-  return hasSeparateExperts(String(family), (release) => holds(`transformers<${release}`, c.libraries));
-}
-
-/** Experts that are packed with the rest: axolotl's `quantize_moe_experts`, Unsloth's loader, and linear layers of earlier releases. */
-function packedExperts(
-  c: ResolveContext,
-  { model_type: type }: ModelConfig,
-): Pick<QuantizationSpec, "packsExperts" | "unpacksExperts"> {
-  if (expertsAreLayers(c, type)) return { packsExperts: true };
-  if (c.settings.boolean("packs_experts") !== true) return {};
-  const whole = c.framework.parametrizesExperts === true && c.settings.boolean("expert_kernels") !== true;
-  return { packsExperts: true, ...(whole ? { unpacksExperts: true } : {}) };
-}
-
-/**
- * Releases up to which TRL's trainers call `prepare_model_for_kbit_training` on quantized models (trl/models/utils.py until 0.25,
- * prepare_peft_model; the trainers' `__init__`); null: they still do.
- */
-const PREPARES: Readonly<Record<string, string | null>> = table({
-  sft: "trl<0.26",
-  reward: "trl<0.26",
-  grpo: "trl<0.26",
-  rloo: "trl<0.27",
-  dpo: "trl<0.29",
-  kto: "trl<1.4",
-  orpo: null,
-  cpo: null,
-  bco: null,
-  prm: null,
-  "online-dpo": null,
-});
-
-function preparesForKbit(c: ResolveContext, trainer: string): boolean {
-  const until = c.namedTrainer ? PREPARES[trainer] : undefined;
-  return until === null || (until !== undefined && holds(until, c.libraries));
-}
-
-/** `llm_int8_skip_modules` of bitsandbytes' config, stated or the loader's own. */
-function skippedModules(c: ResolveContext, { model_type: type }: ModelConfig): Partial<QuantizationSpec> {
-  const skipModules = c.settings.list("quantization_skip_modules");
-  if (skipModules !== undefined) return { skipModules };
-  const skipParts = leftByLoader(c.settings.string("quantizing_loader") ?? "", String(type), c.libraries);
-  return skipParts.length === 0 ? {} : { skipParts };
-}
-
-/**
- * Heads that peft trains whole beside an adapter, by task (peft/peft_model.py: PeftModelForSequenceClassification,
- * PeftModelForTokenClassification, PeftModelForQuestionAnswering).
- */
-const TRAINED_HEADS: Readonly<Partial<Record<Task, readonly string[]>>> = {
-  "seq-cls": ["classifier", "score"],
-  "token-cls": ["classifier", "score"],
-  qa: ["qa_outputs"],
-};
-
-function inFourBits(quantization: QuantizationSpec | null): boolean {
-  return quantizerOf(quantization?.type)?.bits === 4;
-}
 
 /** @param task what peft is told; null where a trainer has a head and a loss of its own */
 export function adapterOf(
@@ -331,12 +200,6 @@ function without(names: readonly string[], targets: readonly string[] | string):
   return typeof targets === "string" ? targets : targets.filter((name) => !names.includes(name));
 }
 
-/** Not what Unsloth has put on the model: it stays in float32 (unsloth_zoo/training_utils.py, prepare_model_for_training). */
-function castsAdapters(c: ResolveContext, quantization: QuantizationSpec | null): boolean {
-  if (!c.namedTrainer || c.settings.boolean("use_unsloth") === true) return false;
-  return quantizerOf(quantization?.type) !== undefined;
-}
-
 /**
  * Whether peft leaves adapters in the dtype of a half-precision base: from 0.7 on, when `update_layer` saw the base layer,
  * until they were raised to float32 in 0.12. Before, they were made in float32 and moved to the device only
@@ -415,7 +278,6 @@ function mergedParts(named: readonly string[] | undefined, config: ModelConfig):
   };
 }
 
-/** Named modules, or peft's own choice; architectures it has no choice for must name them. */
 /**
  * Names that an option gives in one word: the program takes them apart, as peft finds no module by that text and stops
  * (peft/tuners/tuners_utils.py, inject_adapter).
@@ -424,9 +286,26 @@ function takenApart(value: SettingValue): SettingValue {
   return typeof value === "string" && /^\w+(?:,\s?\w+)+$/.test(value) ? value.split(/,\s?/) : value;
 }
 
+/** Named modules, or peft's own choice; architectures it has no choice for must name them. */
 function targetModules(target: SettingValue, config: ModelConfig, type: AdapterType): readonly string[] | string {
   if (typeof target === "string") return target;
   if (Array.isArray(target)) return target.length === 1 && target[0] === "all-linear" ? "all-linear" : target;
   const family = String(config["model_type"]);
   return OWN_TARGETS[type]?.[family] ?? PEFT_TARGETS[family] ?? "all-linear";
+}
+
+/**
+ * Heads that peft trains whole beside an adapter, by task (peft/peft_model.py: PeftModelForSequenceClassification,
+ * PeftModelForTokenClassification, PeftModelForQuestionAnswering).
+ */
+const TRAINED_HEADS: Readonly<Partial<Record<Task, readonly string[]>>> = {
+  "seq-cls": ["classifier", "score"],
+  "token-cls": ["classifier", "score"],
+  qa: ["qa_outputs"],
+};
+
+/** Not what Unsloth has put on the model: it stays in float32 (unsloth_zoo/training_utils.py, prepare_model_for_training). */
+function castsAdapters(c: ResolveContext, quantization: QuantizationSpec | null): boolean {
+  if (!c.namedTrainer || c.settings.boolean("use_unsloth") === true) return false;
+  return quantizerOf(quantization?.type) !== undefined;
 }

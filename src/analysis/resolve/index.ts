@@ -12,12 +12,13 @@ import type { RunInputs } from "../inputs";
 import { obstaclesOf } from "../not-modelled";
 import { OWN_LOSS, trainerOf } from "../trainers";
 import { holds } from "../versions";
-import { adapterOf, quantizationOf } from "./adapters";
+import { adapterOf } from "./adapters";
 import { ResolveContext } from "./context";
 import { accumulationOf, batchOf, globalBatch, sampleSizesOf } from "./data";
 import { resolveDiffusion } from "./diffusion";
 import { evaluationOf, generationOf } from "./evaluation";
 import { float8Of } from "./float8";
+import { generatedLengths } from "./generating";
 import { cacheOf, clippingOf, keptBatchesOf, loopOf, toldOf } from "./loop";
 import { besideOf, deviceOf, frozenPartsOf, modelOf, taskOf, worldSizeOf } from "./model";
 import { resolveNnunet } from "./nnunet";
@@ -25,6 +26,7 @@ import { paddingOf } from "./padding";
 import { copiesOf, parallelOf } from "./parallel";
 import { supposePatterns } from "./patterns";
 import { loadDtypeOf, precisionOf, tf32Of } from "./precision";
+import { quantizationOf } from "./quantization";
 import { quirksOf } from "./quirks";
 import { outOfRange } from "./ranges";
 import { releaseStoodFor } from "./release";
@@ -43,7 +45,7 @@ import {
   steppedOf,
 } from "./step";
 import { trainedOf } from "./trained";
-import { classified, generatedLengths, trainerSpecOf } from "./trainer";
+import { classified, trainerSpecOf } from "./trainer";
 import type { Choice, Resolution } from "./types";
 import { supposeUncounted } from "./uncounted";
 

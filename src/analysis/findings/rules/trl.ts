@@ -1,7 +1,7 @@
 /** Rules about TRL, adapters and quantization. */
 import { optimizerRow } from "../../../terms/optimizers";
 import { size } from "../../messages/units";
-import { handsOnVllmShare } from "../../resolve/trainer";
+import { handsOnVllmShare } from "../../resolve/generating";
 import { holds } from "../../versions";
 import { type Facts, hit, type Rule, replacement, rule, set } from "../rule";
 
