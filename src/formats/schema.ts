@@ -6,6 +6,7 @@
 import { nodeAt } from "../syntax/text";
 import type { LocatedNode, MapNode, PythonCall, SpanEdit } from "../syntax/tree";
 import { type Message, say } from "../words/message";
+import { Deriving } from "./deriving";
 import { editByTable, inNotebook, type Target } from "./edit";
 import { type ReadPolicy, readByTable } from "./reader";
 import { NOT_RECOGNISED, type Recognition } from "./recognition";
@@ -48,11 +49,7 @@ export interface SchemaFormat {
   readonly views: (document: ConfigDocument) => readonly View[];
   readonly recognise: (view: View, document: ConfigDocument) => Recognition;
   /** Settings that follow from several keys; gets what the table read. */
-  readonly derive?: (
-    settings: readonly LocatedSetting[],
-    view: View,
-    document: ConfigDocument,
-  ) => readonly LocatedSetting[];
+  readonly derive?: (d: Deriving, view: View, document: ConfigDocument) => void;
   readonly links?: (settings: readonly LocatedSetting[], view: View) => readonly DocumentLink[];
   /** Whether a value really names a document. */
   readonly keepLink?: (link: DocumentLink) => boolean;
@@ -107,7 +104,9 @@ export function schemaFormat(spec: SchemaFormat): Format {
   function readView(view: View, document: ConfigDocument): ReadResult {
     const { settings, problems } = readByTable(view.map, table, policy);
     settings.push(...(view.extra ?? []));
-    settings.push(...(spec.derive?.(settings, view, document) ?? []));
+    const deriving = new Deriving(settings);
+    spec.derive?.(deriving, view, document);
+    settings.push(...deriving.made);
     problems.push(...(spec.check?.(settings, view, document) ?? []));
     const links = [...settings.flatMap((setting) => linkOf(table, setting)), ...(spec.links?.(settings, view) ?? [])];
     return { settings, links: links.filter((link) => spec.keepLink?.(link) ?? true), problems };

@@ -1,5 +1,7 @@
 /** The state of one resolution: the settings in force, and what was decided from them with its origin. */
 import { PRECISION } from "../../formats/effects";
+import { lossFrom } from "../../formats/hf-scripts/own-loss";
+import { lazily } from "../../terms/lazily";
 import { type SettingName, settingName } from "../../terms/settings";
 import { type Message, say } from "../../words/message";
 import { overrideValue } from "../asked";
@@ -29,6 +31,8 @@ export class ResolveContext {
   readonly resolved = new Map<SettingName, Resolved>();
   readonly suppositions: Supposition[] = [];
   readonly obstacles: Obstacle[] = [];
+  /** The loss that a script writes itself, where it is read. */
+  readonly ownLoss = lazily(() => lossFrom(this.settings.string("own_loss")));
   /** Which trainer runs, by TRL's name, once that is known. */
   trainer: string | null = null;
 

@@ -5,7 +5,6 @@
 import { configuredWorkspaceBytes } from "../../core/hardware/context";
 import { dataParallelSize } from "../../core/training/parallel/degrees";
 import type { Task, TrainingRun } from "../../core/training/run";
-import { lossFrom } from "../../formats/hf-scripts/own-loss";
 import { say } from "../../words/message";
 import { runsOwnCode } from "../frameworks";
 import type { RunInputs } from "../inputs";
@@ -223,10 +222,9 @@ function weightCopiesOf(c: ResolveContext): Pick<TrainingRun, "weightCopies"> {
 
 /** The loss that a script writes itself, or that it writes one which is not read. */
 function ownLossRun(c: ResolveContext): Pick<TrainingRun, "ownLoss" | "lossNotFollowed"> {
-  const text = c.settings.string("own_loss");
-  const ownLoss = lossFrom(text);
+  const ownLoss = c.ownLoss();
   if (ownLoss !== undefined) return { ownLoss };
-  return text === undefined ? {} : { lossNotFollowed: true };
+  return c.settings.string("own_loss") === undefined ? {} : { lossNotFollowed: true };
 }
 
 /** What the allocator's environment variable says besides expandable segments. */

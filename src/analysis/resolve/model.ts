@@ -4,7 +4,6 @@ import { TABLE_SIDE } from "../../core/graph/interpolated";
 import { deviceSpec, findDevice } from "../../core/hardware/devices";
 import type { Part } from "../../core/training/parts";
 import { type DeviceSpec, type ModelConfig, TASKS, type Task, type TrainingRun } from "../../core/training/run";
-import { lossFrom } from "../../formats/hf-scripts/own-loss";
 import { floatNamed } from "../../terms/dtypes";
 import type { SettingName } from "../../terms/settings";
 import { sizeIn } from "../../terms/sizes";
@@ -152,8 +151,7 @@ export function besideOf(c: ResolveContext): TrainingRun["beside"] {
     model: { name: found.name, family: String(config["model_type"]), config, source },
     loadDtype: dtype ?? "float32",
   };
-  const after =
-    c.settings.boolean("other_model_runs") === true || lossFrom(c.settings.string("own_loss")) !== undefined;
+  const after = c.settings.boolean("other_model_runs") === true || c.ownLoss() !== undefined;
   return { elements: found.parameters, dtype: dtype ?? "float32", ...(after ? { runs } : {}) };
 }
 

@@ -328,13 +328,13 @@ function replicasOf(c: ResolveContext, sharding: FsdpSpec["sharding"], worldSize
   return worldSize % machines === 0 ? machines : 1;
 }
 
-/** `fsdp: "full_shard auto_wrap offload"` (4.x), or `fsdp: true` with `fsdp_config` (5.x). */
 /** What a framework shards by itself on several GPUs. */
 function shardedByFramework(c: ResolveContext, worldSize: number): Setting | undefined {
   const shards = worldSize > 1 ? c.framework.shards : undefined;
   return shards === undefined ? undefined : { name: "fsdp", value: shards, from: "default", key: "fsdp", place: null };
 }
 
+/** `fsdp: "full_shard auto_wrap offload"` (4.x), or `fsdp: true` with `fsdp_config` (5.x). */
 function fsdpSpec(c: ResolveContext, worldSize: number): FsdpSpec | null {
   const { settings } = c;
   const stated = settings.find("fsdp_options");

@@ -4,7 +4,7 @@ import { table } from "../../terms/table";
 import { dataView } from "../carriers";
 import { removing, replacing } from "../fix";
 import { has, hasGroup, NOT_RECOGNISED } from "../recognition";
-import { count, derived, schemaFormat, valueAt } from "../schema";
+import { count, schemaFormat, valueAt } from "../schema";
 import { problem } from "../table";
 import type { LocatedSetting, ProblemFix } from "../types";
 import accepted from "./accepted.json";
@@ -66,25 +66,14 @@ export const accelerate = schemaFormat({
       return { confidence: 0.8, because: hasGroup("accelerate plugin") };
     return NOT_RECOGNISED;
   },
-  derive(settings, { map }) {
-    const result: LocatedSetting[] = [];
-    const type = settings.find((setting) => setting.name === "distributed_type");
-    const fsdp = settings.some((setting) => setting.name === "fsdp");
-    if (type?.value === "FSDP" && !fsdp) result.push(derived(type, "fsdp", "full_shard"));
-    if (
-      type?.value === "DEEPSPEED" &&
-      !settings.some((setting) => setting.name === "zero_stage" || setting.name === "deepspeed")
-    ) {
-      result.push(derived(type, "zero_stage", 2));
-    }
+  derive(d, { map }) {
+    const type = d.find("distributed_type");
+    if (!d.has("fsdp")) d.make(d.said("distributed_type", "FSDP"), "fsdp", "full_shard");
+    if (!d.has("zero_stage", "deepspeed")) d.make(d.said("distributed_type", "DEEPSPEED"), "zero_stage", 2);
     // The launchers of several GPUs never hand `use_cpu` on (accelerate/utils/launch.py: `ACCELERATE_USE_CPU` is the simple one's).
-    const onCpu = settings.find((setting) => setting.name === "use_cpu");
-    if (onCpu?.value === true && typeof type?.value === "string" && ON_GPUS.has(type.value))
-      result.push(derived(onCpu, "use_cpu", false));
+    if (ON_GPUS.has(String(type?.value))) d.make(d.said("use_cpu", true), "use_cpu", false);
     // `distributed_type: NO` starts one process, whatever num_processes says.
-    if (type !== undefined && (type.value === "NO" || valueAt(map, "distributed_type") === false))
-      result.push(derived(type, "world_size", 1));
-    return result;
+    if (type?.value === "NO" || valueAt(map, "distributed_type") === false) d.make(type, "world_size", 1);
   },
   check(settings, { map }, document) {
     const file = settings.find((setting) => setting.name === "deepspeed");

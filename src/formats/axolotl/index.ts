@@ -4,10 +4,11 @@ import type { MapNode } from "../../syntax/tree";
 import { optimizerRow } from "../../terms/optimizers";
 import { dataView } from "../carriers";
 import { readDeepspeedBlock } from "../deepspeed/read";
+import type { Deriving } from "../deriving";
 import { removing, setting } from "../fix";
 import { hasDefaults, packageHeader } from "../hydra";
 import { hasKeys, hasWith, NOT_RECOGNISED } from "../recognition";
-import { count, derived, namesOf, schemaFormat } from "../schema";
+import { count, namesOf, schemaFormat } from "../schema";
 import { problem } from "../table";
 import type { ConfigDocument, LocatedSetting } from "../types";
 import { isTemplate } from "../value";
@@ -46,27 +47,23 @@ function on(settings: readonly LocatedSetting[], name: string): LocatedSetting |
  * Losses that never hold all logits: Liger's, and Cut Cross Entropy, which is on as soon as its plugin is listed
  * (integrations/cut_cross_entropy/args.py). What belongs to a plugin that is not listed changes nothing.
  */
-function fusedLoss(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
-  const cut = settings.findLast((setting) => setting.name === "cut_cross_entropy");
-  const cutting = cut?.value === false ? undefined : pluginOf(settings, /CutCrossEntropyPlugin$/);
-  if (pluginOf(settings, /LigerPlugin$/) === undefined)
-    return cutting === undefined ? [] : [derived(cutting, "fused_head", true)];
-  const fused = on(settings, "liger_fused_loss");
+function makeFusedLoss(d: Deriving): void {
+  const cutting = d.find("cut_cross_entropy")?.value === false ? undefined : pluginOf(d, /CutCrossEntropyPlugin$/);
+  const liger = pluginOf(d, /LigerPlugin$/) !== undefined;
+  const fused = liger ? d.said("liger_fused_loss", true) : undefined;
+  d.make(fused, "fused_loss", true);
+  d.make(cutting, "fused_head", true);
+  if (!liger) return;
   // Liger's layers are switched apart from its loss.
-  const norms = on(settings, "liger_norms");
-  const gates = on(settings, "liger_gates");
+  const norms = d.said("liger_norms", true);
+  const gates = d.said("liger_gates", true);
   const layers = norms === undefined ? gates && "gates" : gates === undefined ? "norms" : true;
-  const from = norms ?? gates ?? fused;
-  return [
-    ...(fused === undefined ? [] : [derived(fused, "fused_loss", true)]),
-    ...(cutting === undefined ? [] : [derived(cutting, "fused_head", true)]),
-    ...(from === undefined ? [] : [derived(from, "fused_layers", layers ?? false)]),
-  ];
+  d.make(norms ?? gates ?? fused, "fused_layers", layers ?? false);
 }
 
 /** The entry of `plugins` that ends so. */
-function pluginOf(settings: readonly LocatedSetting[], name: RegExp): LocatedSetting | undefined {
-  const plugins = settings.find((setting) => setting.name === "plugins");
+function pluginOf(d: Deriving, name: RegExp): LocatedSetting | undefined {
+  const plugins = d.stated.find((setting) => setting.name === "plugins");
   const items = plugins?.node.kind === "list" ? plugins.node.items : [];
   const node = items.find((item) => item.kind === "scalar" && name.test(String(item.value)));
   return plugins === undefined || node === undefined ? undefined : { ...plugins, node, valueSpan: node };
@@ -90,34 +87,27 @@ export const axolotl = schemaFormat({
       ? { confidence: 0.7, because: hasKeys(companions, "axolotl") }
       : NOT_RECOGNISED;
   },
-  derive(settings) {
-    const result: LocatedSetting[] = [];
-    result.push(...readDeepspeedBlock(settings).settings);
+  derive(d) {
+    d.made.push(...readDeepspeedBlock(d.stated).settings);
     // The weights follow the precision: bf16 (or auto) bfloat16, fp16 float16, neither float32.
-    const half = settings.findLast((setting) => setting.name === "bf16");
+    const half = d.find("bf16");
     const auto = typeof half?.value === "object" && half.value !== null;
-    if (half !== undefined && !settings.some((setting) => setting.name === "load_dtype")) {
-      if (auto) result.push(derived(half, "load_dtype", "bfloat16"));
-      else if (half.value === false) result.push(derived(half, "load_dtype", "float32"));
-    }
+    const follows = auto ? "bfloat16" : half?.value === false ? "float32" : undefined;
+    if (!d.has("load_dtype")) d.make(half, "load_dtype", follows);
     // Axolotl's own defaults of bitsandbytes: nf4, double quantization, storage in the compute dtype.
-    const four = on(settings, "load_in_4bit");
-    const says = (name: string) => settings.some((setting) => setting.name === name);
-    if (four !== undefined && !says("bnb_4bit_quant_storage"))
-      result.push(derived(four, "bnb_4bit_quant_storage", "bfloat16"));
-    if (four !== undefined && !says("double_quantization")) result.push(derived(four, "double_quantization", true));
-    result.push(...fusedLoss(settings));
-    const fsdp = settings.find(
-      (setting) =>
-        setting.name === "fsdp_cpu_offload" ||
-        setting.name === "fsdp_wrap_class" ||
-        setting.name === "fsdp_reshard_after_forward",
-    );
-    if (fsdp !== undefined && !settings.some((setting) => setting.name === "fsdp" || setting.name === "fsdp_options")) {
-      const kept = settings.some((setting) => setting.name === "fsdp_reshard_after_forward" && setting.value === false);
-      result.push(derived(fsdp, "fsdp", kept ? "shard_grad_op" : "full_shard"));
-    }
-    return result;
+    const four = d.said("load_in_4bit", true);
+    if (!d.has("bnb_4bit_quant_storage")) d.make(four, "bnb_4bit_quant_storage", "bfloat16");
+    if (!d.has("double_quantization")) d.make(four, "double_quantization", true);
+    makeFusedLoss(d);
+    // A block of FSDP's options asks for it.
+    const options: readonly (string | null)[] = ["fsdp_cpu_offload", "fsdp_wrap_class", "fsdp_reshard_after_forward"];
+    const kept = d.said("fsdp_reshard_after_forward", false) !== undefined;
+    if (!d.has("fsdp", "fsdp_options"))
+      d.make(
+        d.stated.find(({ name }) => options.includes(name)),
+        "fsdp",
+        kept ? "shard_grad_op" : "full_shard",
+      );
   },
   check(settings, _view, document) {
     const find = (name: string): LocatedSetting | undefined =>

@@ -2,7 +2,7 @@
 
 import { shellViews } from "../carriers";
 import { NOT_RECOGNISED, passes, runs } from "../recognition";
-import { count, derived, schemaFormat } from "../schema";
+import { count, schemaFormat } from "../schema";
 import { DIFFUSERS_KEYS } from "./keys";
 
 const SCRIPT =
@@ -46,17 +46,12 @@ export const diffusersShell = schemaFormat({
       ? { confidence: 0.8, because: passes(marks, "diffusers") }
       : NOT_RECOGNISED;
   },
-  derive(settings, view) {
+  derive(d, view) {
     const script = view.words.find((word) => SCRIPT.test(word));
-    const [first] = settings;
-    if (script === undefined || first === undefined) return [];
-    const name = /train_(\w{1,80})\.py$/.exec(script)?.[1];
+    const [first] = d.stated;
+    if (script === undefined) return;
     // The LoRA scripts always train adapters; `--rank` has a default.
-    const origin = settings.find((setting) => setting.name === "lora_rank") ?? first;
-    const adapts = /lora\w{0,80}\.py$/.test(script) && !settings.some((setting) => setting.name === "adapter");
-    return [
-      ...(adapts ? [derived(origin, "adapter", "lora")] : []),
-      ...(name === undefined ? [] : [derived(first, "training_script", name)]),
-    ];
+    if (/lora\w{0,80}\.py$/.test(script) && !d.has("adapter")) d.make(d.find("lora_rank") ?? first, "adapter", "lora");
+    d.make(first, "training_script", /train_(\w{1,80})\.py$/.exec(script)?.[1]);
   },
 });

@@ -4,6 +4,7 @@ import type { PythonModule } from "../../syntax/tree";
 import { table } from "../../terms/table";
 import { shellViews } from "../carriers";
 import { readDeepspeedBlock } from "../deepspeed/read";
+import type { Deriving } from "../deriving";
 import { count, derived, schemaFormat, type View } from "../schema";
 import { problem } from "../table";
 import type { CarrierId, ConfigDocument, Format, FormatProblem, LocatedSetting } from "../types";
@@ -36,12 +37,8 @@ import { isBefore, trainingOf } from "./training";
 import { unslothAdapts, unslothSettings } from "./unsloth";
 
 /** DeepSpeed settings given as a dict or as JSON text belong to the run itself. */
-function derive(
-  settings: readonly LocatedSetting[],
-  view: View,
-  { parsed: { python, shell } }: ConfigDocument,
-): readonly LocatedSetting[] {
-  const result: LocatedSetting[] = [];
+function derive({ stated: settings, made: result }: Deriving, view: View, { parsed }: ConfigDocument): void {
+  const { python, shell } = parsed;
   result.push(...readDeepspeedBlock(settings).settings);
   const dtype = settings.findLast(
     (setting) => setting.name === "mixed_precision" && (setting.value === "bf16" || setting.value === "fp16"),
@@ -102,7 +99,6 @@ function derive(
     if (network.length === 0 && !trained && (load === undefined || load === ownModelCall(python)))
       result.push(...unstated(ownSettings(python), [...settings, ...result]));
   }
-  return result;
 }
 
 /**

@@ -1,10 +1,10 @@
 /** Lightning CLI, litgpt and Hydra-Lightning configs: YAML. */
 
 import { dataView } from "../carriers";
+import type { Deriving } from "../deriving";
 import { flatten } from "../reader";
 import { builds, has, hasKeys, hasWith, NOT_RECOGNISED } from "../recognition";
-import { count, derived, lookUp, schemaFormat, type View } from "../schema";
-import type { LocatedSetting } from "../types";
+import { count, lookUp, schemaFormat, type View } from "../schema";
 import accepted from "./accepted.json";
 import { LIGHTNING_GROUP_KEYS, LIGHTNING_KEYS, LITGPT_KEYS, STRATEGIES } from "./keys";
 import { mergedParts, publishedModel, targetsOf } from "./litgpt";
@@ -15,77 +15,62 @@ function hasClassPath({ map }: View): boolean {
 }
 
 /** What a strategy and the devices say of sharding and of the processes. */
-export function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
-  const result: LocatedSetting[] = [];
-  const find = (name: string) => settings.findLast((setting) => setting.name === name);
-  const strategy = find("strategy");
+export function derive(d: Deriving): void {
+  const strategy = d.find("strategy");
   if (typeof strategy?.value === "string") {
     const word = strategy.value;
     const known =
       STRATEGIES[word] ??
       (/DeepSpeedStrategy$/.test(word) ? { zero: 2 } : /FSDPStrategy$/.test(word) ? { fsdp: "full_shard" } : undefined);
-    if (known?.fsdp !== undefined && find("fsdp") === undefined) result.push(derived(strategy, "fsdp", known.fsdp));
-    if (known?.zero !== undefined && find("zero_stage") === undefined)
-      result.push(derived(strategy, "zero_stage", known.zero));
-    if (known?.offload) result.push(derived(strategy, "offload_optimizer", "cpu"));
+    if (!d.has("fsdp")) d.make(strategy, "fsdp", known?.fsdp);
+    if (!d.has("zero_stage")) d.make(strategy, "zero_stage", known?.zero);
+    if (known?.offload) d.make(strategy, "offload_optimizer", "cpu");
   }
-  const devices = find("devices");
-  const nodes = find("nodes")?.value;
+  const devices = d.find("devices");
+  const nodes = d.find("nodes")?.value;
   const each = devices?.node.kind === "list" ? devices.node.items.length : Number(devices?.value);
-  if (devices !== undefined && Number.isInteger(each) && each >= 1)
-    result.push(derived(devices, "world_size", each * (typeof nodes === "number" ? nodes : 1)));
-  return result;
+  if (Number.isInteger(each) && each >= 1)
+    d.make(devices, "world_size", each * (typeof nodes === "number" ? nodes : 1));
 }
 
 /** litgpt: accumulation follows from the global batch; a rank makes it LoRA. */
-function deriveLitgpt(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
-  const result = [...derive(settings)];
-  const all = [...settings, ...result];
-  const number = (name: string) =>
-    all.findLast((setting) => setting.name === name && typeof setting.value === "number");
-  const find = (name: string) => settings.findLast((setting) => setting.name === name);
-  const model = find("model");
-  if (typeof model?.value === "string") result.push(derived(model, "model", publishedModel(model.value)));
-  if (model !== undefined) result.push(derived(model, "model_code", "litgpt"), derived(model, "loop_holds", "outputs"));
-  const quantized = find("quantization");
+function deriveLitgpt(d: Deriving): void {
+  derive(d);
+  const model = d.find("model");
+  if (typeof model?.value === "string") d.make(model, "model", publishedModel(model.value));
+  d.make(model, "model_code", "litgpt");
+  d.make(model, "loop_holds", "outputs");
+  const quantized = d.find("quantization");
   const isQuantized = typeof quantized?.value === "string" && quantized.value !== "none";
   if (isQuantized && quantized?.node.kind === "scalar") {
     // `instantiate_bnb_optimizer` (litgpt/utils.py)
-    result.push(derived(find("optimizer") ?? quantized, "optimizer", "paged_adamw"));
-    result.push(
-      derived(quantized, "packs_head", true),
-      derived(quantized, "double_quantization", /-dq$/.test(String(quantized.node.value))),
-      derived(quantized, "prepare_for_kbit", false),
-      derived(quantized, "replaces_embedding", true),
-    );
+    d.make(d.find("optimizer") ?? quantized, "optimizer", "paged_adamw");
+    d.make(quantized, "packs_head", true);
+    d.make(quantized, "double_quantization", /-dq$/.test(String(quantized.node.value)));
+    d.make(quantized, "prepare_for_kbit", false);
+    d.make(quantized, "replaces_embedding", true);
   }
-  const rank = number("lora_rank");
-  const adapted = rank !== undefined && Number(rank.value) > 0;
-  if (adapted) {
-    result.push(derived(rank, "adapter", isQuantized ? "qlora" : "lora"));
-    const on = (part: string) => {
-      const stated = find(`lora_on_${part}`)?.value;
-      return typeof stated === "boolean" ? stated : undefined;
-    };
-    // Adapters are made in the model's dtype (litgpt/lora.py).
-    result.push(derived(rank, "lora_target_modules", targetsOf(on)), derived(rank, "autocast_adapter_dtype", false));
-    // Its finetuning multiplies by the head 128 tokens at a time (litgpt/finetune/lora.py, fit).
-    result.push(derived(rank, "lora_merged_parts", mergedParts(on).join(",")), derived(rank, "loss_rows", 128));
-  }
-  const global = number("global_batch_size");
-  const micro = number("micro_batch_size");
-  const world = number("world_size");
-  const steps = Number(global?.value) / (Number(micro?.value) * Number(world?.value ?? 1));
-  if (global !== undefined && Number.isInteger(steps) && steps >= 1)
-    result.push(derived(global, "gradient_accumulation_steps", steps));
-  const devices = world === undefined ? 1 : Number(world.value);
-  if (world !== undefined && devices > 1) {
+  const rank = (d.number("lora_rank") ?? 0) > 0 ? d.numeric("lora_rank") : undefined;
+  const on = (part: string) => {
+    const stated = d.stated.findLast(({ name }) => name === `lora_on_${part}`)?.value;
+    return typeof stated === "boolean" ? stated : undefined;
+  };
+  d.make(rank, "adapter", isQuantized ? "qlora" : "lora");
+  d.make(rank, "lora_target_modules", targetsOf(on));
+  // Adapters are made in the model's dtype (litgpt/lora.py).
+  d.make(rank, "autocast_adapter_dtype", false);
+  d.make(rank, "lora_merged_parts", mergedParts(on).join(","));
+  // Its finetuning multiplies by the head 128 tokens at a time (litgpt/finetune/lora.py, fit).
+  d.make(rank, "loss_rows", 128);
+  const devices = d.number("world_size") ?? 1;
+  d.makeAccumulation(devices);
+  if (devices > 1) {
+    const world = d.numeric("world_size");
     // Both ways of fine-tuning on several GPUs wrap every block; pretraining does not, and keeps a copy on every machine.
     const tunes = model?.key === "checkpoint_dir";
-    result.push(derived(world, "fsdp", tunes ? "full_shard" : "hybrid_shard"));
-    if (tunes) result.push(derived(world, "gradient_checkpointing", true));
+    d.make(world, "fsdp", tunes ? "full_shard" : "hybrid_shard");
+    if (tunes) d.make(world, "gradient_checkpointing", true);
   }
-  return result;
 }
 
 export const lightning = schemaFormat({

@@ -2,6 +2,7 @@
 
 import type { PythonCall, PythonModule } from "../../syntax/tree";
 import { pythonView } from "../carriers";
+import type { Deriving } from "../deriving";
 import { configOverrides } from "../hf-scripts/built";
 import { CALL_KEYS } from "../hf-scripts/keys";
 import { loadedClass } from "../hf-scripts/loads";
@@ -63,17 +64,14 @@ function trainedSettings(python: PythonModule): readonly LocatedSetting[] {
   return network.length > 0 ? network : ownSettings(python, fittedModule(python));
 }
 
-function settingsOf(
-  settings: readonly LocatedSetting[],
-  _: View,
-  { parsed: { python } }: ConfigDocument,
-): readonly LocatedSetting[] {
+function settingsOf(d: Deriving, _: View, { parsed: { python } }: ConfigDocument): void {
+  derive(d);
   const trainer = python?.calls.find(({ callee }) => TRAINER.test(callee));
-  if (python === undefined || trainer === undefined) return derive(settings);
+  if (python === undefined || trainer === undefined) return;
   const trained = trainingOf(python).load === undefined ? trainedSettings(python) : [];
   const said = [...tokenizedLengths(python), ...lightningLoop(python, trainer), ...trained, ...pictureSide(python)];
-  const open = said.filter(({ name }) => !settings.some((setting) => setting.name === name));
-  return [...derive(settings), ...loadedClass(python), ...configOverrides(python), ...open];
+  const open = said.filter(({ name }) => name === null || !d.has(name));
+  d.made.push(...loadedClass(python), ...configOverrides(python), ...open);
 }
 
 function recognise({ map, words }: View, { parsed: { python } }: ConfigDocument): Recognition {

@@ -2,9 +2,10 @@
 
 import { floatNamed } from "../../terms/dtypes";
 import { dataView, shellViews } from "../carriers";
+import type { Deriving } from "../deriving";
 import { removing, renaming } from "../fix";
 import { hasGroup, hasKeys, hasWith, NOT_RECOGNISED, passes, type Recognition, runs } from "../recognition";
-import { count, derived, schemaFormat, type View } from "../schema";
+import { count, schemaFormat, type View } from "../schema";
 import { problem } from "../table";
 import type { FormatProblem, LocatedSetting } from "../types";
 import { LLAMA_FACTORY_KEYS, LLAMA_FACTORY_V1_KEYS, OTHER_LLAMA_FACTORY_KEYS } from "./keys";
@@ -62,51 +63,39 @@ function recogniseData({ map }: View): Recognition {
  * Weights come in the dtype of the products, and trained ones are raised to float32, unless the run says otherwise or
  * ZeRO-3 keeps them as loaded (llamafactory/model/patcher.py, patch_config; llamafactory/model/adapter.py, init_adapter).
  */
-function loading(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
-  const result: LocatedSetting[] = [];
-  const tuning = settings.find(({ key, node }) => key === "finetuning_type" && node.kind === "scalar");
+function makeLoading(d: Deriving): void {
+  const tuning = d.stated.find(({ key, node }) => key === "finetuning_type" && node.kind === "scalar");
   const kind = tuning?.node.kind === "scalar" ? tuning.node.value : undefined;
-  const asLoaded = ["load_dtype", "deepspeed"].some((name) => settings.some((setting) => setting.name === name));
-  const layered = settings.some((setting) => setting.name === "use_badam" && setting.value === true);
-  const products = settings.find(({ name, value }) => (name === "bf16" || name === "fp16") && value === true);
-  if (tuning !== undefined && kind === "full" && !asLoaded && !layered)
-    result.push(derived(tuning, "load_dtype", "float32"));
-  if (products !== undefined && kind !== "full" && !asLoaded)
-    result.push(derived(products, "load_dtype", floatNamed(products.name!)!));
-  if (tuning !== undefined && kind === "freeze") {
+  const asLoaded = d.has("load_dtype", "deepspeed");
+  const layered = d.said("use_badam", true) !== undefined;
+  const products = d.stated.find(({ name, value }) => (name === "bf16" || name === "fp16") && value === true);
+  if (kind === "full" && !asLoaded && !layered) d.make(tuning, "load_dtype", "float32");
+  if (kind !== "full" && !asLoaded) d.make(products, "load_dtype", floatNamed(products?.name ?? undefined));
+  if (kind === "freeze") {
     // llamafactory/hparams/finetuning_args.py, FreezeArguments.freeze_trainable_layers: 2 unless stated.
-    const count = settings.find((setting) => setting.name === "freeze_trainable_layers")?.value;
-    result.push(derived(tuning, "trained_layers", typeof count === "number" ? count : 2));
-    if (!asLoaded) result.push(derived(tuning, "trained_dtype", "float32"));
+    d.make(tuning, "trained_layers", d.number("freeze_trainable_layers") ?? 2);
+    if (!asLoaded) d.make(tuning, "trained_dtype", "float32");
   }
-  return result;
 }
 
-function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
-  const result: LocatedSetting[] = [];
-  const stage = settings.find((setting) => setting.name === "lf_stage" && setting.value === "pt");
-  if (stage !== undefined && !settings.some((setting) => setting.name === "packing"))
-    result.push(derived(stage, "packing", true));
-  result.push(...loading(settings));
+function derive(d: Deriving): void {
+  if (!d.has("packing")) d.make(d.said("lf_stage", "pt"), "packing", true);
+  makeLoading(d);
   // LLaMA-Factory stores 4-bit blocks in the compute dtype and quantizes the scales too.
-  const bits = settings.find((setting) => setting.name === "quantization" && setting.value === "nf4");
-  if (bits !== undefined) result.push(derived(bits, "bnb_4bit_quant_storage", "bfloat16"));
-  if (bits !== undefined && !settings.some((setting) => setting.name === "double_quantization"))
-    result.push(derived(bits, "double_quantization", true));
+  const bits = d.said("quantization", "nf4");
+  d.make(bits, "bnb_4bit_quant_storage", "bfloat16");
+  if (!d.has("double_quantization")) d.make(bits, "double_quantization", true);
   // llamafactory/model/model_utils/unsloth.py loads with it.
-  const unsloth = settings.find((setting) => setting.name === "use_unsloth" && setting.value === true);
-  if (unsloth !== undefined) result.push(derived(unsloth, "quantizing_loader", "unsloth"));
-  const pissa = settings.find((setting) => setting.name === "pissa_init" && setting.value === true);
-  if (pissa !== undefined) {
-    // llamafactory/model/adapter.py (_setup_lora_tuning)
-    const rounds = settings.findLast((setting) => setting.name === "pissa_iterations")?.value ?? 16;
-    result.push(derived(pissa, "adapter_initialization", rounds === -1 ? "pissa" : `pissa_niter_${String(rounds)}`));
-  }
-  const granularity = settings.find(
-    (setting) => setting.name === "recompute_granularity" && typeof setting.value === "string",
+  d.make(d.said("use_unsloth", true), "quantizing_loader", "unsloth");
+  // llamafactory/model/adapter.py (_setup_lora_tuning)
+  const rounds = d.find("pissa_iterations")?.value ?? 16;
+  d.make(
+    d.said("pissa_init", true),
+    "adapter_initialization",
+    rounds === -1 ? "pissa" : `pissa_niter_${String(rounds)}`,
   );
-  if (granularity !== undefined) result.push(derived(granularity, "gradient_checkpointing", true));
-  return result;
+  const granularity = d.find("recompute_granularity");
+  if (typeof granularity?.value === "string") d.make(granularity, "gradient_checkpointing", true);
 }
 
 function isOn({ node }: LocatedSetting): boolean {

@@ -4,8 +4,8 @@ import { interpolate } from "../../syntax/interpolate";
 import type { MapNode } from "../../syntax/tree";
 import { dataView } from "../carriers";
 import { has, hasGroup, hasKeys, NOT_RECOGNISED, runs } from "../recognition";
-import { count, derived, lookUp, schemaFormat, type View, valueAt } from "../schema";
-import type { ConfigDocument, LocatedSetting } from "../types";
+import { count, lookUp, schemaFormat, type View, valueAt } from "../schema";
+import type { ConfigDocument } from "../types";
 import accepted from "./accepted.json";
 import { LLM_FOUNDRY_KEYS } from "./keys";
 
@@ -71,32 +71,16 @@ export const llmFoundry = schemaFormat({
       ? { confidence: 0.8, because: hasKeys(composer, "Composer") }
       : NOT_RECOGNISED;
   },
-  derive(settings, { map }) {
-    const result: LocatedSetting[] = [];
-    const number = (name: string) =>
-      settings.findLast((setting) => setting.name === name && typeof setting.value === "number");
-    const global = number("global_batch_size");
-    const micro = number("micro_batch_size");
-    const world = number("world_size");
-    const steps =
-      global === undefined || micro === undefined || world === undefined
-        ? Number.NaN
-        : Number(global.value) / (Number(micro.value) * Number(world.value));
-    if (global !== undefined && Number.isInteger(steps) && steps >= 1)
-      result.push(derived(global, "gradient_accumulation_steps", steps));
-    const shape = settings.find((setting) => setting.name === "model_class" && setting.value === "mpt_causal_lm");
-    if (shape !== undefined && !settings.some((setting) => setting.name === "model"))
-      result.push(derived(shape, "model_type", "mpt"));
+  derive(d, { map }) {
+    d.makeAccumulation(d.number("world_size"));
+    if (!d.has("model")) d.make(d.said("model_class", "mpt_causal_lm"), "model_type", "mpt");
     // Composer names a micro-batch's outputs until the next one's are there, in their own dtype (composer/trainer/trainer.py, _train_microbatch).
-    const batch = global ?? micro;
-    if (batch !== undefined)
-      result.push(derived(batch, "loop_holds", "outputs"), derived(batch, "loop_keeps_dtype", true));
+    const batch = d.numeric("global_batch_size") ?? d.numeric("micro_batch_size");
+    d.make(batch, "loop_holds", "outputs");
+    d.make(batch, "loop_keeps_dtype", true);
     // Texts are cut or padded to the whole length (llmfoundry/data/text_data.py, StreamingTextDataset._tokenize).
-    if (batch !== undefined && valueAt(map, "train_loader.name") === "text")
-      result.push(derived(batch, "pad_to_sequence_length", true));
-    const packed = settings.findLast((setting) => setting.name === "packing");
-    if (packed !== undefined && packed.value !== false && packed.value !== null)
-      result.push(derived(packed, "packing", true));
-    return result;
+    if (valueAt(map, "train_loader.name") === "text") d.make(batch, "pad_to_sequence_length", true);
+    const packed = d.find("packing");
+    if (packed?.value !== false && packed?.value !== null) d.make(packed, "packing", true);
   },
 });

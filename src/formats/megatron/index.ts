@@ -4,10 +4,11 @@ import type { Entry, MapNode } from "../../syntax/tree";
 import { table } from "../../terms/table";
 import { say } from "../../words/message";
 import { dataView, shellViews } from "../carriers";
+import { Deriving } from "../deriving";
 import { removing } from "../fix";
 import { LAUNCHER_OPTIONS } from "../launchers/options";
 import { has, hasKeys, NOT_RECOGNISED, passes, type Recognition, runs } from "../recognition";
-import { count, derived, lookUp, schemaFormat, type View, valueAt } from "../schema";
+import { count, lookUp, schemaFormat, type View, valueAt } from "../schema";
 import { batchMultiple, problem } from "../table";
 import type { ConfigDocument, FormatProblem, LocatedSetting, SettingChange } from "../types";
 import accepted from "./accepted.json";
@@ -33,68 +34,30 @@ const MARKS = [
 ];
 const ARCHITECTURE = ["num_layers", "hidden_size", "num_attention_heads", "use_checkpoint_args"];
 
-function number(settings: readonly LocatedSetting[], name: string): LocatedSetting | undefined {
-  return settings.findLast((setting) => setting.name === name && typeof setting.value === "number");
-}
-
 /** The captured family nearest to what the arguments build (`megatron/training/arguments.py`). */
-function modelType(settings: readonly LocatedSetting[], view: View): string | undefined {
-  const on = (name: string) => settings.some((setting) => setting.name === name && setting.value === true);
+function modelType(d: Deriving, view: View): string | undefined {
   const script = view.words.find((word) => /pretrain_\w{1,80}\.py$/.test(word)) ?? "";
   if (/pretrain_(?:t5|ict|vision|vlm|retro)/.test(script)) return undefined;
   if (/pretrain_bert/.test(script)) return "bert";
-  if (settings.some((setting) => setting.name === "num_experts" && typeof setting.value === "number")) return "mixtral";
-  if (on("swiglu") || valueAt(view.map, "normalization") === "RMSNorm") return "llama";
+  if (d.number("num_experts") !== undefined) return "mixtral";
+  if (d.said("swiglu", true) !== undefined || valueAt(view.map, "normalization") === "RMSNorm") return "llama";
   const rotary =
     valueAt(view.map, "position_embedding_type") === "rope" ||
     valueAt(view.map, "use_rotary_position_embeddings") === true;
   return rotary ? "gpt_neox" : "gpt2";
 }
 
-function derive(settings: readonly LocatedSetting[], view: View): readonly LocatedSetting[] {
-  const result: LocatedSetting[] = [];
-  const width = number(settings, "hidden_size");
-  const type = modelType(settings, view);
-  if (width !== undefined && type !== undefined) result.push(derived(width, "model_type", type));
-  const find = (name: string) => settings.findLast((setting) => setting.name === name);
-  const distributed = find("distributed_optimizer");
-  if (distributed?.value === true && find("zero_stage") === undefined)
-    result.push(derived(distributed, "zero_stage", 1));
-  const sharded = find("megatron_fsdp");
-  if (sharded?.value === true && find("fsdp") === undefined) result.push(derived(sharded, "fsdp", "full_shard"));
-  const nodes = find("nodes");
-  const devices = find("devices");
-  if (devices !== undefined && typeof devices.value === "number" && find("world_size") === undefined) {
-    result.push(derived(devices, "world_size", devices.value * (typeof nodes?.value === "number" ? nodes.value : 1)));
-  }
-  const accumulated = accumulation(settings, [...result]);
-  if (accumulated !== undefined) result.push(accumulated);
-  return result;
-}
-
-/** Micro-batches per step: global batch over micro-batch and data-parallel size, when all are known and it divides. */
-function accumulation(
-  settings: readonly LocatedSetting[],
-  more: readonly LocatedSetting[],
-): LocatedSetting | undefined {
-  const all = [...settings, ...more];
-  const global = number(all, "global_batch_size");
-  const micro = number(all, "micro_batch_size");
-  const world = number(all, "world_size");
-  if (
-    global === undefined ||
-    micro === undefined ||
-    world === undefined ||
-    number(all, "gradient_accumulation_steps") !== undefined
-  )
-    return undefined;
-  const degrees = ["tensor_parallel", "pipeline_parallel", "context_parallel"].map((name) =>
-    Number(number(all, name)?.value ?? 1),
-  );
-  const copies = Number(world.value) / degrees.reduce((a, b) => a * b, 1);
-  if (!Number.isInteger(copies) || copies < 1) return undefined;
-  const steps = Number(global.value) / (Number(micro.value) * copies);
-  return Number.isInteger(steps) && steps >= 1 ? derived(global, "gradient_accumulation_steps", steps) : undefined;
+function derive(d: Deriving, view: View): void {
+  d.make(d.numeric("hidden_size"), "model_type", modelType(d, view));
+  if (!d.has("zero_stage")) d.make(d.said("distributed_optimizer", true), "zero_stage", 1);
+  if (!d.has("fsdp")) d.make(d.said("megatron_fsdp", true), "fsdp", "full_shard");
+  const devices = d.number("devices");
+  if (devices !== undefined && !d.has("world_size"))
+    d.make(d.find("devices"), "world_size", devices * (d.number("nodes") ?? 1));
+  const degrees = ["tensor_parallel", "pipeline_parallel", "context_parallel"] as const;
+  const copies = Number(d.number("world_size")) / degrees.reduce((all, name) => all * (d.number(name) ?? 1), 1);
+  if (d.number("gradient_accumulation_steps") === undefined && Number.isInteger(copies) && copies >= 1)
+    d.makeAccumulation(copies);
 }
 
 /** `megatron/core/num_microbatches_calculator.py` and `transformer_config.py`. */
@@ -129,8 +92,9 @@ function recomputation(settings: readonly LocatedSetting[]): readonly FormatProb
 }
 
 function pipelineLayers(settings: readonly LocatedSetting[]): readonly FormatProblem[] {
-  const layers = number(settings, "num_layers");
-  const stages = number(settings, "pipeline_parallel");
+  const said = new Deriving(settings);
+  const layers = said.numeric("num_layers");
+  const stages = said.numeric("pipeline_parallel");
   if (layers === undefined || stages === undefined || Number(layers.value) % Number(stages.value) === 0) return [];
   return [
     problem("pipeline-layers", "warning", stages.valueSpan, "pipeline-layers", {

@@ -1,10 +1,11 @@
 /** ms-swift: YAML and JSON given to `--config`, and the same arguments as flags of `swift sft` and `megatron sft`. */
 
 import { dataView, shellViews } from "../carriers";
+import type { Deriving } from "../deriving";
 import { LAUNCHER_OPTIONS } from "../launchers/options";
 import { hasKeys, hasWith, NOT_RECOGNISED, runs } from "../recognition";
-import { count, derived, schemaFormat, type View } from "../schema";
-import type { DocumentLink, LocatedSetting, SettingName } from "../types";
+import { count, schemaFormat, type View } from "../schema";
+import type { DocumentLink } from "../types";
 import accepted from "./accepted.json";
 import { MS_SWIFT_KEYS, SHIPPED_DEEPSPEED } from "./keys";
 
@@ -50,41 +51,38 @@ function runsMegatron(words: readonly string[]): boolean {
   return at >= 0 && /^(?:sft|pt|rlhf)$/.test(words[at + 1] ?? "");
 }
 
-function derive(settings: readonly LocatedSetting[], { map, words }: View): readonly LocatedSetting[] {
-  const result: LocatedSetting[] = [];
-  const deepspeed = settings.findLast((setting) => setting.name === "deepspeed");
+function derive(d: Deriving, { map, words }: View): void {
+  const deepspeed = d.find("deepspeed");
   const shipped = typeof deepspeed?.value === "string" ? SHIPPED_DEEPSPEED[deepspeed.value] : undefined;
-  if (deepspeed !== undefined && shipped !== undefined) {
-    result.push(derived(deepspeed, "zero_stage", shipped.stage));
-    result.push(derived(deepspeed, "offload_optimizer", shipped.offload ? "cpu" : "none"));
-    if (shipped.stage === 3) result.push(derived(deepspeed, "offload_param", shipped.offload ? "cpu" : "none"));
+  const place = shipped?.offload ? "cpu" : "none";
+  if (shipped !== undefined) {
+    d.make(deepspeed, "zero_stage", shipped.stage);
+    d.make(deepspeed, "offload_optimizer", place);
+    if (shipped.stage === 3) d.make(deepspeed, "offload_param", place);
   }
   // Of both kinds of checkpointing FSDP's stays (swift/arguments/sft_args.py, _check_fsdp2_compatibility).
-  const recomputed = settings.findLast(({ name }) => name === "fsdp_activation_checkpointing");
-  if (recomputed?.value === true) result.push(derived(recomputed, "gradient_checkpointing", false));
+  d.make(d.said("fsdp_activation_checkpointing", true), "gradient_checkpointing", false);
   // Old releases named the model by its registered type.
-  const type = settings.find((setting) => setting.name === "model_type");
-  if (type !== undefined && count(map, ["model", "model_id_or_path"]) === 0)
-    result.push(derived(type, "model", type.value));
-  result.push(...packed(settings));
-  const model = settings.findLast((setting) => setting.name === "model");
-  if (model !== undefined && runsMegatron(words)) result.push(...ofMegatron(model, settings));
-  return result;
+  const type = d.find("model_type");
+  if (count(map, ["model", "model_id_or_path"]) === 0) d.make(type, "model", type?.value);
+  makePacked(d);
+  if (runsMegatron(words)) makeMegatron(d);
 }
 
 /**
  * Bits alone pack nothing from 3.0 on, and bitsandbytes quantizes its scales, too (swift/arguments/base_args/quant_args.py:
  * `get_quantization_config`, `bnb_4bit_use_double_quant`); what other packages do is not counted.
  */
-function packed(settings: readonly LocatedSetting[]): LocatedSetting[] {
-  const bits = settings.findLast(({ name, value }) => name === "quantization_bit" && value !== null);
-  const method = settings.findLast(({ name, value }) => name === "quantization_method" && value !== null);
-  if (bits === undefined) return [];
-  if (method === undefined && bits.key === "quant_bits") return [derived(bits, "quantization", "none")];
-  const other =
-    method !== undefined && method.value !== "bnb" ? [{ ...method, name: null, uncounted: true } as const] : [];
-  const doubled = settings.some(({ name }) => name === "double_quantization");
-  return [...other, ...(doubled ? [] : [derived(bits, "double_quantization", true)])];
+function makePacked(d: Deriving): void {
+  const bits = d.stated.findLast(({ name, value }) => name === "quantization_bit" && value !== null);
+  const method = d.stated.findLast(({ name, value }) => name === "quantization_method" && value !== null);
+  if (bits === undefined) return;
+  if (method === undefined && bits.key === "quant_bits") {
+    d.make(bits, "quantization", "none");
+    return;
+  }
+  if (method !== undefined && method.value !== "bnb") d.made.push({ ...method, name: null, uncounted: true });
+  if (!d.has("double_quantization")) d.make(bits, "double_quantization", true);
 }
 
 /**
@@ -92,16 +90,13 @@ function packed(settings: readonly LocatedSetting[]): LocatedSetting[] {
  * optimizer is spread over the data-parallel ranks (swift/megatron/arguments/megatron_args.py: `tuner_type`, `bf16` of
  * `torch_dtype`, `use_distributed_optimizer`).
  */
-function ofMegatron(model: LocatedSetting, settings: readonly LocatedSetting[]): LocatedSetting[] {
-  const stated = (...names: readonly SettingName[]): LocatedSetting | undefined =>
-    settings.findLast(({ name }) => name !== null && names.includes(name));
-  const result = [derived(model, "model_code", "mcore")];
-  if (stated("adapter") === undefined) result.push(derived(model, "adapter", "none"));
-  if (stated("compute_dtype", "bf16", "fp16", "load_dtype") === undefined)
-    result.push(derived(model, "compute_dtype", "bf16"));
-  if (stated("distributed_optimizer")?.value !== false)
-    result.push(derived(stated("distributed_optimizer") ?? model, "zero_stage", 1));
-  return result;
+function makeMegatron(d: Deriving): void {
+  const model = d.find("model");
+  d.make(model, "model_code", "mcore");
+  if (!d.has("adapter")) d.make(model, "adapter", "none");
+  if (!d.has("compute_dtype", "bf16", "fp16", "load_dtype")) d.make(model, "compute_dtype", "bf16");
+  const spread = d.find("distributed_optimizer");
+  if (spread?.value !== false) d.make(model && (spread ?? model), "zero_stage", 1);
 }
 
 /** The words of shipped DeepSpeed configs are no files. */

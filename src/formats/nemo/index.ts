@@ -1,48 +1,35 @@
 /** NeMo: Hydra YAML and its overrides in scripts; Megatron-Bridge's recipes, as YAML, in scripts and as Python. */
 
 import { dataView, shellViews } from "../carriers";
+import type { Deriving } from "../deriving";
 import { LAUNCHER_OPTIONS } from "../launchers/options";
 import { builds, has, hasGroup, hasKeys, NOT_RECOGNISED, sets } from "../recognition";
-import { count, derived, lookUp, schemaFormat, type View, valueAt } from "../schema";
-import type { ConfigDocument, LocatedSetting } from "../types";
+import { count, lookUp, schemaFormat, type View, valueAt } from "../schema";
+import type { ConfigDocument } from "../types";
 import accepted from "./accepted.json";
 import { NEMO_KEYS } from "./keys";
 
 const ACCEPTED: ReadonlySet<string> = new Set(accepted.names);
 
-function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
-  const result: LocatedSetting[] = [];
-  const find = (name: string) => settings.findLast((setting) => setting.name === name);
-  const devices = find("devices");
-  const nodes = find("nodes")?.value ?? 1;
-  if (
-    typeof devices?.value === "number" &&
-    devices.value >= 1 &&
-    typeof nodes === "number" &&
-    find("world_size") === undefined
-  )
-    result.push(derived(devices, "world_size", devices.value * nodes));
-  const half = find("megatron_amp_o2");
-  const compute = find("compute_dtype");
-  if (half !== undefined && compute !== undefined)
-    result.push(
-      derived(half, "load_dtype", half.value !== true ? "float32" : compute.value === "fp16" ? "float16" : "bfloat16"),
-    );
+function derive(d: Deriving): void {
+  if (Number(d.find("devices")?.value) >= 1) d.makeWorld();
+  const half = d.find("megatron_amp_o2");
+  const compute = d.find("compute_dtype");
+  const below = compute?.value === "fp16" ? "float16" : "bfloat16";
+  if (compute !== undefined) d.make(half, "load_dtype", half?.value !== true ? "float32" : below);
   // Recipes of Megatron-Bridge train in `bf16_mixed` unless told otherwise: bfloat16 weights beside a float32 copy, which
   // the distributed optimizer spreads (megatron/bridge/recipes).
-  const recipe = settings.find(({ key }) => /^train\.(?:micro|global)_batch_size$/.test(key));
-  if (recipe !== undefined && half === undefined) {
-    const whole = { ...recipe, standing: true } as const;
-    if (compute === undefined) result.push(derived(whole, "compute_dtype", "bf16"));
-    result.push(derived(whole, "load_dtype", compute?.value === "fp16" ? "float16" : "bfloat16"));
+  const recipe = d.stated.find(({ key }) => /^train\.(?:micro|global)_batch_size$/.test(key));
+  const whole = recipe && ({ ...recipe, standing: true } as const);
+  if (half === undefined) {
+    if (compute === undefined) d.make(whole, "compute_dtype", "bf16");
+    d.make(whole, "load_dtype", below);
   }
   // The distributed optimizer by its switch, by a recipe's default, or by its name (apex, DistributedFusedAdam).
-  const named = find("optimizer");
-  const sharded =
-    find("distributed_optimizer") ?? (/^distributed_fused_adam/.test(String(named?.value)) ? named : recipe);
-  if (sharded !== undefined && sharded.value !== false && find("zero_stage") === undefined)
-    result.push({ ...derived(sharded, "zero_stage", 1), ...(sharded === recipe && { standing: true }) });
-  return result;
+  const named = d.find("optimizer");
+  const isSpread = /^distributed_fused_adam/.test(String(named?.value));
+  const sharded = d.find("distributed_optimizer") ?? (isSpread ? named : whole);
+  if (sharded?.value !== false && !d.has("zero_stage")) d.make(sharded, "zero_stage", 1);
 }
 
 export const nemo = schemaFormat({

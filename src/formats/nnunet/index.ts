@@ -2,7 +2,7 @@
 
 import { dataView, shellViews } from "../carriers";
 import { has, NOT_RECOGNISED, trains } from "../recognition";
-import { count, derived, schemaFormat } from "../schema";
+import { count, schemaFormat } from "../schema";
 import type { Format } from "../types";
 import { CONFIGURATIONS, NNUNET_KEYS } from "./keys";
 
@@ -26,17 +26,13 @@ const plans = schemaFormat({
     if (count(map, ["configurations"]) > 0 && own >= 2) return { confidence: 0.98, because: has("configurations") };
     return count(map, ["plans_per_stage"]) > 0 ? { confidence: 0.85, because: has("plans_per_stage") } : NOT_RECOGNISED;
   },
-  derive(settings) {
-    for (const name of CONFIGURATIONS) {
-      const batch = settings.find((setting) => setting.name === `nnunet.${name}.batch_size`);
-      if (batch === undefined) continue;
-      const network = settings.find((setting) => setting.name === `nnunet.${name}.network`);
-      return [
-        derived(batch, "global_batch_size", batch.value),
-        ...(network === undefined ? [] : [derived(network, "model", network.value)]),
-      ];
-    }
-    return [];
+  derive(d) {
+    const used = CONFIGURATIONS.find((name) => d.has(`nnunet.${name}.batch_size`));
+    if (used === undefined) return;
+    const batch = d.find(`nnunet.${used}.batch_size`);
+    const network = d.find(`nnunet.${used}.network`);
+    d.make(batch, "global_batch_size", batch?.value);
+    d.make(network, "model", network?.value);
   },
 });
 

@@ -1,11 +1,11 @@
 /** OpenRLHF: flags of `openrlhf.cli.train_*`, plain or through `ray job submit`, and the same names in YAML. */
 
 import { dataView, shellViews } from "../carriers";
+import type { Deriving } from "../deriving";
 import { LAUNCHER_OPTIONS } from "../launchers/options";
 import { hasKeys, NOT_RECOGNISED, passes, runs } from "../recognition";
-import { count, derived, schemaFormat } from "../schema";
+import { count, schemaFormat } from "../schema";
 import { batchMultiple } from "../table";
-import type { LocatedSetting } from "../types";
 import accepted from "./accepted.json";
 import { OPENRLHF_KEYS } from "./keys";
 
@@ -27,34 +27,15 @@ const MARKS = [
   "zpg",
 ];
 
-function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
-  const result: LocatedSetting[] = [];
-  const find = (name: string) => settings.findLast((setting) => setting.name === name);
-  const number = (setting: LocatedSetting | undefined, fallback: number): number =>
-    typeof setting?.value === "number" ? setting.value : fallback;
-  const gpus = find("actor_gpus");
-  if (gpus !== undefined && find("world_size") === undefined)
-    result.push(derived(gpus, "world_size", number(gpus, 1) * number(find("actor_nodes"), 1)));
-  const prompt = find("max_prompt_length");
-  const answer = find("max_completion_length");
-  if (prompt !== undefined && answer !== undefined && find("sequence_length") === undefined)
-    result.push(derived(answer, "sequence_length", number(prompt, 0) + number(answer, 0)));
-  const rank = find("lora_rank");
-  if (rank !== undefined)
-    result.push(
-      derived(
-        rank,
-        "adapter",
-        number(rank, 0) > 0 ? (find("load_in_4bit")?.value === true ? "qlora" : "lora") : "none",
-      ),
-    );
-  const global = find("global_batch_size");
-  const micro = find("micro_batch_size");
-  const world = [...settings, ...result].findLast((setting) => setting.name === "world_size");
-  const steps = number(global, Number.NaN) / (number(micro, Number.NaN) * number(world, Number.NaN));
-  if (global !== undefined && Number.isInteger(steps) && steps >= 1)
-    result.push(derived(global, "gradient_accumulation_steps", steps));
-  return result;
+function derive(d: Deriving): void {
+  const gpus = d.find("actor_gpus");
+  if (!d.has("world_size")) d.make(gpus, "world_size", (d.number("actor_gpus") ?? 1) * (d.number("actor_nodes") ?? 1));
+  const answer = d.find("max_completion_length");
+  if (d.has("max_prompt_length") && !d.has("sequence_length"))
+    d.make(answer, "sequence_length", (d.number("max_prompt_length") ?? 0) + (d.number("max_completion_length") ?? 0));
+  const adapts = (d.number("lora_rank") ?? 0) > 0;
+  d.make(d.find("lora_rank"), "adapter", !adapts ? "none" : d.find("load_in_4bit")?.value === true ? "qlora" : "lora");
+  d.makeAccumulation(d.number("world_size"));
 }
 
 export const openrlhf = schemaFormat({

@@ -1,9 +1,9 @@
 /** timm: `args.yaml` of a run and flags of `train.py`. */
 
 import { dataView, shellViews } from "../carriers";
+import type { Deriving } from "../deriving";
 import { hasWith, NOT_RECOGNISED, passes } from "../recognition";
-import { count, derived, schemaFormat, type View } from "../schema";
-import type { LocatedSetting } from "../types";
+import { count, schemaFormat, type View } from "../schema";
 import { TIMM_KEYS } from "./keys";
 
 const MARKS = [
@@ -38,18 +38,18 @@ const WITH_MOMENTUM: ReadonlyMap<string, string> = new Map([
 const MOMENTUM = 0.9;
 
 /** Its loop is no trainer of transformers; its optimizers take the momentum that stands beside them. */
-function derive(settings: readonly LocatedSetting[], { map }: View): readonly LocatedSetting[] {
-  const model = settings.findLast(({ name }) => name === "model");
-  if (model === undefined) return [];
-  const own = derived(model, "own_loop", true);
-  const optimizer = settings.findLast(({ name }) => name === "optimizer") ?? model;
+function derive(d: Deriving, { map }: View): void {
+  const model = d.find("model");
+  if (model === undefined) return;
+  d.make(model, "own_loop", true);
+  const optimizer = d.find("optimizer") ?? model;
   const named = optimizer === model ? "sgd" : String(optimizer.value).toLowerCase();
   const alike = WITH_MOMENTUM.get(named);
-  if (alike === undefined) return [own];
+  if (alike === undefined) return;
+  if (alike !== named) d.make(optimizer, "optimizer", alike);
   const said = map.entries.find(({ key }) => key === "momentum")?.value;
   const momentum = said?.kind === "scalar" && typeof said.value === "number" ? said.value : MOMENTUM;
-  const passed = derived(optimizer, "optim_args", `momentum=${momentum}`);
-  return alike === named ? [own, passed] : [own, derived(optimizer, "optimizer", alike), passed];
+  d.make(optimizer, "optim_args", `momentum=${momentum}`);
 }
 
 export const timm = schemaFormat({

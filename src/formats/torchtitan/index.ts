@@ -2,47 +2,38 @@
 
 import type { Entry, MapNode, PythonCall } from "../../syntax/tree";
 import { dataView, shellViews } from "../carriers";
+import type { Deriving } from "../deriving";
 import { LAUNCHER_OPTIONS } from "../launchers/options";
 import { builds, has, hasKeys, NOT_RECOGNISED, runs } from "../recognition";
-import { derived, lookUp, schemaFormat, type View } from "../schema";
-import type { ConfigDocument, LocatedSetting } from "../types";
+import { lookUp, schemaFormat, type View } from "../schema";
+import type { ConfigDocument } from "../types";
 import accepted from "./accepted.json";
 import { TORCHTITAN_KEYS } from "./keys";
 import { publishedModel } from "./models";
 
 /** Degrees that multiply with the sharding one to the number of GPUs (`torchtitan/distributed/parallel_dims.py`). */
-const DEGREES = ["dp_replicate_size", "tensor_parallel", "pipeline_parallel", "context_parallel"];
+const DEGREES = ["dp_replicate_size", "tensor_parallel", "pipeline_parallel", "context_parallel"] as const;
 
-function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
-  const result: LocatedSetting[] = [];
-  const find = (name: string) => settings.findLast((setting) => setting.name === name);
-  const name = find("model_name");
-  const flavor = find("model_flavor");
+function derive(d: Deriving): void {
+  const name = d.find("model_name");
+  const flavor = d.find("model_flavor");
   if (typeof flavor?.value === "string")
-    result.push(
-      derived(flavor, "model", publishedModel(name === undefined ? undefined : String(name.value), flavor.value)),
-    );
-  const shard = find("dp_shard_size");
-  const stated = settings.some((setting) => setting.name === "fsdp");
-  if (shard !== undefined && shard.value !== 1 && !stated) result.push(derived(shard, "fsdp", "full_shard"));
-  const degrees = DEGREES.map((name) => (find(name)?.value ?? 1) as unknown);
+    d.make(flavor, "model", publishedModel(name === undefined ? undefined : String(name.value), flavor.value));
+  const shard = d.find("dp_shard_size");
+  if (shard?.value !== 1 && !d.has("fsdp")) d.make(shard, "fsdp", "full_shard");
+  const degrees = DEGREES.map((name) => d.find(name)?.value ?? 1);
   if (typeof shard?.value === "number" && shard.value >= 1 && degrees.every((value) => typeof value === "number"))
-    result.push(
-      derived(
-        shard,
-        "world_size",
-        degrees.reduce<number>((all, value) => all * Number(value), shard.value),
-      ),
+    d.make(
+      shard,
+      "world_size",
+      degrees.reduce<number>((all, value) => all * Number(value), shard.value),
     );
-  const float8 = find("float8");
-  if (float8?.value === true) result.push(derived(float8, "compute_dtype", "fp8"));
+  d.make(d.said("float8", true), "compute_dtype", "fp8");
   // Since 2026 the micro-batch is stated in tokens.
-  const tokens = find("tokens_per_micro_batch");
-  const length = find("sequence_length");
-  if (typeof tokens?.value === "number" && typeof length?.value === "number" && length.value > 0) {
-    result.push(derived(tokens, "micro_batch_size", Math.max(1, Math.floor(tokens.value / length.value))));
-  }
-  return result;
+  const tokens = d.find("tokens_per_micro_batch");
+  const length = d.find("sequence_length");
+  if (typeof tokens?.value === "number" && typeof length?.value === "number" && length.value > 0)
+    d.make(tokens, "micro_batch_size", Math.max(1, Math.floor(tokens.value / length.value)));
 }
 
 const SHARED = {

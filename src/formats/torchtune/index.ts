@@ -3,11 +3,12 @@
 import { table } from "../../terms/table";
 import { say } from "../../words/message";
 import { dataView, shellViews } from "../carriers";
+import type { Deriving } from "../deriving";
 import { replacing, setting } from "../fix";
 import { LAUNCHER_OPTIONS } from "../launchers/options";
 import { flatten } from "../reader";
 import { NOT_RECOGNISED, runs } from "../recognition";
-import { derived, schemaFormat, type View } from "../schema";
+import { schemaFormat, type View } from "../schema";
 import { problem } from "../table";
 import type { FormatProblem, LocatedSetting } from "../types";
 import accepted from "./accepted.json";
@@ -33,14 +34,14 @@ const ATTENTION: Readonly<Record<string, readonly string[]>> = table({
 const MLP = ["mlp\\.w1", "mlp\\.w2", "mlp\\.w3", "gate_proj", "up_proj", "down_proj", "gate_up_proj"];
 
 /** Target modules as a regular expression, the way peft takes one. */
-function targets(find: (name: string) => LocatedSetting | undefined): string | undefined {
-  const written = find("lora_target_modules")?.node;
+function targets(d: Deriving): string | undefined {
+  const written = d.find("lora_target_modules")?.node;
   const attention = written?.kind === "list" ? written.items : [];
   const modules = new Set(
     attention.flatMap((item) => (item.kind === "scalar" ? (ATTENTION[String(item.value)] ?? []) : [])),
   );
-  if (find("lora_on_mlp")?.value === true) for (const module of MLP) modules.add(module);
-  if (find("lora_on_output")?.value === true) for (const head of ["lm_head", "output"]) modules.add(head);
+  if (d.find("lora_on_mlp")?.value === true) for (const module of MLP) modules.add(module);
+  if (d.find("lora_on_output")?.value === true) for (const head of ["lm_head", "output"]) modules.add(head);
   return modules.size === 0 ? undefined : `(?:.*\\.)?(?:${[...modules].join("|")})`;
 }
 
@@ -57,58 +58,44 @@ function trainerOf({ name, key, value }: LocatedSetting): string | undefined {
  * Checkpointing of every nth layer is a switch of its own beside that of all layers, and `full` has no n
  * (recipes/full_finetune_distributed.py; torchtune/training/activations.py). The recipes of adapters have the other switch alone.
  */
-function checkpointed(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
-  const find = (name: string) => settings.findLast((setting) => setting.name === name);
-  const mode = find("checkpoint_mode");
-  const every = find("checkpoint_every_n_layers");
-  const isOn = find("gradient_checkpointing")?.value === true;
-  const adapts = builderOf(String(find("model_component")?.value ?? "")).adapter !== "none";
-  const picks = mode !== undefined && !isOn && !adapts && /^(?:full|selective)$/.test(String(mode.value));
-  const all = every !== undefined && (!picks || mode.value === "full");
-  return [
-    ...(picks ? [derived(mode, "gradient_checkpointing", true)] : []),
-    ...(all ? [derived(every, "checkpoint_every_n_layers", 1)] : []),
-  ];
+function makeCheckpointed(d: Deriving): void {
+  const mode = d.find("checkpoint_mode");
+  const isOn = d.find("gradient_checkpointing")?.value === true;
+  const adapts = builderOf(String(d.find("model_component")?.value ?? "")).adapter !== "none";
+  const picks = !isOn && !adapts && /^(?:full|selective)$/.test(String(mode?.value));
+  if (picks) d.make(mode, "gradient_checkpointing", true);
+  if (!picks || mode?.value === "full") d.make(d.find("checkpoint_every_n_layers"), "checkpoint_every_n_layers", 1);
 }
 
-function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
-  const result: LocatedSetting[] = [];
-  const find = (name: string) => settings.findLast((setting) => setting.name === name);
-  const builder = find("model_component");
+function derive(d: Deriving): void {
+  const builder = d.find("model_component");
   if (typeof builder?.value === "string") {
     const { adapter } = builderOf(builder.value);
     const component = componentOf(builder.value);
-    if (component !== undefined && find("hidden_size") !== undefined) {
-      result.push(derived(builder, "model_type", component.type));
-      if (find("tied_embeddings") === undefined) result.push(derived(builder, "tied_embeddings", component.tied));
+    if (d.has("hidden_size")) {
+      d.make(builder, "model_type", component?.type);
+      if (!d.has("tied_embeddings")) d.make(builder, "tied_embeddings", component?.tied);
     }
-    result.push(derived(builder, "model", publishedModel(builder.value)), derived(builder, "adapter", adapter));
+    d.make(builder, "model", publishedModel(builder.value));
+    d.make(builder, "adapter", adapter);
     if (adapter === "qlora") {
+      d.make(builder, "quantization", "nf4");
       // NF4Tensor quantizes its scales, too (torchao/dtypes/nf4tensor.py).
-      result.push(derived(builder, "quantization", "nf4"), derived(builder, "double_quantization", true));
+      d.make(builder, "double_quantization", true);
     }
     if (adapter !== "none") {
       // Adapters are made in the model's dtype (torchtune/modules/peft/lora.py).
-      result.push(derived(builder, "autocast_adapter_dtype", false), derived(builder, "prepare_for_kbit", false));
-      const modules = targets(find);
-      if (modules !== undefined)
-        result.push({
-          ...derived(find("lora_target_modules") ?? builder, "lora_target_modules", modules),
-          node: builder.node,
-        });
+      d.make(builder, "autocast_adapter_dtype", false);
+      d.make(builder, "prepare_for_kbit", false);
+      const from = d.find("lora_target_modules") ?? builder;
+      d.make({ ...from, node: builder.node }, "lora_target_modules", targets(d));
     }
   }
-  const directory = settings.find((setting) => setting.name === "model_directory" && typeof setting.value === "string");
-  if (directory !== undefined && builder === undefined) result.push(derived(directory, "model", directory.value));
-  const trained = settings.flatMap((setting) => {
-    const rl = trainerOf(setting);
-    return rl === undefined ? [] : [derived(setting, "rl", rl)];
-  });
-  result.push(...trained, ...checkpointed(settings));
-  const optimizer = find("optimizer");
-  if (optimizer?.value === "adamw_torch" && find("optimizer_fused")?.value === true)
-    result.push(derived(optimizer, "optimizer", "adamw_torch_fused"));
-  return result;
+  const directory = d.stated.find(({ name, value }) => name === "model_directory" && typeof value === "string");
+  if (builder === undefined) d.make(directory, "model", directory?.value);
+  for (const setting of d.stated) d.make(setting, "rl", trainerOf(setting));
+  makeCheckpointed(d);
+  d.makeFused();
 }
 
 function check(settings: readonly LocatedSetting[]): readonly FormatProblem[] {

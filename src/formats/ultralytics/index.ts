@@ -1,8 +1,9 @@
 /** Ultralytics YOLO: `args.yaml`, `cfg/*.yaml`, `yolo train …`. Recognised; its networks are not estimated. */
 
 import { dataView, pythonView, shellViews } from "../carriers";
+import type { Deriving } from "../deriving";
 import { has, hasKeys, NOT_RECOGNISED, runs, trains } from "../recognition";
-import { count, derived, schemaFormat } from "../schema";
+import { count, schemaFormat } from "../schema";
 import { problem } from "../table";
 import type { FormatProblem, LocatedSetting } from "../types";
 import accepted from "./accepted.json";
@@ -31,23 +32,22 @@ const MARKS = [
   "epochs",
 ];
 
-function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
-  const list = settings.find(
-    (setting) => setting.name === "device_list" && (setting.value !== null || setting.node.kind === "list"),
+function derive(d: Deriving): void {
+  const list = d.stated.find(
+    ({ name, value, node }) => name === "device_list" && (value !== null || node.kind === "list"),
   );
-  if (list === undefined) return [];
+  const isNumber = (part: string) => /^\s*\d+\s*$/.test(part);
+  const items = list?.node.kind === "list" ? list.node.items.length : undefined;
   const devices =
-    list.node.kind === "list"
-      ? list.node.items.length
-      : String(list.value)
-          .split(",")
-          .filter((part) => /^\s*\d+\s*$/.test(part)).length;
-  const batch = settings.find((setting) => setting.name === "global_batch_size");
-  const each =
-    typeof batch?.value === "number" && batch.value >= devices && devices > 0
-      ? [derived(batch, "micro_batch_size", Math.floor(batch.value / devices))]
-      : [];
-  return devices > 0 ? [derived(list, "world_size", devices), ...each] : [];
+    items ??
+    String(list?.value ?? "")
+      .split(",")
+      .filter(isNumber).length;
+  if (devices < 1) return;
+  d.make(list, "world_size", devices);
+  const batch = d.find("global_batch_size");
+  if (typeof batch?.value === "number" && batch.value >= devices)
+    d.make(batch, "micro_batch_size", Math.floor(batch.value / devices));
 }
 
 /** `ultralytics/engine/trainer.py`: the batch is divided over the GPUs, and found by trying only on one. */

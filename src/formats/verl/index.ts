@@ -1,10 +1,11 @@
 /** verl: Hydra YAML (trainers and their group files) and `key=value` overrides in scripts. */
 
 import { dataView, shellViews } from "../carriers";
+import type { Deriving } from "../deriving";
 import { removing } from "../fix";
 import { flatten } from "../reader";
 import { builds, has, hasGroup, hasKeys, NOT_RECOGNISED, runs, sets } from "../recognition";
-import { count, derived, lookUp, schemaFormat, type View, valueAt } from "../schema";
+import { count, lookUp, schemaFormat, type View, valueAt } from "../schema";
 import { problem } from "../table";
 import type { FormatProblem, LocatedSetting } from "../types";
 import accepted from "./accepted.json";
@@ -32,65 +33,52 @@ function multiplied(map: View["map"], completions: unknown): number {
   return isWhole && !knowsOwn && typeof completions === "number" ? completions : 1;
 }
 
-function derive(settings: readonly LocatedSetting[], { map }: View): readonly LocatedSetting[] {
-  const result: LocatedSetting[] = [];
-  const find = (name: string) => settings.findLast((setting) => setting.name === name);
-  const devices = find("devices");
-  const nodes = find("nodes")?.value ?? 1;
-  if (typeof devices?.value === "number" && typeof nodes === "number" && find("world_size") === undefined)
-    result.push(derived(devices, "world_size", devices.value * nodes));
-  const prompt = find("max_prompt_length");
-  const response = find("max_completion_length");
-  if (typeof prompt?.value === "number" && typeof response?.value === "number")
-    result.push(derived(response, "sequence_length", prompt.value + response.value));
-  const world = typeof devices?.value === "number" && typeof nodes === "number" ? devices.value * nodes : 0;
-  const isOpen = typeof find("micro_batch_size")?.value !== "number";
-  const shared = isOpen ? settings.findLast(({ key }) => OF_ALL.test(key)) : undefined;
-  const ulysses = Number(find("context_parallel")?.value ?? 1);
-  const each = Math.max(1, Math.floor(world / ulysses));
-  const completions = multiplied(map, find("num_generations")?.value);
-  const own =
-    typeof shared?.value === "number" && world > 0 ? Math.max(1, Math.floor(shared.value / each)) * completions : 0;
-  if (shared !== undefined && own > 0) result.push(derived(shared, "micro_batch_size", own));
-  // A dynamic batch is filled up to its limit (verl/utils/seqlen_balancing.py).
+function derive(d: Deriving, { map }: View): void {
+  d.makeWorld();
+  const devices = d.find("devices")?.value;
+  const nodes = d.find("nodes")?.value ?? 1;
+  const world = typeof devices === "number" && typeof nodes === "number" ? devices * nodes : 0;
+  const prompt = d.find("max_prompt_length")?.value;
+  const response = d.find("max_completion_length");
   const length =
-    typeof prompt?.value === "number" && typeof response?.value === "number" ? prompt.value + response.value : 0;
-  const dynamic = find("dynamic_batch");
-  const tokens = find("tokens_per_micro_batch")?.value ?? TOKENS_PER_MICRO_BATCH;
-  const rows = Math.max(1, Math.floor(Number(tokens) / length));
-  if (dynamic?.value === true && length > 0) result.push(derived(dynamic, "micro_batch_size", rows));
-  const stated = find("micro_batch_size")?.value ?? (own > 0 ? own : undefined);
-  const micro = dynamic?.value === true && length > 0 ? rows : stated;
+    typeof prompt === "number" && typeof response?.value === "number" ? prompt + response.value : undefined;
+  d.make(response, "sequence_length", length);
+  const isOpen = typeof d.find("micro_batch_size")?.value !== "number";
+  const shared = isOpen ? d.stated.findLast(({ key }) => OF_ALL.test(key)) : undefined;
+  const ulysses = Number(d.find("context_parallel")?.value ?? 1);
+  const each = Math.max(1, Math.floor(world / ulysses));
+  const completions = d.find("num_generations")?.value;
+  const own =
+    typeof shared?.value === "number" && world > 0
+      ? Math.max(1, Math.floor(shared.value / each)) * multiplied(map, completions)
+      : 0;
+  if (own > 0) d.make(shared, "micro_batch_size", own);
+  // A dynamic batch is filled up to its limit (verl/utils/seqlen_balancing.py).
+  const dynamic = length !== undefined && length > 0 ? d.said("dynamic_batch", true) : undefined;
+  const tokens = d.find("tokens_per_micro_batch")?.value ?? TOKENS_PER_MICRO_BATCH;
+  const rows = Math.max(1, Math.floor(Number(tokens) / Number(length)));
+  d.make(dynamic, "micro_batch_size", rows);
+  const stated = d.find("micro_batch_size")?.value ?? (own > 0 ? own : undefined);
+  const micro = dynamic === undefined ? stated : rows;
   // Prompts per update, over all GPUs, times their completions (verl/workers/engine_workers.py).
-  const update = find("ppo_mini_batch_size");
+  const update = d.find("ppo_mini_batch_size");
   if (typeof update?.value === "number" && typeof micro === "number" && world > 0) {
-    const samples = Number(find("num_generations")?.value ?? 1);
-    const steps = Math.max(1, Math.ceil((update.value * samples) / (world * micro)));
-    result.push(derived(update, "gradient_accumulation_steps", steps));
+    const samples = Number(completions ?? 1);
+    d.make(update, "gradient_accumulation_steps", Math.max(1, Math.ceil((update.value * samples) / (world * micro))));
   }
-  const rank = find("lora_rank");
-  if (typeof rank?.value === "number") result.push(derived(rank, "adapter", rank.value > 0 ? "lora" : "none"));
+  const rank = d.find("lora_rank");
+  if (typeof rank?.value === "number") d.make(rank, "adapter", rank.value > 0 ? "lora" : "none");
   // EasyR1 casts what its adapters leave as it is (verl/workers/fsdp_workers.py, `_build_model_optimizer`).
-  if (rank?.key === "worker.actor.model.lora.rank" && Number(rank.value) > 0)
-    result.push(derived(rank, "load_dtype", "bfloat16"));
+  if (rank?.key === "worker.actor.model.lora.rank" && Number(rank.value) > 0) d.make(rank, "load_dtype", "bfloat16");
+  const model = d.find("model");
   // `attn_implementation` is flash_attention_2 unless `override_config` says otherwise (verl/workers/fsdp_workers.py).
-  const model = find("model");
-  if (model !== undefined && find("attention") === undefined)
-    result.push(derived(model, "attention", "flash_attention_2"));
+  if (!d.has("attention")) d.make(model, "attention", "flash_attention_2");
   // FSDP's mixed precision and autocast are bfloat16 (verl/workers/config/engine.py).
-  if (model !== undefined) result.push(derived(model, "bf16", true));
-  const strategy = find("strategy");
-  if (typeof strategy?.value === "string") {
-    const resharded = find("fsdp_reshard_after_forward")?.value !== false;
-    result.push(
-      derived(
-        strategy,
-        "fsdp",
-        /^fsdp2?$/.test(strategy.value) ? (resharded ? "full_shard" : "shard_grad_op") : "none",
-      ),
-    );
-  }
-  return result;
+  d.make(model, "bf16", true);
+  const strategy = d.find("strategy");
+  const sharding = d.said("fsdp_reshard_after_forward", false) === undefined ? "full_shard" : "shard_grad_op";
+  if (typeof strategy?.value === "string")
+    d.make(strategy, "fsdp", /^fsdp2?$/.test(strategy.value) ? sharding : "none");
 }
 
 function check(settings: readonly LocatedSetting[], { map }: View): readonly FormatProblem[] {
