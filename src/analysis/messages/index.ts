@@ -7,7 +7,7 @@ import { inMarkdown } from "../../words/printable";
 import { chinese } from "../../words/zh-cn";
 
 export { gib } from "../../terms/sizes";
-export { count, exact, size, sizeBetween } from "./units";
+export { exact, size, sizeBetween } from "./units";
 
 export type Locale = "en" | "zh-cn";
 

@@ -23,10 +23,3 @@ export function exact(bytes: number): string {
   if (bytes >= GIB) return `${(bytes / GIB).toFixed(2)} GiB`;
   return bytes >= MIB ? `${(bytes / MIB).toFixed(1)} MiB` : `${Math.ceil(bytes / 1024)} KiB`;
 }
-
-/** `1.24 B`, `124 M`. */
-export function count(value: number): string {
-  if (value >= 1e9) return `${(value / 1e9).toFixed(2)} B`;
-  if (value >= 1e6) return `${(value / 1e6).toFixed(0)} M`;
-  return String(value);
-}

@@ -12,6 +12,10 @@ export const LEVERS = {
     title: "{value} checkpointing",
     why: "The two kinds keep different inputs and free them at different moments; results are the same.",
   },
+  "checkpoint-every-layer": {
+    title: "checkpointing of every layer",
+    why: "No layer keeps more than its input; all of them are computed again.",
+  },
   "fused-loss": {
     title: "fused cross-entropy (Liger)",
     why: "The logits are never stored whole: the head and the loss are computed chunk by chunk.",
@@ -91,10 +95,6 @@ export const LEVERS = {
     title: "offloaded states on an NVMe drive",
     why: "What is offloaded waits on a drive instead of in RAM; the step waits for the drive.",
   },
-  "expandable-segments": {
-    title: "expandable segments",
-    why: "The allocator grows its segments instead of opening new ones, so less of the card is lost to gaps.",
-  },
   "offload-fsdp": {
     title: "FSDP shards in host memory",
     why: "Shards, gradients and optimizer states wait in host memory; every layer crosses PCIe and the step runs on the CPU.",
@@ -107,10 +107,6 @@ export const LEVERS = {
     title: "parameters in host memory",
     why: "Weights come over PCIe layer by layer, in forward and again in backward.",
   },
-  "checkpoint-every-layer": {
-    title: "checkpointing of every layer",
-    why: "No layer keeps more than its input; all of them are computed again.",
-  },
   "offload-activations": {
     title: "activations in host memory",
     why: "What backward needs waits in pinned host memory and comes back over PCIe just in time.",
@@ -118,6 +114,10 @@ export const LEVERS = {
   "offload-checkpoints": {
     title: "checkpointed inputs in host memory",
     why: "The inputs that checkpointing keeps wait in pinned host memory; the copies hide behind the computation.",
+  },
+  "expandable-segments": {
+    title: "expandable segments",
+    why: "The allocator grows its segments instead of opening new ones, so less of the card is lost to gaps.",
   },
   lora: {
     title: "LoRA, rank {value}",
