@@ -1,9 +1,10 @@
+import { SCHEMAS } from "../formats";
 import { litgptCode } from "../formats/lightning/litgpt";
 import { mptCode } from "../formats/llm-foundry/mpt";
 import { networkName } from "../formats/timm/names";
 import { torchtitanCode } from "../formats/torchtitan/models";
 import { torchtuneCode } from "../formats/torchtune/models";
-import type { Format, SchemaId } from "../formats/types";
+import type { Format } from "../formats/types";
 import { table } from "../terms/table";
 import type { Flavour, Flavours, Framework, OwnFsdp } from "./framework";
 import type { Settings } from "./settings";
@@ -24,7 +25,8 @@ const SIMPO: Flavour = { kind: "cpo", loss: "simpo" };
 
 const UNFOLLOWED = "not-modelled.format" as const;
 
-const ROWS: Readonly<Record<SchemaId, Framework>> = {
+/** A schema without a row is recognised, and its runs are not followed. */
+const ROWS: Readonly<Partial<Record<keyof typeof SCHEMAS, Framework>>> = {
   deepspeed: { name: "DeepSpeed", part: "engine" },
   accelerate: { name: "Accelerate", part: "launcher", readOnly: "not-modelled.part" },
   "hf-training-arguments": {
@@ -237,7 +239,6 @@ const ROWS: Readonly<Record<SchemaId, Framework>> = {
   },
   diffusers: { name: "diffusers", denoises: true },
   nnunet: { name: "nnU-Net", plans: true, readOnly: UNFOLLOWED },
-  ultralytics: { name: "Ultralytics", readOnly: UNFOLLOWED },
   timm: {
     name: "timm",
     ownCode: true,
@@ -267,7 +268,8 @@ function litgptFsdp(settings: Settings, libraries: Versions): OwnFsdp {
 }
 
 export function frameworkOf({ id }: Pick<Format, "id">): Framework {
-  return ROWS[id];
+  const schema = id as keyof typeof SCHEMAS;
+  return ROWS[schema] ?? { name: SCHEMAS[schema].title, readOnly: UNFOLLOWED };
 }
 
 /** Whether a document is settings of an engine that no run's own file stands beside. */

@@ -29,55 +29,85 @@ import type { ConfigDocument, Format } from "./types";
 import { ultralytics, ultralyticsPython, ultralyticsShell } from "./ultralytics";
 import { verl, verlGroup, verlSft, verlSftShell, verlShell } from "./verl";
 
-/** Every format we read; recognition asks all of them, so the order does not matter. */
+/** A schema of the report contract: what a person calls it, where it is found, and what reads it. */
+interface Schema {
+  readonly title: string;
+  readonly foundIn: string;
+  readonly formats: readonly Format[];
+}
+
+/** Schemas by their ids. */
+export const SCHEMAS = {
+  "hf-training-arguments": {
+    title: "Hugging Face TrainingArguments",
+    foundIn: "YAML, JSON, flags of scripts, Python calls (loops of one's own, too), notebooks",
+    formats: [hfTrainingArguments],
+  },
+  trl: { title: "TRL", foundIn: "YAML, JSON, flags of scripts, Python calls, notebooks", formats: [trl] },
+  deepspeed: { title: "DeepSpeed", foundIn: "JSON read as DeepSpeed reads it (HJSON)", formats: [deepspeed] },
+  accelerate: { title: "Accelerate", foundIn: "YAML or JSON of `accelerate config`", formats: [accelerate] },
+  axolotl: { title: "Axolotl", foundIn: "YAML", formats: [axolotl] },
+  "llama-factory": {
+    title: "LLaMA-Factory",
+    foundIn: "YAML, JSON, flags of `llamafactory-cli`; the v1 schema too",
+    formats: [llamaFactory, llamaFactoryShell, llamaFactoryV1],
+  },
+  "ms-swift": {
+    title: "ms-swift",
+    foundIn: "YAML, JSON, flags of `swift` and `megatron`",
+    formats: [msSwift, msSwiftShell],
+  },
+  torchtune: { title: "torchtune", foundIn: "YAML, `tune run` in scripts", formats: [torchtune, torchtuneShell] },
+  torchtitan: {
+    title: "torchtitan",
+    foundIn: "TOML, the Python registry, flags of scripts",
+    formats: [torchtitan, torchtitanPython, torchtitanShell],
+  },
+  megatron: {
+    title: "Megatron-LM",
+    foundIn: "flags of scripts (arrays and strings of flags), YAML",
+    formats: [megatron, megatronShell],
+  },
+  "gpt-neox": { title: "gpt-neox", foundIn: "YAML", formats: [gptNeox] },
+  "llm-foundry": { title: "llm-foundry", foundIn: "YAML, plain and inside MCLI jobs", formats: [llmFoundry] },
+  nanotron: { title: "nanotron", foundIn: "YAML", formats: [nanotron] },
+  lightning: {
+    title: "Lightning and litgpt",
+    foundIn: "YAML of the Lightning CLI, litgpt and Hydra templates, Python calls",
+    formats: [lightning, lightningGroup, litgpt, ...LIGHTNING_PYTHON],
+  },
+  verl: {
+    title: "verl",
+    foundIn: "Hydra YAML, overrides in scripts",
+    formats: [verl, verlGroup, verlSft, verlSftShell, verlShell],
+  },
+  openrlhf: { title: "OpenRLHF", foundIn: "flags of scripts, YAML", formats: [openrlhf, openrlhfShell] },
+  nemo: {
+    title: "NeMo",
+    foundIn: "Hydra YAML, overrides in scripts",
+    formats: [nemo, nemoShell, megatronBridgePython],
+  },
+  diffusers: { title: "diffusers", foundIn: "flags of its training scripts", formats: [diffusersShell] },
+  nnunet: { title: "nnU-Net", foundIn: "plans, `nnUNetv2_train`", formats: [nnunet, nnunetShell] },
+  ultralytics: {
+    title: "Ultralytics",
+    foundIn: "`args.yaml`, `yolo` in scripts, Python",
+    formats: [ultralytics, ultralyticsPython, ultralyticsShell],
+  },
+  timm: { title: "timm", foundIn: "`args.yaml`, flags of `train.py`", formats: [timm, timmShell] },
+  mmengine: { title: "OpenMMLab", foundIn: "Python configs", formats: [mmengine] },
+  detectron2: {
+    title: "detectron2",
+    foundIn: "YAML, `train_net.py` in scripts",
+    formats: [detectron2, detectron2Shell],
+  },
+} as const satisfies Readonly<Record<string, Schema>>;
+
+/** Every format we read, with commands and code that stand for several schemas. */
 export const FORMATS: readonly Format[] = [
-  hfTrainingArguments,
-  trl,
-  deepspeed,
+  ...Object.values(SCHEMAS).flatMap(({ formats }: Schema) => formats),
   ...HF_SCRIPTS,
   ...LAUNCHED,
-  accelerate,
-  axolotl,
-  detectron2,
-  detectron2Shell,
-  diffusersShell,
-  gptNeox,
-  lightning,
-  lightningGroup,
-  litgpt,
-  ...LIGHTNING_PYTHON,
-  llamaFactory,
-  llamaFactoryShell,
-  llamaFactoryV1,
-  llmFoundry,
-  megatron,
-  megatronShell,
-  mmengine,
-  msSwift,
-  msSwiftShell,
-  nanotron,
-  nemo,
-  nemoShell,
-  megatronBridgePython,
-  nnunet,
-  nnunetShell,
-  openrlhf,
-  openrlhfShell,
-  timm,
-  timmShell,
-  torchtitan,
-  torchtitanPython,
-  torchtitanShell,
-  torchtune,
-  torchtuneShell,
-  ultralytics,
-  ultralyticsPython,
-  ultralyticsShell,
-  verl,
-  verlGroup,
-  verlSft,
-  verlSftShell,
-  verlShell,
 ];
 
 export interface Recognised extends Recognition {

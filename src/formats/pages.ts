@@ -1,8 +1,7 @@
 /** The page of formats in `docs/`, made from the tables of keys. */
 import { EFFECTS } from "../words/en/effects";
-import { FORMATS } from "./index";
+import { FORMATS, SCHEMAS } from "./index";
 import { JOB_KEYS } from "./jobs/keys";
-import { SCHEMAS } from "./schemas";
 import type { Format, KeySpec } from "./types";
 
 /** Memory-relevant keys of all formats of an id, each once. */
@@ -25,7 +24,7 @@ function row(key: KeySpec): string {
 
 /** Markdown of `docs/formats.md`. */
 export function formatsPage(): string {
-  const ids = [...new Set(FORMATS.map((format) => format.id))].sort();
+  const ids = (Object.keys(SCHEMAS) as (keyof typeof SCHEMAS)[]).sort();
   const lines = [
     "# Formats",
     "",

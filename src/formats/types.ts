@@ -8,14 +8,14 @@ import type { SettingName } from "../terms/settings";
 import type { EffectId, Message } from "../words/message";
 import type { Direction } from "./directions";
 import type { Recognition } from "./recognition";
-import type { SchemaId } from "./schemas";
 
 /** How the schema is written down when it is not a plain data file. */
 export type CarrierId = "shell" | "python" | "notebook";
 
 /** Canonical names of settings (report contract), plus the internal ones formats need to pass on. */
 export type { SettingName } from "../terms/settings";
-export type { SchemaId } from "./schemas";
+/** Id of a schema: a row of the index has it. */
+export type SchemaId = string;
 
 /** One key as a document states it. */
 export interface LocatedSetting {

@@ -4,10 +4,9 @@
 import { strict as assert } from "node:assert";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { FORMATS, recogniseFormat } from "../../src/formats";
+import { FORMATS, recogniseFormat, SCHEMAS } from "../../src/formats";
 import { formatsPage } from "../../src/formats/pages";
 import { parseDocument } from "../../src/formats/parse";
-import { SCHEMAS } from "../../src/formats/schemas";
 import type { ConfigDocument, LocatedSetting, ReadResult } from "../../src/formats/types";
 import { applyEdits } from "../../src/syntax/edit";
 import type { SettingName } from "../../src/terms/settings";
@@ -508,6 +507,8 @@ describe("formats: frameworks", () => {
   it("are all on the page of formats, as it stands (npm run generate)", () => {
     const page = readFileSync(join(__dirname, "../../docs/formats.md"), "utf8");
     assert.deepEqual([...new Set(FORMATS.map(({ id }) => id))].sort(), Object.keys(SCHEMAS).sort());
+    for (const [id, { formats }] of Object.entries(SCHEMAS))
+      for (const format of formats) assert.equal(format.id, id, "a format stands in another schema's row");
     for (const format of FORMATS) assert.ok(page.includes(`<a id="${format.id}"></a>`), format.id);
     assert.equal(page, formatsPage(), "run npm run generate");
   });
