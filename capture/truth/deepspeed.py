@@ -9,7 +9,6 @@ usage: python -m capture.truth.deepspeed draw --seed N --count 120 [--tiers] > c
 is no longer what it is alone. Runs with offload or hpZ have a process each: these, too, leave something behind. `receipts` keeps the case, the peak and its phase.
 """
 
-import argparse
 import json
 import os
 import random
@@ -17,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-from .rows import drawn_in
+from .rows import drawer, drawn_in, printed
 
 WORLDS = [2, 4, 8, 16, 64, 256, 1024]
 OPTIMIZERS = ["adamw_torch", "adamw_torch_fused", "sgd", "sgd_momentum", "adamw_for_loop"]
@@ -213,23 +212,15 @@ def receipts(rows):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["draw", "truth", "receipts"])
-    parser.add_argument("files", nargs="*")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=120)
+    parser = drawer(__doc__, ["truth", "receipts"], 120, "distributed/oracle_zero.py")
     parser.add_argument("--tiers", action="store_true", help="draw runs of stage 3 with offload and hpZ")
-    parser.add_argument("--oracle", default="../shared/oracle/distributed/oracle_zero.py")
     options = parser.parse_intermixed_args()
     if options.what == "draw":
-        lines = draw(options.seed, options.count, tiered if options.tiers else drawn)
+        printed(draw(options.seed, options.count, tiered if options.tiers else drawn))
     elif options.what == "truth":
         truth(options.oracle, [json.loads(line) for line in open(options.files[0])], options.files[1])
-        return
     else:
-        lines = receipts(json.loads(line) for file in options.files for line in open(file))
-    for line in lines:
-        print(json.dumps(line, separators=(",", ":")))
+        printed(receipts(json.loads(line) for file in options.files for line in open(file)))
 
 
 if __name__ == "__main__":

@@ -7,13 +7,13 @@ usage: python -m capture.truth.deepspeed_families draw --seed N --count 60 > cas
 Models and ways of training are those of `receipts.py`. Every case is run as those of `deepspeed_options` are.
 """
 
-import argparse
 import json
 import random
 
 from ..storing.stored import content_of
 from . import deepspeed_options, receipts
 from .ranks.experts import ATTENTION, EXPERTS
+from .rows import drawer, printed
 
 WORLDS = (2, 4, 8, 16, 64, 256, 1024)
 # What the oracle has inputs for.
@@ -143,16 +143,9 @@ def with_tasks(asked):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["draw", "truth", "several"])
-    parser.add_argument("files", nargs="*")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=60)
-    parser.add_argument("--oracle", default="../shared/oracle/distributed/oracle_zero.py")
-    options = parser.parse_intermixed_args()
+    options = drawer(__doc__, ["truth", "several"], 60, "distributed/oracle_zero.py").parse_intermixed_args()
     if options.what == "draw":
-        for case in draw(options.seed, options.count):
-            print(json.dumps(case, separators=(",", ":")))
+        printed(draw(options.seed, options.count))
     elif options.what == "several":
         deepspeed_options.asked = with_tasks(deepspeed_options.asked)
         deepspeed_options.several(options.oracle, options.files[0])

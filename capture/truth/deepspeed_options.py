@@ -8,7 +8,6 @@ Every case has a process of its own, copied from one that has loaded the library
 a node has eight GPUs. What does not run is a row with its error.
 """
 
-import argparse
 import importlib.util
 import json
 import os
@@ -20,7 +19,7 @@ import traceback
 
 from .deepspeed import drawn
 from .ranks import handing
-from .rows import drawn_in
+from .rows import drawer, drawn_in, printed
 
 WORLDS = [2, 8, 16, 64]
 
@@ -249,17 +248,11 @@ def truth(oracle, cases, out, program="capture.truth.deepspeed_options"):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["draw", "truth", "several"])
-    parser.add_argument("files", nargs="*")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=90)
+    parser = drawer(__doc__, ["truth", "several"], 90, "distributed/oracle_zero.py")
     parser.add_argument("--kind", nargs="+", default=(), choices=KINDS, help="draw only these")
-    parser.add_argument("--oracle", default="../shared/oracle/distributed/oracle_zero.py")
     options = parser.parse_intermixed_args()
     if options.what == "draw":
-        for case in draw(options.seed, options.count, options.kind):
-            print(json.dumps(case, separators=(",", ":")))
+        printed(draw(options.seed, options.count, options.kind))
     elif options.what == "several":
         several(options.oracle, options.files[0])
     else:

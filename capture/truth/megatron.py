@@ -8,7 +8,6 @@ stage of the pipeline is followed; its rank is the first of that stage. Without 
 parallelism. What a fake group leaves out: NCCL's own buffers.
 """
 
-import argparse
 import contextlib
 import functools
 import gc
@@ -19,6 +18,8 @@ import random
 import sys
 import traceback
 import types
+
+from .rows import drawer, printed
 
 
 def draw(seed, count):
@@ -255,16 +256,9 @@ def run(case, oracle):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["draw", "truth"])
-    parser.add_argument("files", nargs="*")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=40)
-    parser.add_argument("--oracle", default="../shared/oracle/oracle.py")
-    options = parser.parse_intermixed_args()
+    options = drawer(__doc__, ["truth"], 40, "oracle.py").parse_intermixed_args()
     if options.what == "draw":
-        for case in draw(options.seed, options.count):
-            print(json.dumps(case, separators=(",", ":")))
+        printed(draw(options.seed, options.count))
         return
     oracle = load(options.oracle)
     prepare(oracle)

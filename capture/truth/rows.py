@@ -16,6 +16,23 @@ def drawn_in(file):
     return {row["case"]["id"] for row in rows_of(file)}
 
 
+def drawer(doc, others, count, oracle):
+    """The command of a drawer: `draw` prints cases, what `others` names runs those of a file."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["draw", *others])
+    parser.add_argument("files", nargs="*")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=count)
+    parser.add_argument("--oracle", default=f"../shared/oracle/{oracle}")
+    return parser
+
+
+def printed(cases):
+    """Each case as a line."""
+    for case in cases:
+        print(json.dumps(case, separators=(",", ":")))
+
+
 def draw(file, option, kinds, count, row_of):
     """The command of receipts that are drawn by kind and number: adds the rows that a file has not got.
 
