@@ -9,8 +9,6 @@ import { batchMultiple } from "../table";
 import accepted from "./accepted.json";
 import { OPENRLHF_KEYS } from "./keys";
 
-const KNOWN: ReadonlySet<string> = new Set([...accepted.names, ...LAUNCHER_OPTIONS]);
-
 const MARKS = [
   "micro_train_batch_size",
   "micro_rollout_batch_size",
@@ -38,13 +36,17 @@ function derive(d: Deriving): void {
   d.makeAccumulation(d.number("world_size"));
 }
 
-export const openrlhf = schemaFormat({
+const SHARED = {
   id: "openrlhf",
   keys: OPENRLHF_KEYS,
-  unknownKeys: { known: KNOWN, stops: "OpenRLHF" },
-  views: (document) => dataView(document, ["yaml", "json"]),
+  unknownKeys: { known: new Set([...accepted.names, ...LAUNCHER_OPTIONS]), stops: "OpenRLHF" },
   derive,
   check: batchMultiple,
+} as const;
+
+export const openrlhf = schemaFormat({
+  ...SHARED,
+  views: (document) => dataView(document, ["yaml", "json"]),
   recognise({ map }) {
     const marks = count(map, MARKS);
     return marks >= 2
@@ -54,13 +56,9 @@ export const openrlhf = schemaFormat({
 });
 
 export const openrlhfShell = schemaFormat({
-  id: "openrlhf",
+  ...SHARED,
   carrier: "shell",
-  keys: OPENRLHF_KEYS,
-  unknownKeys: { known: KNOWN, stops: "OpenRLHF" },
   views: shellViews,
-  derive,
-  check: batchMultiple,
   recognise(view) {
     if (view.words.some((word) => /openrlhf[./]cli|^openrlhf/.test(word)))
       return { confidence: 0.98, because: runs("OpenRLHF") };

@@ -128,12 +128,16 @@ function check(settings: readonly LocatedSetting[]): readonly FormatProblem[] {
   return problems;
 }
 
-const KNOWN: ReadonlySet<string> = new Set([...accepted.names, ...LAUNCHER_OPTIONS]);
-
-export const torchtune = schemaFormat({
+const SHARED = {
   id: "torchtune",
   keys: TORCHTUNE_KEYS,
-  unknownKeys: { known: KNOWN },
+  unknownKeys: { known: new Set([...accepted.names, ...LAUNCHER_OPTIONS]) },
+  derive,
+  check,
+} as const;
+
+export const torchtune = schemaFormat({
+  ...SHARED,
   views: (document) => dataView(document, ["yaml"], true),
   recognise(view) {
     const found = components(view);
@@ -144,20 +148,14 @@ export const torchtune = schemaFormat({
         }
       : NOT_RECOGNISED;
   },
-  derive,
-  check,
 });
 
 export const torchtuneShell = schemaFormat({
-  id: "torchtune",
+  ...SHARED,
   carrier: "shell",
-  keys: TORCHTUNE_KEYS,
-  unknownKeys: { known: KNOWN },
   views: shellViews,
   recognise: (view) =>
     /(?:^|\s)tune\s+run\s/.test(`${view.words.slice(0, 6).join(" ")} `)
       ? { confidence: 0.95, because: runs("torchtune") }
       : NOT_RECOGNISED,
-  derive,
-  check,
 });

@@ -7,7 +7,7 @@ import { flatten } from "../reader";
 import { builds, has, hasGroup, hasKeys, NOT_RECOGNISED, runs, sets } from "../recognition";
 import { count, lookUp, schemaFormat, type View, valueAt } from "../schema";
 import { problem } from "../table";
-import type { FormatProblem, LocatedSetting } from "../types";
+import type { ConfigDocument, FormatProblem, LocatedSetting } from "../types";
 import accepted from "./accepted.json";
 import { VERL_GROUP_KEYS, VERL_KEYS, VERL_SFT_KEYS } from "./keys";
 
@@ -94,12 +94,19 @@ function check(settings: readonly LocatedSetting[], { map }: View): readonly For
   return problems;
 }
 
+const SHARED = { id: "verl", unknownKeys: { known: ACCEPTED }, derive } as const;
+/** Of documents, and of commands. */
+const DATA = { ...SHARED, views: (document: ConfigDocument) => dataView(document, ["yaml"], true) } as const;
+const SHELL = {
+  ...SHARED,
+  unknownKeys: { known: ACCEPTED, stops: "Hydra" },
+  carrier: "shell",
+  views: shellViews,
+} as const;
+
 export const verl = schemaFormat({
-  id: "verl",
+  ...DATA,
   keys: VERL_KEYS,
-  unknownKeys: { known: ACCEPTED },
-  views: (document) => dataView(document, ["yaml"], true),
-  derive,
   check,
   recognise({ map }) {
     if (count(map, ["actor_rollout_ref"]) > 0) return { confidence: 0.98, because: has("actor_rollout_ref") };
@@ -119,11 +126,8 @@ export const verl = schemaFormat({
 });
 
 export const verlSft = schemaFormat({
-  id: "verl",
+  ...DATA,
   keys: VERL_SFT_KEYS,
-  unknownKeys: { known: ACCEPTED },
-  views: (document) => dataView(document, ["yaml"], true),
-  derive,
   recognise({ map }) {
     const parts = [
       "data.micro_batch_size_per_gpu",
@@ -139,11 +143,8 @@ export const verlSft = schemaFormat({
 
 /** Group files name their class (`_target_: verl.…`) or extend a sibling of verl's. */
 export const verlGroup = schemaFormat({
-  id: "verl",
+  ...DATA,
   keys: VERL_GROUP_KEYS,
-  unknownKeys: { known: ACCEPTED },
-  views: (document) => dataView(document, ["yaml"], true),
-  derive,
   recognise({ map }) {
     for (const { path, entry } of flatten(map)) {
       if (
@@ -210,22 +211,14 @@ function runsSft({ words }: View): boolean {
 }
 
 export const verlSftShell = schemaFormat({
-  id: "verl",
-  carrier: "shell",
+  ...SHELL,
   keys: VERL_SFT_KEYS,
-  unknownKeys: { known: ACCEPTED, stops: "Hydra" },
-  views: shellViews,
-  derive,
   recognise: (view) => (runsSft(view) ? { confidence: 0.95, because: runs("verl SFT") } : NOT_RECOGNISED),
 });
 
 export const verlShell = schemaFormat({
-  id: "verl",
-  carrier: "shell",
+  ...SHELL,
   keys: VERL_KEYS,
-  unknownKeys: { known: ACCEPTED, stops: "Hydra" },
-  views: shellViews,
-  derive,
   check,
   recognise(view) {
     const overrides = view.map.entries.filter((entry) =>
