@@ -257,6 +257,7 @@ export const KEY_SEEDS: Readonly<Record<string, Seed>> = {
   ),
   "ms-swift, adapters of experts": swift(1, "sft --train_type lora --target_modules q_proj", MIXTRAL),
   ...variants("ms-swift's Megatron", megatronSwift, {
+    stages: "--tuner_type full --pipeline_model_parallel_size 2",
     plain: "",
     full: "--recompute_granularity full",
     blocks: "--recompute_granularity full --recompute_method block",

@@ -2,6 +2,7 @@
 import { strict as assert } from "node:assert";
 import { estimate } from "../../src/core/estimate";
 import type { ComponentKind, Estimate } from "../../src/core/report/estimate";
+import { simulateRoles } from "../../src/core/stages";
 import type { ParallelSpec, TrainingRun } from "../../src/core/training/run";
 import { english } from "../english";
 import { graphsOf } from "./receipts/case";
@@ -119,6 +120,20 @@ describe("model parallelism", () => {
     // No more wait than there are stages.
     assert.equal(stages(16).allocatedPeakBytes, stages(8).allocatedPeakBytes);
     assert.equal(stages(4).parameters, one.parameters);
+  });
+
+  it("the last stage has a head of its own where it is the embedding's matrix", () => {
+    const last = (tied: boolean) => {
+      const { model } = base;
+      const config = { ...model.config, vocab_size: 100_000, tie_word_embeddings: tied };
+      const roles = simulateRoles(
+        spread({ worldSize: 2, pipelineParallel: 2 }, { ...base, model: { ...model, config } }),
+        llama,
+      );
+      assert.ok(Array.isArray(roles));
+      return roles.find(({ role }) => role === "last")?.simulation.ledger.peak;
+    };
+    assert.equal(last(true), last(false));
   });
 
   it("expert parallelism divides the experts", () => {

@@ -6,7 +6,7 @@
 import type { DType } from "../engine/dtype";
 import { bareName, readIn } from "./reads";
 import { writes } from "./rewrite";
-import type { ArchitectureGraph, BlockInstruction, Instruction, RepeatInstruction } from "./types";
+import type { ArchitectureGraph, BlockInstruction, Instruction, RepeatInstruction, TensorSpec } from "./types";
 
 /** Which of the model's ends a stage has, and the dtype of the states that it is given. */
 export interface StageEnds {
@@ -43,7 +43,8 @@ export function stageOf(graph: ArchitectureGraph, { first, last, states }: Stage
   const given = first ? [] : [{ name: RECEIVED, shape: ["B", "S", "hidden_size"], dtype: states }];
   const used = usedBy([own, graph.blocks]);
   const batch = [...given, ...graph.batch.filter(({ name }) => used(`%${name}`))];
-  const parameters = graph.parameters.filter(({ name, layers }) => layers !== undefined || isParameterUsed(used, name));
+  const here = graph.parameters.filter(({ name, layers }) => layers !== undefined || isParameterUsed(used, name));
+  const parameters = here.map((spec) => withoutTie(spec, graph.tied, here));
   const names = new Set(parameters.map(({ name }) => name));
   return {
     ...graph,
@@ -52,6 +53,17 @@ export function stageOf(graph: ArchitectureGraph, { first, last, states }: Stage
     tied: graph.tied.filter(({ name, to }) => names.has(name) && names.has(to)),
     main: { inputs: batch.map(({ name }) => name), outputs, body: own },
   };
+}
+
+/**
+ * A head that is the embedding's matrix is one of its own where the embedding is another stage's (megatron/core/models/common/
+ * language_module/language_module.py, setup_embeddings_and_output_layer).
+ */
+function withoutTie(spec: TensorSpec, tied: ArchitectureGraph["tied"], here: readonly TensorSpec[]): TensorSpec {
+  const tie = tied.find(({ name }) => name === spec.name);
+  if (tie === undefined || here.some(({ name }) => name === tie.to)) return spec;
+  const { when: _, ...own } = spec;
+  return own;
 }
 
 function partsOf(layers: Layers | undefined): Pick<RepeatInstruction["repeat"], "in" | "out"> {
