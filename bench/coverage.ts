@@ -136,7 +136,8 @@ ${END}
   would be 4 to 13 % over with one that clears them before backward), so that is what is compared.
 - *Lengths*: lines of text are shorter than the limit in some of the four steps that were run, and the pool keeps odd segments; distilgpt2 with
   10 texts took 3014 MiB on one card and 3456 on the other.
-- *Loading before sharding*: of seven ZeRO runs outside, six are of one script that puts the whole model onto every card first.
+- *Loading before sharding*: the run of several ranks that lies outside is of a script that puts the whole model onto every card first, as are
+  those that need most of the room above.
 - *Code that was not captured*: Qwen 1's own, and plugins that replace a loss.
 `;
   writeFileSync(PAGE, text);
