@@ -1,12 +1,12 @@
 """Scripts that run out of memory: each is run by `vram_lens check` on a card that is too small for it, until the allocator has no room.
 
-usage: python -m capture.truth.ran_out --scripts FILE.jsonl ... --catalogue FILE --out FOLDER [--count N] [--only ID ...]
-       node --import tsx capture/truth/ran-out.ts FOLDER
+usage: python -m capture.truth.ran_out --scripts FILE.jsonl ... --catalogue FILE --out FOLDER [--count N] [--only ID ...] [--rows FILE]
 
 Rows of FILE have `id` and `script`, those of `capture/ran-out.jsonl` also `ranks`, `files` (what stands beside it) or `steps`. Of each file
 `--count` rows are drawn. A script runs twice: the first run tells what the pool reserves at most, the second has a card of a share of that,
 drawn by its id, and ends in `torch.OutOfMemoryError` with the figures of the pool where the driver would refuse. OUT/ID has the script,
-`run.log` (what a person would see) and `truth.json`: phase, module, operator and bytes of the tensor that found no room.
+`run.log` (what a person would see) and `truth.json`: phase, module, operator and bytes of the tensor that found no room. `--rows` writes all
+that OUT has for `test/evidence/log/ran-out.test.ts`, tracebacks without the frames of `torch/nn/modules/module.py`.
 
 Frames of what makes tensors without values are left out of the traceback, as a card has none.
 """
@@ -220,6 +220,19 @@ def one(row, folder, catalogue):
     return json.dumps(truth)
 
 
+def rows_of(folder):
+    """What the test reads, run by run."""
+    for truth in sorted(folder.glob("*/truth.json")):
+        log = (truth.parent / "run.log").read_text().splitlines()
+        lines = log[log.index("Traceback (most recent call last):") :]
+        plumbing = {k + d for k, line in enumerate(lines) if "/torch/nn/modules/module.py" in line for d in (0, 1)}
+        text = "\n".join(line for k, line in enumerate(lines) if k not in plumbing)
+        found = json.loads(truth.read_text())
+        files = {one.name: one.read_text() for one in truth.parent.iterdir() if one.suffix in (".py", ".json") and one != truth}
+        of = {key: found[key] for key in ("phase", "module", "op", "bytes", "alive", "ranks")}
+        yield json.dumps({"id": truth.parent.name, "files": files, **of, "log": text}, separators=(",", ":"))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scripts", type=pathlib.Path, nargs="+", required=True)
@@ -228,6 +241,7 @@ def main():
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--rows", type=pathlib.Path)
     args = parser.parse_args()
     sys.path.insert(0, str(ROOT / "python"))
     from vram_lens import device
@@ -248,6 +262,8 @@ def main():
             if (folder / "truth.json").exists() and not args.only:
                 continue
             print(folder.name, one(row, folder, str(pathlib.Path(args.catalogue).resolve())), flush=True)
+    if args.rows:
+        args.rows.write_text("".join(f"{row}\n" for row in rows_of(args.out)))
 
 
 if __name__ == "__main__":

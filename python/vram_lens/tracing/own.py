@@ -17,7 +17,7 @@ from . import inputs as examples
 from . import segments
 from .fit import NotExplained
 from .layers import functions
-from .record import PLAIN, trace
+from .record import PLAIN, Event, trace
 from .regimes import BF16, FP32, Capture, Regime, described
 from .write import StructureDiffers, graph
 
@@ -88,6 +88,17 @@ def made(build, dtype, mode):
         return to_fake(model, dtype)
 
 
+def attributes_there(build, mode):
+    """Tensors that modules have made on the device for themselves as plain attributes: they are there from then on, and nobody moves them."""
+    try:
+        with mode:
+            model = build()
+    except Exception:  # a model that cannot be made this way is made another
+        return []
+    there = lambda t: isinstance(t, torch.Tensor) and t.device.type == "cuda"
+    return [(path, name, t.shape, t.dtype) for path, module in model.named_modules() for name, t in vars(module).items() if there(t)]
+
+
 @contextlib.contextmanager
 def moving():
     """Parameters that somebody has a weak reference to are moved, too."""
@@ -140,15 +151,21 @@ class Own:
 
     def __init__(self, build, inputs, loss=""):
         self.build, self.inputs, self.loss, self.found = build, inputs, loss, ""
-        self.tried, self.unseen, self.base = None, set(), {}
+        self.tried, self.unseen, self.base, self.there = None, set(), {}, None
 
     def recorded(self, sizes, regime):
         """One capture at some sizes and in one regime."""
         gc.disable()  # a tensor goes when its last reference goes, at the same place every time
         try:
             mode = FakeTensorMode(allow_non_fake_inputs=True)
+            if self.there is None:
+                self.there = attributes_there(self.build, mode)
             model = made(self.build, regime.load, mode)
             with mode, moving():
+                for path, name, shape, dtype in self.there:
+                    module = model.get_submodule(path)
+                    if module.__dict__.pop(name, None) is not None:
+                        module.register_buffer(name, torch.empty(shape, dtype=dtype, device="cuda"), persistent=False)
                 frozen = frozenset(name for name, p in model.named_parameters() if not p.requires_grad)
                 trained = {name for name, p in model.named_parameters(remove_duplicate=False) if p.requires_grad}
                 model.requires_grad_(False)
@@ -160,11 +177,15 @@ class Own:
 
                 def run():
                     out = self.called(model, given)
+                    at = len(recorders[0].events)
                     loss, self.found = loss_of(out, self.loss, given)
+                    if self.found != "returned":  # a loop's name of what comes out is bound before its loss is taken
+                        recorders[0].events.insert(at, Event("op", "loop_binds"))
                     return {"loss": loss, "out": [t for t in tree_leaves(_plain(out)) if t is not loss]}
 
                 with torch.autocast("cuda", dtype=regime.amp) if regime.amp else contextlib.nullcontext():
-                    around = lambda recorder: segments.told(recorder, self.unseen, trained)
+                    recorders = []
+                    around = lambda recorder: recorders.append(recorder) or segments.told(recorder, self.unseen, trained)
                     recorded = trace(model, batch, run, library=library(), around=around)
             parameters, buffers, tied = before  # what a forward registers is made by it
             c = Capture(recorded, {}, sizes, parameters, buffers, tied, frozen, main_input=next(iter(batch), "x"), spelled=".*")
