@@ -76,8 +76,8 @@ export const OVERFULL: Readonly<Record<string, Seed>> = {
     `deepspeed --hostfile hosts --include ${Array.from({ length: 8000 }, (_, k) => `worker-${k}:0,1`).join("@")} train.py --model_name_or_path ./model ${SFT}`,
     { hosts: lines(8000, (k) => `worker-${k} slots=2`) },
   ),
-  "overrides of verl": alone("run.sh", `${VERL} ${words(20_000, (k) => `a.b${k}.c=${k}`)}\n`),
-  "one override many times": alone("run.sh", `${VERL} ${words(20_000, () => "data.max_prompt_length=1024")}\n`),
+  "overrides of verl": alone("run.sh", `${VERL} ${words(8000, (k) => `a.b${k}.c=${k}`)}\n`),
+  "one override many times": alone("run.sh", `${VERL} ${words(8000, () => "data.max_prompt_length=1024")}\n`),
   "overrides of EasyR1 by levels": alone(
     "run.sh",
     `python3 -m verl.trainer.main worker.actor.model.model_path=./model ${"a.".repeat(20_000)}b=1 trainer.n_gpus_per_node=1\n`,
