@@ -13,9 +13,10 @@ export class Deriving {
     return this.stated.findLast((setting) => setting.name === name);
   }
 
-  /** The last statement of a name that has this value. */
+  /** The last statement of a name, where it says this value: what stands before it is overruled. */
   said(name: SettingName, value: LocatedSetting["value"]): LocatedSetting | undefined {
-    return this.stated.findLast((setting) => setting.name === name && setting.value === value);
+    const last = this.find(name);
+    return last?.value === value ? last : undefined;
   }
 
   /** Whether one of the names is stated. */
