@@ -16,7 +16,11 @@ export type LossExpression =
     }
   | { readonly operator: string; readonly left: LossExpression; readonly right: LossExpression }
   | { readonly sign: string; readonly operand: LossExpression }
-  | { readonly items: readonly LossExpression[] }
+  | {
+      readonly items: readonly LossExpression[];
+      /** Of a dictionary, where all are written out. */
+      readonly keys?: readonly string[];
+    }
   | { readonly test: LossExpression; readonly yes: LossExpression; readonly no: LossExpression }
   /** `{key: value for key, item in of.items() if key != without}` */
   | {

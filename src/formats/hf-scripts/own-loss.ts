@@ -35,6 +35,10 @@ export function ownLossOf(python: PythonModule): readonly LocatedSetting[] {
 const OWN_LOSS =
   /"(?:kl_div|KLDivLoss|mse_loss|MSELoss|l1_loss|L1Loss|cosine_similarity|binary_cross_entropy_with_logits|BCEWithLogitsLoss|log_softmax|softmax|sigmoid|logsigmoid|normalize|hidden_states)"/;
 
+/** What a model that writes words computes itself, from logits in float32, where it is given labels. */
+const OF_CLASSES = /"(?:cross_entropy|CrossEntropyLoss|nll_loss|NLLLoss)"/;
+const WRITES = /CausalLM|LMHeadModel|MaskedLM|Seq2SeqLM|ConditionalGeneration/;
+
 /**
  * What a round of a loop of one's own computes, where that is more than the model's forward with its own loss.
  *
@@ -51,7 +55,9 @@ export function lossOfRound(python: PythonModule, beside: boolean): readonly Loc
   const backward = python.calls.find(({ callee, start }) => /backward$/.test(callee) && start >= round.start);
   const forwards = calls.filter(({ order = 0 }) => order < (backward?.order ?? 0));
   const { loss } = round;
-  const own = loss !== null && OWN_LOSS.test(JSON.stringify(loss));
+  const text = loss === null ? "" : JSON.stringify(loss);
+  const writes = WRITES.test(trainingOf(python).load?.callee ?? "");
+  const own = OWN_LOSS.test(text) || (writes && OF_CLASSES.test(text));
   const [first] = forwards;
   if (first === undefined || (!beside && forwards.length < 2 && !own)) return [];
   const [, ...rest] = loss?.parameters ?? [];

@@ -2,6 +2,7 @@
 import type { SyntaxNode } from "@lezer/common";
 import type { LossExpression, LossFunction, LossIndex, LossStatement } from "../../terms/own-loss";
 import { MAX_DEPTH } from "../text";
+import { unquote } from "./literals";
 import { childNamed, childrenOf } from "./nodes";
 
 /** Longer functions are not read. */
@@ -209,7 +210,7 @@ class Reader {
       case "Number":
         return { value: Number(this.slice(node).replaceAll("_", "")) };
       case "String":
-        return { value: this.slice(node).replace(/^\w*(['"]{3}|['"])(.*)\1$/s, "$2") };
+        return { value: unquote(this.slice(node)) };
       case "Boolean":
         return { value: this.slice(node) === "True" };
       case "None":
@@ -219,9 +220,14 @@ class Reader {
       case "TupleExpression":
       case "ArrayExpression":
         return { items: children.map(inner) };
-      case "DictionaryExpression":
+      case "DictionaryExpression": {
         // Keys stand before the colons, which are left out.
-        return { items: children.filter((_, k) => k % 2 === 1).map(inner) };
+        const items = children.filter((_, k) => k % 2 === 1).map(inner);
+        const named = children.filter((_, k) => k % 2 === 0);
+        return named.some(({ name }) => name !== "String")
+          ? { items }
+          : { items, keys: named.map((key) => unquote(this.slice(key))) };
+      }
       case "MemberExpression": {
         if (childNamed(node, "[") !== null) return { of: inner(first), at: this.indices(node, depth + 1) };
         return { of: inner(first), attribute: this.slice(node.lastChild ?? node) };

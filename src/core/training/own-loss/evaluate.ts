@@ -65,6 +65,8 @@ class Run {
   private readonly names = new Map<string, Value>();
   /** Classes of the logits that a model gave last. */
   private classes: number | null = null;
+  /** Names bound behind the first forward. */
+  private bound = 0;
 
   constructor(
     private readonly torch: Torch,
@@ -76,6 +78,8 @@ class Run {
     const before = this.names.get(name);
     this.names.set(name, value);
     letGo(before);
+    // By the second name behind a forward, what the round before had bound to such names is gone.
+    if (this.loss.keepsNames === true && this.classes !== null && ++this.bound === 2) this.torch.rebinds?.();
   }
 
   values(): Iterable<Value> {
@@ -161,7 +165,13 @@ class Run {
   private value(expression: LossExpression): Value {
     if ("value" in expression) return "each" in expression ? this.each(expression) : expression.value;
     if ("name" in expression) return this.named(expression.name);
-    if ("items" in expression) return bounded(expression.items.map((item) => this.value(item)));
+    if ("items" in expression) {
+      const { keys } = expression;
+      const items = bounded(expression.items.map((item) => this.value(item)));
+      return keys === undefined || !Array.isArray(items) || !items.every(isTensor) || items.length === 0
+        ? items
+        : new Inputs(new Map(items.map((item, k) => [keys[k] ?? "", item])), true);
+    }
     if ("call" in expression) return this.call(expression);
     if ("attribute" in expression) return this.attribute(expression);
     if ("at" in expression) return this.item(expression.of, expression.at);
