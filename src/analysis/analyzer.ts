@@ -42,9 +42,9 @@ export interface HoverContent extends HoverParts {
   readonly saidByFinding: boolean;
   /** The best plan, where plans were searched. */
   readonly best?: { readonly title: string; readonly says: string };
-  /** What must be stated before anything else is worth doing: the model, or how many GPUs there are. */
+  /** What must be stated before anything else is worth doing: the model, the GPU, or how many there are. */
   readonly open?:
-    | { readonly what: "model" }
+    | { readonly what: "model" | "device" }
     | { readonly what: "count"; readonly title: string; readonly value: string };
 }
 

@@ -121,6 +121,7 @@ function runWith(uri: string, analyses: readonly RunAnalysis[]): RunAnalysis | u
 function openOf(analysis: RunAnalysis, run: ReportRun | undefined): Pick<HoverContent, "open"> {
   const codes = new Set(run?.findings.map(({ code }) => code));
   if (codes.has("unknown-model")) return { open: { what: "model" } };
+  if (run?.perDevice != null && run.devices.memoryBytes === null) return { open: { what: "device" } };
   if (!codes.has("gpu-count-open")) return {};
   const count = statedCount(analysis);
   return { open: { what: "count", title: t(analysis.locale, "fix.gpu-count", { count }), value: String(count) } };

@@ -62,6 +62,7 @@ function linksOf(content: HoverContent, { commands, uri, locale }: HoverContext)
   const { batch, best, needsPlan, runId, open } = content;
   const link = (name: keyof typeof CLIENT_COMMANDS, label: string, ...args: readonly unknown[]): string[] =>
     commands.has(CLIENT_COMMANDS[name]) ? [`[${label}](${commandLink(CLIENT_COMMANDS[name], [uri, ...args])})`] : [];
+  const device = link("chooseDevice", text(locale, "chooseDevice"));
   const values = Object.values(batch ?? {}).join(" × ");
   const plan =
     needsPlan && best !== undefined
@@ -74,9 +75,10 @@ function linksOf(content: HoverContent, { commands, uri, locale }: HoverContext)
     ...(open?.what === "model" ? (["pointToModel", "chooseModel"] as const) : []).flatMap((name) =>
       link(name, text(locale, name)),
     ),
+    ...(open?.what === "device" ? device : []),
     ...link("openPanel", text(locale, needsPlan ? "allPlans" : "openPanel")),
     // Of a model that nobody knows no GPU tells anything.
-    ...(open?.what === "model" ? [] : link("chooseDevice", text(locale, "chooseDevice"))),
+    ...(open?.what === "model" || open?.what === "device" ? [] : device),
   ];
   return [...plan, ways.join(" · ")].filter((line) => line !== "").join("  \n");
 }

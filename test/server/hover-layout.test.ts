@@ -43,6 +43,7 @@ describe("the hover's layout", () => {
     assert.deepEqual(links(shown({ open: { what: "model" }, needsPlan: false })), [
       ["Point to a local folder…", "Choose from the catalogue…", "Open panel"],
     ]);
+    assert.deepEqual(links(shown({ open: { what: "device" }, needsPlan: false })), [["Choose GPU", "Open panel"]]);
     const text = shown({ open: { what: "count", title: "State 4 GPUs", value: "4" }, needsPlan: false });
     assert.deepEqual(links(text), [["State 4 GPUs", "Open panel", "Choose GPU"]]);
     const [, args = ""] = /vramlens\.pin\?([^)]*)/.exec(text) ?? [];
@@ -65,6 +66,8 @@ describe("the hover's layout", () => {
       return (await analysis.hover(3, 3))?.open;
     };
     assert.deepEqual(await at("unknown.yaml"), { what: "model" });
+    const cardless = await analyzer.analyse(uri("train.yaml"), {});
+    assert.deepEqual((await cardless.hover(3, 3))?.open, { what: "device" });
     const open = await at("train.yaml");
     assert.ok(open?.what === "count", JSON.stringify(open));
     assert.match(open.title, new RegExp(`^State ${open.value} GPUs$`));
