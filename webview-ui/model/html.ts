@@ -3,8 +3,9 @@ import type { ReportRun } from "../../src/core/report/schema";
 import type { Translate } from "../messages";
 import { breakdownOf, nameOf } from "./breakdown";
 import { gib, gibUnit, percent } from "./format";
+import { headlineOf } from "./headline";
 import { type Palette, pictureOf } from "./picture";
-import { plansOf } from "./plans";
+import { bareTitle, plansOf } from "./plans";
 
 function escaped(text: string): string {
   return text.replace(/[<>&"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
@@ -40,26 +41,30 @@ function breakdownTable(run: ReportRun, t: Translate): string {
       origins.map((origin) => `<code>${escaped(nameOf(origin))}</code>`).join(", "),
     ]),
   );
-  const total = row("th", [escaped(t("breakdown.total")), gib(run.perDevice.usedPeakBytes, t.locale), "", ""]);
-  return `<table>\n${[row("th", head.map(escaped)), ...rows, total].join("\n")}\n</table>\n`;
+  const total = `<strong>${gib(run.perDevice.usedPeakBytes, t.locale)}</strong>`;
+  const last = row("td", [`<strong>${escaped(t("breakdown.total"))}</strong>`, total, "", ""]);
+  return `<table>\n${[row("th", head.map(escaped)), ...rows, last].join("\n")}\n</table>\n`;
 }
 
 const style = ({ background, text, grid }: Palette): string =>
   `body{background:${background};color:${text};font:14px system-ui,sans-serif;max-width:960px;margin:auto;padding:16px}` +
-  `svg{width:100%;height:auto}h2{font-size:16px}table{border-collapse:collapse}` +
+  // The picture begins with the heading's words; the heading is for who hears the page.
+  `h1{position:absolute;clip-path:inset(50%)}svg{width:100%;height:auto}h2{font-size:16px}table{border-collapse:collapse}` +
   `td,th{padding:4px 12px;border-bottom:1px solid ${grid};text-align:left}td:nth-child(2),td:nth-child(3){text-align:right}`;
 
 export function htmlOf(run: ReportRun, label: string, t: Translate, palette: Palette): string {
+  const { verdict, detail } = headlineOf(run, t);
   const plans = plansOf(run).map(({ plan, fits }) => {
     const facts = [gibUnit(plan.usedPeakBytes, t.locale), t(fits ? "plans.fits" : "plans.notYet"), plan.says];
-    return `${sentence(plan.title)}: ${facts.map(escaped).join(", ")}`;
+    return `${sentence(bareTitle(plan.title))}: ${facts.map(escaped).join(", ")}`;
   });
   const assumptions = run.assumptions.map(
     ({ what, settleWith }) => `${sentence(what)}${settleWith === "" ? "" : ` (<code>${escaped(settleWith)}</code>)`}`,
   );
   return (
     `<!doctype html>\n<html lang="${t.locale}">\n<meta charset="utf-8">\n<title>${escaped(label)} · VRAM Lens</title>\n` +
-    `<style>${style(palette)}</style>\n<main>\n${pictureOf(run, label, t, palette).svg}\n` +
+    `<style>${style(palette)}</style>\n<main>\n` +
+    `<h1>${escaped([label, verdict, detail].join(" "))}</h1>\n${pictureOf(run, label, t, palette).svg.replace("<svg", '<svg aria-hidden="true"')}\n` +
     `${breakdownTable(run, t)}${section(t("plans.title"), plans)}${section(t("assumptions.title"), assumptions)}</main>\n</html>\n`
   );
 }

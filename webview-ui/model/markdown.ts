@@ -5,7 +5,7 @@ import type { Translate } from "../messages";
 import { breakdownOf, nameOf } from "./breakdown";
 import { gib, gibUnit, percent } from "./format";
 import { describeRun, headlineOf } from "./headline";
-import { plansOf } from "./plans";
+import { bareTitle, plansOf } from "./plans";
 
 /** Text on one line in which nothing is a cell, emphasis, a link, a picture or a tag. */
 function cell(text: string): string {
@@ -41,7 +41,7 @@ export function markdownOf(run: ReportRun, label: string, t: Translate): string 
     lines.push(`### ${t("plans.title")}`, "");
     for (const { plan, fits } of plans) {
       const facts = [gibUnit(plan.usedPeakBytes, t.locale), t(fits ? "plans.fits" : "plans.notYet"), plan.says];
-      lines.push(`- ${cell(plan.title)}: ${facts.join(", ")}`);
+      lines.push(`- ${cell(bareTitle(plan.title))}: ${facts.join(", ")}`);
     }
     lines.push("");
   }
