@@ -27,6 +27,10 @@ async function runOf(body: string, config: Readonly<Record<string, unknown>> = B
 const loaded = (name: string): Promise<TrainingRun> => runOf(`model = ${name}.from_pretrained("./model")`);
 
 describe("analysis: the class a script loads its model as", () => {
+  it("is given no longer texts than it has positions for, also where its file leaves that to the config class", async () => {
+    assert.equal((await loaded("AutoModelForSequenceClassification")).sequenceLength, 512);
+  });
+
   it("has the attention that its call asks for, which may be one for each part", async () => {
     const attention = async (more: string): Promise<string> =>
       (await runOf(`model = BertForTokenClassification.from_pretrained("./model", ${more})`)).attention;

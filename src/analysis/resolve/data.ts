@@ -154,18 +154,21 @@ function filledUp(c: ResolveContext, length: number): number {
 /** The padding's id where a config has none (config classes of RoBERTa and its kin). */
 const PADDING = 1;
 
-/** Positions that the model has for tokens, its text side's where it has sides. */
-function positionsOf(config: ModelConfig): number {
+/** Positions that the model has for tokens, its text side's where it has sides; `standard`: what the config class has where the file says nothing. */
+function positionsOf(config: ModelConfig, standard: Readonly<Record<string, unknown>> = {}): number {
   const text = partOf(config, "text_config");
   const family = String(config["model_type"]);
   const stated = config["max_position_embeddings"] ?? config["n_positions"] ?? text["max_position_embeddings"];
   const reserved = factsOf(family).countsFromPadding ? Number(config["pad_token_id"] ?? PADDING) + 1 : 0;
-  return Number(stated ?? familyOf(config).textPositions ?? Number.POSITIVE_INFINITY) - reserved;
+  const own = stated ?? familyOf(config).textPositions;
+  const sided = config["text_config"] !== undefined;
+  const usual = sided ? undefined : (standard["max_position_embeddings"] ?? standard["n_positions"]);
+  return Number(own ?? usual ?? Number.POSITIVE_INFINITY) - reserved;
 }
 
 /** What samples are cut to; `settled`: the pins say how long they are. */
 function limitOf(c: ResolveContext, config: ModelConfig, settled: boolean): number {
-  const limit = positionsOf(config);
+  const limit = positionsOf(config, c.inputs.graphs?.defaults);
   const pinned = c.settings
     .all("sequence_length")
     .find((setting) => setting.from === "pin" && typeof setting.value === "number");
