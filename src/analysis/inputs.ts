@@ -322,7 +322,7 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
     documents,
     pins: pinned === undefined ? undefined : { document: pinned.document, applied: pinned.settings.length > 0 },
     deepspeed: deepspeed?.document,
-    splitUnread: followed === "unread" || launch?.absent !== undefined,
+    splitUnread: followed === "unread" || (launch?.absent ?? []).length > 0,
     model,
     graphs,
     companions,
