@@ -103,11 +103,15 @@ export const SCHEMAS = {
   },
 } as const satisfies Readonly<Record<string, Schema>>;
 
-/** Every format we read, with commands and code that stand for several schemas. */
+/**
+ * Every format we read. What is read of commands and code stands before the frameworks' own: where a run's format has no key for a
+ * setting, the first that has one says what it is.
+ */
 export const FORMATS: readonly Format[] = [
-  ...Object.values(SCHEMAS).flatMap(({ formats }: Schema) => formats),
-  ...HF_SCRIPTS,
-  ...LAUNCHED,
+  ...new Set<Format>([
+    ...[hfTrainingArguments, trl, deepspeed, ...HF_SCRIPTS, ...LAUNCHED],
+    ...Object.values(SCHEMAS).flatMap(({ formats }: Schema) => formats),
+  ]),
 ];
 
 export interface Recognised extends Recognition {
