@@ -38,7 +38,7 @@ const ROWS: Readonly<Partial<Record<keyof typeof SCHEMAS, Framework>>> = {
     // A sample's texts are embedded one after another as a pair's were scored until 0.24
     // (sentence_transformers/losses/MultipleNegativesRankingLoss.py, forward).
     flavours: table({ reward: { kind: "reward" } as const }),
-    recorded: { file: "trl-0.17", release: "0.17", standsFor: "sentence-transformers" },
+    recorded: { file: "trl-0.17", release: "0.17", apart: true, standsFor: "sentence-transformers" },
   },
   trl: {
     name: "TRL",

@@ -15,22 +15,20 @@ import { verdictOf } from "./verdict";
 
 /** Common cards, smallest first, and whether the verdict on each would be that the run fits. */
 export function fitsOn(estimate: Estimate, run: TrainingRun | null): NonNullable<ReportRun["fitsOn"]> {
-  return COMMON_SIZES.map((device: Device) => {
-    const peak = run === null ? estimate : peakOn(estimate, run, device);
-    return {
-      name: device.name,
-      memoryBytes: device.memoryBytes,
-      usableBytes: usableBytes(device),
-      usedPeakBytes: peak.usedPeakBytes,
-      ...judgedOn(peak, usableBytes(device)),
-    };
-  });
+  return COMMON_SIZES.map((device: Device) => ({
+    name: device.name,
+    memoryBytes: device.memoryBytes,
+    usableBytes: usableBytes(device),
+    ...judgedOn(estimate, run, device),
+  }));
 }
 
 /** The verdict that the run would have on a card, and whether it is the best one. */
-function judgedOn(peak: Peak, usable: number) {
-  const verdict = verdictOf(peak, usable);
-  return verdict === "unknown" ? { fits: false } : { fits: verdict === "fits", verdict };
+export function judgedOn(estimate: Estimate, run: TrainingRun | null, device: Device) {
+  const peak: Peak = run === null ? estimate : peakOn(estimate, run, device);
+  const { usedPeakBytes } = peak;
+  const verdict = verdictOf(peak, usableBytes(device));
+  return verdict === "unknown" ? { usedPeakBytes, fits: false } : { usedPeakBytes, fits: verdict === "fits", verdict };
 }
 
 /** The first card of {@link fitsOn} that the run fits; undefined when none is large enough. */

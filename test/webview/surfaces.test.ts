@@ -114,7 +114,10 @@ function known(name: string, run: ReportRun, said: Readonly<Record<string, strin
   ];
   const stages = run.guide?.stages ?? [];
   const freed = stages.flatMap(({ items }) => items).map(freedBy(stages, usedPeakBytes));
-  const sizes = new Set([...bytes, ...rest, ...freed, 0].map(gib));
+  // What all ranks of a machine keep in its memory.
+  const { pinnedBytes, pageableBytes } = run.host;
+  const machine = [pinnedBytes, pinnedBytes + pageableBytes].map((kept) => kept * Math.min(run.devices.count ?? 1, 8));
+  const sizes = new Set([...bytes, ...rest, ...freed, ...machine, 0].map(gib));
   const ends = [usedPeakBytes, ...run.plans.map(({ usedPeakBytes }) => usedPeakBytes)];
   const apart = new Set(
     [...ends, run.devices.usableBytes ?? 0].flatMap((a) => ends.map((b) => gib(Math.abs(difference(a, b))))),

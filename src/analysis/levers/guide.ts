@@ -8,7 +8,7 @@ import { planTitle, planWhy } from "../../core/advise/words";
 import type { ReportCompared, ReportGuide, ReportStage } from "../../core/report/schema";
 import type { TrainingRun } from "../../core/training/run";
 import type { RunAnalysis } from "../run-analysis";
-import { smallestCard } from "../statement";
+import { judgedOn, smallestCard } from "../statement";
 import { limitsOf, searchOptionsOf } from "./allowed";
 import { editsFor } from "./edits";
 import { needsOf } from "./needs";
@@ -30,7 +30,12 @@ export function comparisonOf(analysis: RunAnalysis): readonly ReportCompared[] |
   if (run === null || analysis.base.estimate === undefined) return null;
   const lines = compareForRun(run, estimatorOf(analysis));
   const own = lines.find(({ device, kind }) => kind === "card" && device.name === run.device?.name) ?? lines[0];
-  return lines.map((line) => comparedLine(line, own?.samplesRate ?? null));
+  const { estimate = analysis.base.estimate } = analysis.varied;
+  return lines.map((line) => ({
+    ...comparedLine(line, own?.samplesRate ?? null),
+    // The same run on another card, with what batches of different lengths do to its pool: as the report's own cards have it.
+    ...(line.kind === "card" ? judgedOn(estimate, run, line.device) : {}),
+  }));
 }
 
 function comparedLine(line: ComparedDevice, against: number | null): ReportCompared {

@@ -74,14 +74,8 @@ export const DEEPSPEED_OFFLOAD_RULES: readonly Rule[] = [
   }),
   rule("ds-host-memory", "information", (facts) => {
     const at = offloaded(facts);
-    const { bytes, ranks } = keptOnMachine(facts);
-    return hit(at, at !== undefined && bytes > 0, {
-      args: {
-        bytes: size(bytes),
-        ranks,
-        pinned: (facts.estimate?.host.pinnedBytes ?? 0) > 0 ? " (page-locked)" : "",
-      },
-    });
+    const { bytes, pinned, ranks } = keptOnMachine(facts);
+    return hit(at, at !== undefined && bytes > 0, { args: { bytes: size(bytes), ranks, pinned: size(pinned) } });
   }),
   rule("ds-host-memory-full", "error", (facts) => {
     const at = offloaded(facts);
@@ -100,11 +94,13 @@ function offloaded(facts: Facts): Setting | undefined {
   );
 }
 
-/** Bytes that all ranks of one machine keep in its memory. */
-function keptOnMachine({ estimate, run }: Facts): { readonly bytes: number; readonly ranks: number } {
+/** Bytes that all ranks of one machine keep in its memory, and those of them that are page-locked. */
+function keptOnMachine({ estimate, run }: Facts): Record<"bytes" | "pinned" | "ranks", number> {
   const world = run?.parallel.worldSize ?? 1;
   const ranks = Math.min(world, DEVICES_PER_MACHINE);
-  const kept = (estimate?.host.pinnedBytes ?? 0) + (estimate?.host.pageableBytes ?? 0);
+  const pinned = estimate?.host.pinnedBytes ?? 0;
+  const kept = pinned + (estimate?.host.pageableBytes ?? 0);
   // Master, gradient and two Adam moments in float32, and a 16-bit gradient buffer: 18 bytes over the ranks.
-  return { bytes: ranks * (kept > 0 ? kept : (18 * (estimate?.trainableParameters ?? 0)) / world), ranks };
+  const bytes = ranks * (kept > 0 ? kept : (18 * (estimate?.trainableParameters ?? 0)) / world);
+  return { bytes, pinned: ranks * pinned, ranks };
 }
