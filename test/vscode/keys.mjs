@@ -18,7 +18,8 @@ async function pick(workbench, key, text, row) {
   await eventually(`${row} first`, async () => {
     if (await input(workbench).isVisible()) await keyboard.press("Escape");
     await keyboard.press(key);
-    await input(workbench).waitFor({ state: "visible" });
+    const opened = input(workbench).waitFor({ state: "visible", timeout: AGAIN });
+    if (!(await opened.then(() => true).catch(() => false))) return false;
     await keyboard.type(text);
     return eventually(row, async () => (await focusedRow(workbench)).startsWith(row), AGAIN).catch(() => false);
   });
