@@ -68,6 +68,16 @@ function peakOf(run: TrainingRun, phase: string): number {
 }
 
 describe("phases beside the step", () => {
+  it("leaves nothing of what it generates behind", () => {
+    const live = (run: TrainingRun): number => {
+      const simulated = simulate(run, graphsOf(run.model.family));
+      assert.ok(simulated.ok, simulated.ok ? "" : english(simulated.reason));
+      return simulated.simulation.ledger.live;
+    };
+    for (const { case: c } of receipts("generation").slice(0, 4))
+      assert.equal(live(generatingRun(c)), live(runOf(c)), c.id);
+  });
+
   it("evaluates as the Trainer", () => {
     const wrong = receipts("evaluation").flatMap(({ case: c, result }) => {
       const peak = peakOf(evaluatingRun(c), "evaluation");

@@ -11,8 +11,12 @@ export interface Stores {
   readonly given: ReadonlySet<GraphFunction>;
 }
 
+/** What most models have: layers that store nothing. */
+const NONE: Stores = { names: new Map(), shelved: new Set(), given: new Set() };
+
 export function storesOf(graph: Pick<ArchitectureGraph, "main" | "blocks">): Stores {
   const names = namesOf(graph);
+  if (names.size === 0) return NONE;
   const lists = new Set([...names.keys()].map(layerPath));
   return {
     names,

@@ -183,8 +183,9 @@ export class Interpreter {
     this.layers.wrappedBefore = 0;
     const fn = this.graph.main;
     const { hooks } = this.options;
-    const given = owned([...batch, ...named.values()]);
-    for (const tensor of hooks?.before(this.torch, ROOT, given) ?? []) tensor?.release();
+    // Hooks own what they are given, and give it back.
+    if (hooks !== undefined)
+      for (const tensor of hooks.before(this.torch, ROOT, owned([...batch, ...named.values()]))) tensor?.release();
     const context = contextOf(fn, null, this.options.scope);
     fn.inputs.forEach((name, k) => {
       const input = named.get(name) ?? batch[k];
