@@ -89,12 +89,14 @@ function waitingOf(waiting: Waiting, ledger: Ledger): WaitingBytes {
  * these find all gradients there, those of stages that have none yet are taken off.
  */
 function keptOfStages({ runs, kept }: Several, whole: Ledger, family: FamilyGraphs): WaitingBytes | Failure {
-  const each: StageBytes[] = [];
-  for (const run of runs) {
+  const known = new Map<TrainingRun, StageBytes>();
+  for (const run of new Set(runs)) {
     const alone = simulate(run, family);
     if (!alone.ok) return alone;
-    each.push({ ...keptBytes(alone.simulation.ledger), gradients: gradientBytes(alone.simulation.ledger) });
+    const { ledger } = alone.simulation;
+    known.set(run, { ...keptBytes(ledger), gradients: gradientBytes(ledger) });
   }
+  const each = runs.map((run) => known.get(run)!);
   const own = keptBytes(whole);
   const total = ({ counts }: Kept, of: "bytes" | "small"): number =>
     each.reduce((all, stage, k) => all + counts[k]! * stage[of], -own[of]);

@@ -1,7 +1,11 @@
 /** Stages that share a rank, against what torch's schedule gives (torch/distributed/pipelining/schedules.py), and how layers are divided. */
 import assert from "node:assert/strict";
+import { NotModelled } from "../../src/core/engine/not-modelled";
+import { simulateFullest } from "../../src/core/stages";
 import { keptOf } from "../../src/core/training/parallel/interleaved";
 import { layersOf } from "../../src/core/training/parallel/pipeline";
+import { graphsOf } from "./receipts/case";
+import { causalRun } from "./runs";
 
 describe("interleaved pipelines", () => {
   it("keep what the schedule has run forward and not backward", () => {
@@ -47,6 +51,16 @@ describe("interleaved pipelines", () => {
   it("of many micro-batches have few states that differ", () => {
     const kept = keptOf({ rank: 0, ranks: 8, stages: 4, microBatches: 1024 });
     assert.ok(kept !== null && kept.length < 500, String(kept?.length));
+  });
+
+  it("of more stages on a rank than are followed have no estimate, which says so", () => {
+    const parallel = { ...causalRun({}).parallel, worldSize: 2, pipelineParallel: 2, stagesPerRank: 1500 };
+    const { model } = causalRun({});
+    const run = causalRun({ model: { ...model, config: { ...model.config, num_hidden_layers: 3000 } }, parallel });
+    assert.throws(
+      () => simulateFullest(run, graphsOf(model.family)),
+      (thrown) => thrown instanceof NotModelled && thrown.reason.id === "engine.many-stages",
+    );
   });
 
   it("divide layers among stages whose ends count as some", () => {

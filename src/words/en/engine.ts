@@ -85,6 +85,7 @@ export const ENGINE = {
   "engine.trainer": "{trainer} of {task} with {family}",
   "engine.degrees": "parallel degrees that multiply to {degree} on {devices} devices",
   "engine.tensor-heads": "tensor parallel degree {degree} of {heads} heads",
+  "engine.many-stages": "{stages} stages of a pipeline on one GPU; {most} at most are followed",
   "engine.pipeline-decoder": "pipeline parallel degree {degree} of an encoder and a decoder",
   "engine.context-attention": "context parallel degree {degree} with {attention} attention for {task}",
   "engine.ring-mask": "attention over shared sequences with a mask",

@@ -74,6 +74,7 @@ export const ENGINE: Readonly<Record<keyof typeof EN, string>> = {
   "engine.trainer": "{family} 的 {task} 任务上的 {trainer}",
   "engine.degrees": "并行度之积为 {degree}，而设备数为 {devices}",
   "engine.tensor-heads": "对 {heads} 个头做 {degree} 路张量并行",
+  "engine.many-stages": "一张 GPU 上有 {stages} 个流水线阶段；最多处理 {most} 个",
   "engine.pipeline-decoder": "对编码器-解码器做 {degree} 路流水线并行",
   "engine.context-attention": "在 {attention} 注意力下对 {task} 任务做 {degree} 路上下文并行",
   "engine.ring-mask": "对跨 rank 拆分的序列使用带掩码的注意力",

@@ -25,6 +25,9 @@ interface Action {
   readonly backward: boolean;
 }
 
+/** Stages of a rank that are followed; as a model has layers, a config may ask for thousands. */
+export const MOST_STAGES = 64;
+
 /** Micro-batches that go through one stage before the next one's turn; null: torch refuses so many. */
 function perRound({ ranks, microBatches }: InterleavedRank): number | null {
   const rounds = Math.max(1, Math.floor(microBatches / ranks));

@@ -3,8 +3,10 @@
  * forwards before its first backward as there are stages from it on. Source:
  * megatron/core/pipeline_parallel/schedules.py; torch/distributed/pipelining/schedules.py (`Schedule1F1B`).
  */
+import { say } from "../../../words/message";
 import { SMALL_LIMIT_BYTES } from "../../allocator/segment";
 import type { DType } from "../../engine/dtype";
+import { NotModelled } from "../../engine/not-modelled";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { StageEnds } from "../../graph/stage";
@@ -12,7 +14,7 @@ import type { FamilyGraphs } from "../../graph/types";
 import type { FsdpSpec, StageSpec, TrainingRun } from "../run";
 import type { EndLayers } from "../specs/parallel";
 import { chooseStrategy } from ".";
-import { type Kept, keptOf } from "./interleaved";
+import { type Kept, keptOf, MOST_STAGES } from "./interleaved";
 import { reserveWhole, type Strategy } from "./strategy";
 import { withSizes } from "./with-sizes";
 
@@ -30,6 +32,7 @@ export interface Stage {
 
 /** A rank's several stages, and what they hold as backwards of a step begin: the first one's first. */
 export interface Several {
+  /** Those of alike stages are one object. */
   readonly runs: readonly TrainingRun[];
   readonly kept: readonly Kept[];
 }
@@ -127,12 +130,24 @@ function partOf({ run, family, layers, states }: StagePlan, which: readonly numb
   return { ...run, model, parallel: { ...run.parallel, pipelineParallel: 1, stage, fsdp: fsdpOf(run) } };
 }
 
+/** Runs of which those that say the same are one. */
+function alikeOnce(runs: readonly TrainingRun[]): readonly TrainingRun[] {
+  const known = new Map<string, TrainingRun>();
+  return runs.map((run) => {
+    const text = JSON.stringify(run);
+    const first = known.get(text) ?? run;
+    known.set(text, first);
+    return first;
+  });
+}
+
 /** A rank's several stages; null: it has one, or torch refuses the number of micro-batches. */
 function interleaved(plan: StagePlan, rank: number): Omit<Stage, "role"> | null {
   const { parallel, gradientAccumulationSteps: microBatches } = plan.run;
   const { pipelineParallel: ranks, stagesPerRank: stages = 1, pipelineSchedule } = parallel;
   if (pipelineSchedule === "1f1b" || pipelineSchedule === "gpipe" || stages < 2 || stages * ranks > plan.layers)
     return null;
+  if (stages > MOST_STAGES) throw new NotModelled(say("engine.many-stages", { stages, most: MOST_STAGES }));
   const kept = keptOf({ rank, ranks, stages, microBatches });
   if (kept === null) return null;
   const which = Array.from({ length: stages }, (_, k) => rank + k * ranks);
@@ -140,7 +155,7 @@ function interleaved(plan: StagePlan, rank: number): Omit<Stage, "role"> | null 
   return {
     run: partOf(plan, which, of, NONE),
     waiting: { first: 1, later: 1 },
-    several: { runs: which.map((index) => partOf(plan, [index], of, NONE)), kept },
+    several: { runs: alikeOnce(which.map((index) => partOf(plan, [index], of, NONE))), kept },
   };
 }
 
