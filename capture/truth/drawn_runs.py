@@ -3,7 +3,7 @@
 usage: LD_PRELOAD=fakecuda.so python -m capture.truth.drawn_runs --oracle ORACLE.py --out FILE [--family NAME ...] [--per N] [--seed S]
 
 Models are published ones (`models/catalogue.json`) cut to a few layers, the config class's own defaults, or odd sizes as
-captures draw them; how each is trained is drawn so that every pair of techniques meets (`mixes.py`). What PyTorch or the fake
+captures draw them; how each is trained is drawn so that every pair of techniques meets (`techniques.py`). What PyTorch or the fake
 device refuses is drawn again. A row is {"case", "result"}. `verify` compares the rows with the command line. The oracle is a
 Python file with `run(case) -> result` (`witness.py`); every case runs in a process of its own.
 """

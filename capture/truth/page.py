@@ -103,7 +103,7 @@ REASONS = (
 
 
 def rows_of(files, reporter):
-    """Rows of `fresh.py` with the estimate of each."""
+    """Rows of `drawn_runs.py` with the estimate of each."""
     known = [json.loads(line) for file in files for line in pathlib.Path(file).read_text().splitlines()]
     found = estimates([row["case"] for row in known], reporter, write_fresh)
     return [{**row, "estimate": found.get(row["case"]["id"], "no report")} for row in known]

@@ -1,5 +1,5 @@
 """Compares estimates of the reference's loop with what PyTorch allocates, on small odd sizes of captured families; `page.py` does it for
-the runs that `fresh.py` draws."""
+the runs that `drawn_runs.py` draws."""
 
 import itertools
 import json
@@ -136,7 +136,7 @@ def write(case, folder):
 
 
 def write_fresh(case, folder):
-    """As `write`, of a case in the words of `fresh.py`."""
+    """As `write`, of a case in the words of `drawn_runs.py`."""
     (folder / "model").mkdir(parents=True)
     momentum = case["optim"] == "sgd_momentum"
     train = {

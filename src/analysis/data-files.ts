@@ -2,14 +2,11 @@
  * Files that a script reads its settings from by itself (`cfg = yaml.safe_load(open("config.yaml"))`): the script is read once more with
  * what stands in them. Only files of the workspace are asked for, by plain paths below the folders that the script may be started from.
  */
-import { recogniseFormat } from "../formats";
-import type { ConfigDocument } from "../formats/types";
 import { shifted } from "../syntax/graft";
-import { parsePython } from "../syntax/python";
 import { dataFileKey } from "../syntax/python/data-files";
 import type { LocatedNode } from "../syntax/tree";
-import { placedSetting, type StartedProgram, type TextBehind } from "./program";
-import type { DocumentStore, LoadedDocument } from "./store";
+import { type ProgramSearch, readWith, type StartedProgram, type TextBehind } from "./program";
+import type { LoadedDocument } from "./store";
 import { joinUri, parentOf } from "./uris";
 
 /** A plain path of a file of data, which leads down only. */
@@ -22,13 +19,10 @@ interface DataFile extends TextBehind {
   readonly root: LocatedNode;
 }
 
-interface Search {
-  readonly folders: readonly string[];
-  readonly store: DocumentStore;
-  readonly dependencies: Set<string>;
-}
-
-async function filesOf(script: LoadedDocument, { folders, store, dependencies }: Search): Promise<readonly DataFile[]> {
+async function filesOf(
+  script: LoadedDocument,
+  { folders, store, dependencies }: ProgramSearch,
+): Promise<readonly DataFile[]> {
   const paths = (script.config?.parsed.python?.dataFiles ?? []).filter((path) => path.length < 300 && PLAIN.test(path));
   const found: DataFile[] = [];
   let from = script.text.length + 1;
@@ -47,25 +41,16 @@ async function filesOf(script: LoadedDocument, { folders, store, dependencies }:
 }
 
 /** The script as it reads its files; undefined where it reads none that is there. */
-export async function readWithData(script: LoadedDocument, search: Search): Promise<StartedProgram | undefined> {
-  const { config } = script;
+export async function readWithData(script: LoadedDocument, search: ProgramSearch): Promise<StartedProgram | undefined> {
   const files = await filesOf(script, search);
-  if (config === undefined || files.length === 0) return undefined;
+  if (files.length === 0) return undefined;
   const values = files.map(({ path, root, from }) => [dataFileKey(path), shifted(root, from)] as const);
-  const as: ConfigDocument = { ...config, parsed: parsePython(script.text, new Map(values)) };
-  const format = recogniseFormat(as)?.format;
-  if (format?.carrier !== "python") return undefined;
-  const { settings, links, problems } = format.read(as);
+  const read = readWith(script, new Map(values), files, "document");
+  if (read === undefined) return undefined;
   return {
-    document: script,
-    format,
-    commandFormat: undefined,
-    flags: [],
-    settings: settings.flatMap((setting) => placedSetting(setting, script, files, "document")),
-    defaults: [],
-    links: links.map((link) => ({ ...link, from: script })),
+    ...read.program,
     // What is said of a place in a file is said where the script uses it, or not at all.
-    problems: problems.filter(({ end }) => end <= script.text.length),
+    problems: read.problems.filter(({ end }) => end <= script.text.length),
     beside: files.map(({ document }) => document),
   };
 }

@@ -28,13 +28,13 @@ import { plannedModel, startedPlans } from "./nnunet";
 import { overridden } from "./overridden-config";
 import { librariesOf, libraryPins } from "./pinned-libraries";
 import type { Problem } from "./problems";
-import { isScripts, readAlike, readProgram, type StartedProgram, startedProgram } from "./program";
+import { isScripts, type ProgramSearch, readAlike, readProgram, type StartedProgram, startedProgram } from "./program";
 import { isOutside, isRefused } from "./reach";
 import { type FoundReceipt, findReceipts } from "./receipts";
 import type { Runtime } from "./runtime";
 import { adapterSettings } from "./saved-adapter";
 import { type Layer, located, type Setting, Settings } from "./settings";
-import type { DocumentStore, LoadedDocument } from "./store";
+import type { LoadedDocument } from "./store";
 import { takenOptions } from "./taken-options";
 import { partLoadedAs } from "./trained-part";
 import { lossesOf } from "./trainers";
@@ -97,20 +97,13 @@ function dataFormat({ id }: Format): Format | undefined {
   return FORMATS.find((format) => format.id === id && format.carrier === undefined);
 }
 
-/** Where programs are looked for, and what was loaded for them. */
-interface Search {
-  readonly folders: readonly string[];
-  readonly store: DocumentStore;
-  readonly dependencies: Set<string>;
-}
-
 /** The program of a script's command, or the open program as the script beside it starts it. */
 async function programRun(
   main: LoadedDocument,
   alone: Format,
   hydra: boolean,
   line: CommandLine | undefined,
-  { folders, store, dependencies }: Search,
+  { folders, store, dependencies }: ProgramSearch,
 ): Promise<StartedProgram | undefined> {
   if (hydra) return undefined;
   if (alone.carrier === "shell") {

@@ -101,21 +101,46 @@ export function readProgram(
     ...beside.map(({ key, value }) => [key, value] as const),
     ...given,
   ]);
+  const read = readWith(document, known, [{ document: line.script, from: by }], "linked");
+  if (read === undefined) return undefined;
+  const commandFormat = shellFormat(read.program.format);
+  return { ...read.program, commandFormat, ...namedOptions(commandFormat, document, line, given, beside) };
+}
+
+/** A program and what is wrong with it. */
+interface ReadProgram {
+  readonly program: StartedProgram;
+  readonly problems: readonly FormatProblem[];
+}
+
+/**
+ * A program as it is where values are known; undefined when it is no training.
+ *
+ * @param behind documents that the values are of
+ * @param place where it is said that settings behind it stand
+ */
+export function readWith(
+  document: LoadedDocument,
+  known: GivenOptions,
+  behind: readonly TextBehind[],
+  place: Parameters<typeof placedSetting>[3],
+): ReadProgram | undefined {
+  const { config } = document;
+  if (config === undefined) return undefined;
   const as: ConfigDocument = { ...config, parsed: parsePython(document.text, known) };
   const format = recogniseFormat(as)?.format;
   if (format?.carrier !== "python") return undefined;
-  const { settings, links } = format.read(as);
-  const behind = [{ document: line.script, from: by }];
-  const commandFormat = shellFormat(format);
-  const placed = settings.flatMap((setting) => placedSetting(setting, document, behind, "linked"));
-  return {
+  const { settings, links, problems } = format.read(as);
+  const program = {
     document,
     format,
-    commandFormat,
-    settings: placed,
-    ...namedOptions(commandFormat, document, line, given, beside),
+    commandFormat: undefined,
+    flags: [],
+    settings: settings.flatMap((setting) => placedSetting(setting, document, behind, place)),
+    defaults: [],
     links: links.map((link) => ({ ...link, from: document })),
   };
+  return { program, problems };
 }
 
 /** Where a program is looked for that no script of its own names. */
@@ -136,20 +161,7 @@ export function readGiven(
   const by = document.text.length + 1;
   const moved = [...given].map(([key, node]) => [key, shifted(node, by)] as const);
   const known = new Map([...trainerDefaults(config.parsed.python), ...moved]);
-  const as: ConfigDocument = { ...config, parsed: parsePython(document.text, known) };
-  const format = recogniseFormat(as)?.format;
-  if (format?.carrier !== "python") return undefined;
-  const { settings, links } = format.read(as);
-  const behind = [{ document: from, from: by }];
-  return {
-    document,
-    format,
-    commandFormat: undefined,
-    flags: [],
-    settings: settings.flatMap((setting) => placedSetting(setting, document, behind, "linked")),
-    defaults: [],
-    links: links.map((link) => ({ ...link, from: document })),
-  };
+  return readWith(document, known, [{ document: from, from: by }], "linked")?.program;
 }
 
 /** Parsers that make every field of TrainingArguments an option. */

@@ -6,6 +6,7 @@ import type { HoverPicture, PicturePart, PicturePoint } from "../analysis/hover/
 import { base64Of } from "../terms/base64";
 import { gib } from "../terms/sizes";
 import { table } from "../terms/table";
+import { inMarkup } from "../words/printable";
 import type { ThemeKind } from "./protocol";
 
 interface Palette {
@@ -61,10 +62,6 @@ const BOLD = 1.2;
 /** Parts named below the bar; the rest is in its colours alone. */
 const MOST_NAMED = 5;
 
-function xml(text: string): string {
-  return text.replace(/[<>&"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
-}
-
 /** Average width of a letter at a font size, for laying words in a row; wide signs (CJK) count twice. */
 function widthOf(text: string, size: number): number {
   return [...text].reduce((sum, sign) => sum + (sign > "\u2e7f" ? 1 : 0.54), 0) * size;
@@ -77,7 +74,7 @@ export function pictureSvg(picture: HoverPicture, theme: ThemeKind): string {
   const tried = picture.curve === null ? NOTHING : drawn(picture.curve, picture, below, colours);
   const height = below + tried.height;
   const body = [...bar(picture, colours), ...tried.body];
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" font-family="system-ui,-apple-system,Segoe UI,Ubuntu,Noto Sans CJK SC,sans-serif"><title>${xml(picture.alt)}</title>${body.join("")}</svg>`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" font-family="system-ui,-apple-system,Segoe UI,Ubuntu,Noto Sans CJK SC,sans-serif"><title>${inMarkup(picture.alt)}</title>${body.join("")}</svg>`;
 }
 
 /** The same as a link that Markdown can show. */
@@ -88,7 +85,7 @@ export function pictureLink(picture: HoverPicture, theme: ThemeKind): string {
 type Colours = Palette;
 
 function word(x: number, y: number, fill: string, text: string, more = ""): string {
-  return `<text x="${x.toFixed(1)}" y="${y}" fill="${fill}" font-size="11" ${more}>${xml(text)}</text>`;
+  return `<text x="${x.toFixed(1)}" y="${y}" fill="${fill}" font-size="11" ${more}>${inMarkup(text)}</text>`;
 }
 
 /** The peak by parts against what is usable. */

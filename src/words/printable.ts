@@ -1,6 +1,6 @@
 /**
  * Text out of files, made fit to be shown. One function for each surface: a sentence, a code span and running text of
- * Markdown, a sentence of plain text, JSON that a terminal prints, a message of SARIF.
+ * Markdown, HTML and SVG, a sentence of plain text, JSON that a terminal prints, a message of SARIF.
  */
 
 /** Characters that move a cursor, start a terminal's commands, turn the reading direction or are not seen. */
@@ -24,6 +24,11 @@ export function printable(text: string): string {
 /** Text of several lines, each as `printable` makes it. */
 export function printableLines(text: string): string {
   return text.split("\n").map(printable).join("\n");
+}
+
+/** Text inside an element or a quoted attribute of HTML or SVG. */
+export function inMarkup(text: string): string {
+  return printable(text).replace(/[<>&"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
 }
 
 /**

@@ -1,5 +1,6 @@
 /** The run as one page to save and send: the picture, what takes the memory, plans and assumptions. No script, no address. */
 import type { ReportRun } from "../../src/core/report/schema";
+import { inMarkup } from "../../src/words/printable";
 import type { Translate } from "../messages";
 import { breakdownOf, nameOf } from "./breakdown";
 import { gib, gibUnit, percent } from "./format";
@@ -7,22 +8,18 @@ import { headlineOf } from "./headline";
 import { type Palette, pictureOf } from "./picture";
 import { bareTitle, plansOf } from "./plans";
 
-function escaped(text: string): string {
-  return text.replace(/[<>&"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
-}
-
 /** A sentence whose backquotes are code. */
 function sentence(text: string): string {
   return text
     .split("`")
-    .map((part, index) => (index % 2 === 0 ? escaped(part) : `<code>${escaped(part)}</code>`))
+    .map((part, index) => (index % 2 === 0 ? inMarkup(part) : `<code>${inMarkup(part)}</code>`))
     .join("");
 }
 
 function section(title: string, items: readonly string[]): string {
   return items.length === 0
     ? ""
-    : `<h2>${escaped(title)}</h2>\n<ul>\n${items.map((item) => `<li>${item}</li>`).join("\n")}\n</ul>\n`;
+    : `<h2>${inMarkup(title)}</h2>\n<ul>\n${items.map((item) => `<li>${item}</li>`).join("\n")}\n</ul>\n`;
 }
 
 function row(tag: "th" | "td", cells: readonly string[]): string {
@@ -35,15 +32,15 @@ function breakdownTable(run: ReportRun, t: Translate): string {
   const head = (["breakdown.part", "breakdown.size", "breakdown.share", "breakdown.setBy"] as const).map((id) => t(id));
   const rows = breakdownOf(run).map(({ kind, bytes, share, origins }) =>
     row("td", [
-      escaped(t.named(`kind.${kind}`, kind)),
+      inMarkup(t.named(`kind.${kind}`, kind)),
       gib(bytes, t.locale),
       percent(share, t.locale),
-      origins.map((origin) => `<code>${escaped(nameOf(origin))}</code>`).join(", "),
+      origins.map((origin) => `<code>${inMarkup(nameOf(origin))}</code>`).join(", "),
     ]),
   );
   const total = `<strong>${gib(run.perDevice.usedPeakBytes, t.locale)}</strong>`;
-  const last = row("td", [`<strong>${escaped(t("breakdown.total"))}</strong>`, total, "", ""]);
-  return `<table>\n${[row("th", head.map(escaped)), ...rows, last].join("\n")}\n</table>\n`;
+  const last = row("td", [`<strong>${inMarkup(t("breakdown.total"))}</strong>`, total, "", ""]);
+  return `<table>\n${[row("th", head.map(inMarkup)), ...rows, last].join("\n")}\n</table>\n`;
 }
 
 const style = ({ background, text, grid }: Palette): string =>
@@ -56,15 +53,15 @@ export function htmlOf(run: ReportRun, label: string, t: Translate, palette: Pal
   const { verdict, detail } = headlineOf(run, t);
   const plans = plansOf(run).map(({ plan, fits }) => {
     const facts = [gibUnit(plan.usedPeakBytes, t.locale), t(fits ? "plans.fits" : "plans.notYet"), plan.says];
-    return `${sentence(bareTitle(plan.title))}: ${facts.map(escaped).join(", ")}`;
+    return `${sentence(bareTitle(plan.title))}: ${facts.map(inMarkup).join(", ")}`;
   });
   const assumptions = run.assumptions.map(
-    ({ what, settleWith }) => `${sentence(what)}${settleWith === "" ? "" : ` (<code>${escaped(settleWith)}</code>)`}`,
+    ({ what, settleWith }) => `${sentence(what)}${settleWith === "" ? "" : ` (<code>${inMarkup(settleWith)}</code>)`}`,
   );
   return (
-    `<!doctype html>\n<html lang="${t.locale}">\n<meta charset="utf-8">\n<title>${escaped(label)} · VRAM Lens</title>\n` +
+    `<!doctype html>\n<html lang="${t.locale}">\n<meta charset="utf-8">\n<title>${inMarkup(label)} · VRAM Lens</title>\n` +
     `<style>${style(palette)}</style>\n<main>\n` +
-    `<h1>${escaped([label, verdict, detail].join(" "))}</h1>\n${pictureOf(run, label, t, palette).svg.replace("<svg", '<svg aria-hidden="true"')}\n` +
+    `<h1>${inMarkup([label, verdict, detail].join(" "))}</h1>\n${pictureOf(run, label, t, palette).svg.replace("<svg", '<svg aria-hidden="true"')}\n` +
     `${breakdownTable(run, t)}${section(t("plans.title"), plans)}${section(t("assumptions.title"), assumptions)}</main>\n</html>\n`
   );
 }

@@ -1,5 +1,6 @@
 /** The bar and the timeline as one standalone SVG picture with plain colours, for a document or a chat. */
 import type { ReportRun } from "../../src/core/report/schema";
+import { inMarkup } from "../../src/words/printable";
 import type { Translate } from "../messages";
 import { layoutBar, usableBytes } from "./bar";
 import { gib, gibUnit } from "./format";
@@ -19,10 +20,6 @@ export interface Palette {
 
 export const PICTURE_WIDTH = 960;
 
-function xml(text: string): string {
-  return text.replace(/[<>&"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
-}
-
 /** Height grows with the legend; the width is {@link PICTURE_WIDTH}. */
 export function pictureOf(
   run: ReportRun,
@@ -34,7 +31,7 @@ export function pictureOf(
   const width = PICTURE_WIDTH - 2 * left;
   const parts: string[] = [];
   const text = (x: number, y: number, size: number, fill: string, words: string, more = "") =>
-    parts.push(`<text x="${x}" y="${y}" font-size="${size}" fill="${fill}" ${more}>${xml(words)}</text>`);
+    parts.push(`<text x="${x}" y="${y}" font-size="${size}" fill="${fill}" ${more}>${inMarkup(words)}</text>`);
   const headline = headlineOf(run, t);
   text(left, 34, 12, palette.quiet, label);
   text(left, 62, 20, palette.text, headline.verdict, 'font-weight="600"');

@@ -4,7 +4,8 @@
 import type { ComponentKind } from "../report/estimate";
 import { backward, CHECKPOINT } from "./backward";
 import { type DType, isFloating } from "./dtype";
-import type { SavedHandle, SavedTensorHooks } from "./node";
+import { materialized } from "./materialized";
+import type { InputMetadata, SavedHandle, SavedTensorHooks } from "./node";
 import { OffloadHooks } from "./offload";
 import { SelectiveCache } from "./selective";
 import { sameView, type Tensor } from "./tensor";
@@ -185,7 +186,7 @@ function reentrant(
   const differentiable = passed.map((k) => inputs[k]!.requiresGrad);
   const closed = inputs.map((input, k) => (passed.includes(k) ? null : (input?.retain() ?? null)));
   /** What the segment gave in forward. */
-  let given: { readonly sizes: readonly number[]; readonly dtype: DType }[] = [];
+  let given: InputMetadata[] = [];
   const node = torch.record(
     CHECKPOINT,
     passed.map((k) => inputs[k]!),
@@ -196,9 +197,7 @@ function reentrant(
         leaf.isView = false;
         return leaf;
       });
-      // Outputs nobody differentiated get zeros (torch/csrc/autograd/python_function.cpp, PyNode::apply).
-      const zeros = given.map(({ sizes, dtype }, k) => (gradients[k] ? null : torch.empty("zeros", sizes, dtype)));
-      const gradientOf = (k: number): Tensor | null => gradients[k] ?? zeros[k] ?? null;
+      const all = materialized(torch, given, gradients);
       const again = closed.map((input, k) => input ?? detached[passed.indexOf(k)] ?? null);
       const outputs = recomputing(torch, autocast, () => {
         const made = segment(again);
@@ -206,7 +205,7 @@ function reentrant(
         return made;
       });
       const used = outputs
-        .map((output, k) => ({ output, gradient: gradientOf(k) }))
+        .map((output, k) => ({ output, gradient: all.of(k) }))
         .filter(({ output, gradient }) => output.requiresGrad && gradient !== null);
       backward(
         torch,
@@ -214,7 +213,7 @@ function reentrant(
         used.map(({ gradient }) => gradient!.retain()),
       );
       for (const output of outputs) output.release();
-      for (const tensor of zeros) tensor?.release();
+      all.release();
       return detached.map((leaf) => {
         // `inp.grad`: where something keeps the graph of the recomputation, the leaf and its gradient stay with it.
         const gradient = leaf.grad?.retain() ?? null;

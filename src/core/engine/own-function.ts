@@ -4,6 +4,7 @@
  */
 import type { OwnBackward, OwnForward } from "../graph/types";
 import type { Segment } from "./checkpoint";
+import { materialized } from "./materialized";
 import type { InputMetadata, Node } from "./node";
 import type { Tensor } from "./tensor";
 import type { Torch } from "./torch";
@@ -70,14 +71,10 @@ export class OwnFunctions {
     node.held = closed.filter((tensor) => tensor !== null);
     const autocast = torch.autocastEnabled;
     node.backward = (torch, gradients, unpacked) => {
-      // Gradients of outputs that nobody used are zeros (`materialize_grads`).
-      const zeros = node.outputs.map(({ sizes, dtype }, k) =>
-        gradients[k] ? null : torch.empty("zeros", sizes, dtype),
-      );
-      const gradientOf = (k: number): Tensor | null => gradients[k] ?? zeros[k] ?? null;
+      const all = materialized(torch, node.outputs, gradients);
       const values = closed.map((tensor, k) => {
         const at = gradientsAt.indexOf(k);
-        return at < 0 ? (unpacked[k] ?? tensor) : gradientOf(at);
+        return at < 0 ? (unpacked[k] ?? tensor) : all.of(at);
       });
       const unused = others.map(({ sizes, dtype }) => torch.empty("zeros", sizes, dtype));
       const { autocastEnabled } = torch;
@@ -85,7 +82,8 @@ export class OwnFunctions {
       const outputs = run(values);
       torch.autocastEnabled = autocastEnabled;
       if (!autocastEnabled) torch.clearCastCache();
-      for (const tensor of [...zeros, ...unused]) tensor?.release();
+      all.release();
+      for (const tensor of unused) tensor.release();
       const result: (Tensor | null)[] = differentiable.map(() => null);
       outputs.forEach((output, k) => {
         const at = to[k];

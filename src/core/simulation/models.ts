@@ -1,5 +1,6 @@
 /** The models of a run: the one that is trained, and those its trainer keeps beside it. */
 
+import { once } from "../../terms/once";
 import { say } from "../../words/message";
 import type { Ledger } from "../engine/ledger";
 import type { Tensor } from "../engine/tensor";
@@ -122,15 +123,6 @@ function copyWeights(torch: Torch, which: "trained" | "all", parameters: readonl
   for (const { sizes, dtype, requiresGradFlag } of parameters)
     if (which === "all" || requiresGradFlag)
       torch.ledger.relabel(torch.empty("clone", sizes, dtype).storage.id, "weights");
-}
-
-/** What `make` gives, made when it is asked for first. */
-function once<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
-  };
 }
 
 /** Tasks whose models have `get_output_embeddings`. */

@@ -3,6 +3,7 @@
  * leaf modules.
  */
 
+import { once } from "../../terms/once";
 import { quantizerOf } from "../../terms/quantizers";
 import { type DType, ELEMENT_BYTES } from "../engine/dtype";
 import type { ModuleForward, ParameterWrapper } from "../engine/interpreter/options";
@@ -183,7 +184,7 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
           isFrozen: (path) => isFrozen(options, path),
         });
   const beside = options.trained?.besideAdapter ?? [];
-  const wrapped = (): ReturnType<typeof wrappedNames> | null => adapted && wrappedNames(adapted.parameters, placed);
+  const wrapped = once(() => adapted && wrappedNames(adapted.parameters, placed));
   if (adapted !== null && beside.length > 0) regrade(beside, wrapped() ?? []);
   const named = () => wrapped() ?? placed.map((item) => ({ tensor: byName.get(item.name)!, item }));
   const stepped = steppedOf(options.trained ?? {}, named, adapted === null ? tied : new Map());

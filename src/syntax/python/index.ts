@@ -152,7 +152,7 @@ export function readModule(text: string, started: GivenOptions = NOTHING_GIVEN):
   const outside = outsideOf(found, evaluator);
   const options = optionsOf(found, evaluator, calls);
   const written = writtenOptions(calls);
-  const given = new Map([...written.map(({ key, value }) => [key, value] as const), ...started]);
+  const given = allGiven(written, started);
   const round = roundIn(found, evaluator, outside);
   const entries = found.assigned.map(
     ({ name, value }): Entry => ({ key: evaluator.slice(name), keySpan: span(name), value: evaluator.evaluate(value) }),
@@ -202,21 +202,25 @@ interface Interpreted {
 /** What a module does where something happens with it, and not only what stands in it. */
 const TRAINS = /(?:^|\.)(?:train|fit|backward)$/;
 
+/** Values of options: those that a module says itself, and over them those it is given. */
+function allGiven(own: readonly Entry[], given: GivenOptions): GivenOptions {
+  return new Map([...own.map(({ key, value }) => [key, value] as const), ...given]);
+}
+
 /**
  * The module twice: first as if no condition were known, for the options it declares, then with their values. Where nothing is
  * trained by the options' defaults (`if args.do_train:`), they decide nothing.
  */
 function interpreted(text: string, tree: Tree, started: GivenOptions): Interpreted {
   const open = walked(text, tree, null, new Map(), new Map());
-  const written = writtenOptions(callsOf(open.found, open.evaluator));
-  const given = new Map([...written.map(({ key, value }) => [key, value] as const), ...started]);
+  const calls = callsOf(open.found, open.evaluator);
+  const given = allGiven(writtenOptions(calls), started);
   const attributes = new Map<string, LocatedNode>();
-  addAttributes(attributes, open.found, open.evaluator);
+  const declared = declaredDefaults(calls);
+  addAttributes(attributes, declared, open);
   for (const [key, value] of given) attributes.set(key, value);
-  const declared = declaredDefaults(callsOf(open.found, open.evaluator)).map(({ key, value }) => [key, value] as const);
   const parameters = new Map<string, GivenOptions>();
-  for (const name of startedFunctions(open.found, open.evaluator))
-    parameters.set(name, new Map([...declared, ...given]));
+  for (const name of startedFunctions(open.found, open.evaluator)) parameters.set(name, allGiven(declared, given));
   const decided = walked(text, tree, open.found, attributes, parameters);
   if (trains(decided) || !trains(open)) return decided;
   const plain = walked(text, tree, open.found, given, parameters);
@@ -330,13 +334,17 @@ function callsOf({ callNodes }: Collector, evaluator: Evaluator): PythonCall[] {
 }
 
 /** `args.x` reads the default of `add_argument("--x")`, or of a dataclass field named `x` when only one class has it. */
-function addAttributes(attributes: Map<string, LocatedNode>, found: Collector, evaluator: Evaluator): void {
+function addAttributes(
+  attributes: Map<string, LocatedNode>,
+  declared: readonly Entry[],
+  { found, evaluator }: Interpreted,
+): void {
   const ambiguous = new Set<string>();
   const add = ({ key, value }: Entry): void => {
     if (attributes.has(key)) ambiguous.add(key);
     attributes.set(key, value);
   };
-  for (const entry of declaredDefaults(callsOf(found, evaluator))) add(entry);
+  for (const entry of declared) add(entry);
   for (const node of found.classNodes) for (const entry of classOf(node, evaluator).fields.entries) add(entry);
   for (const key of ambiguous) attributes.delete(key);
 }

@@ -183,19 +183,11 @@ function byContext(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonl
   const width = hiddenSize(run.model.config) ?? 0;
   const gathered = 2 * run.microBatchSize * run.sequenceLength * width * share * computeBytes(run);
   const sequenceLength = Math.ceil(run.sequenceLength / degree);
+  const own = { ...run, sequenceLength, ...trainerShare(run, degree, sequenceLength), ...evaluationShare(run, degree) };
   if (run.parallel.exchangesHeads === true)
-    return {
-      run: {
-        ...run,
-        parallel: { ...run.parallel, headExchange: degree },
-        sequenceLength,
-        ...trainerShare(run, degree, sequenceLength),
-        ...evaluationShare(run, degree),
-      },
-      uncertain: [],
-    };
+    return { run: { ...own, parallel: { ...run.parallel, headExchange: degree } }, uncertain: [] };
   return {
-    run: { ...run, sequenceLength, ...trainerShare(run, degree, sequenceLength), ...evaluationShare(run, degree) },
+    run: own,
     uncertain: [
       {
         what: say("engine.context-parallel", { degree }),
