@@ -2,6 +2,7 @@
 import { strict as assert } from "node:assert";
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, posix, relative } from "node:path";
+import { LIBRARIES } from "../src/analysis/versions";
 
 const root = join(__dirname, "..");
 
@@ -146,32 +147,41 @@ describe("architecture", () => {
     );
   });
 
-  it("asks frameworks for traits, and no code outside of a framework's own folder for its name", () => {
+  it("asks frameworks and libraries for traits, and no code outside of a framework's own folder for its name", () => {
     const formats = join(root, "src/formats");
     const folders = readdirSync(formats, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-    // What else has these names: a setting, a link to a file, the page of pins.
-    const shared = new Set(["accelerate", "deepspeed", "pins", "jobs"]);
-    const named = folders.map(({ name }) => name).filter((name) => !shared.has(name));
-    const comparing = (own: string | undefined) => {
-      const ids = named.filter((name) => name !== own).join("|");
-      return new RegExp(
-        `format\\??\\.id\\s*[!=]==\\s*"|\\bid\\s*[!=]==\\s*"(?:${[...shared].join("|")})"|` +
-          `(?:[!=]==\\s*|case )"(?:${ids})"|\\.(?:has|includes)\\([\\w.?]*format\\??\\.id`,
-      );
-    };
-    const elsewhere = comparing(undefined);
-    const inFolder = new Map(named.map((name) => [name, comparing(name)]));
+    const names = [...new Set([...folders.map(({ name }) => name), ...LIBRARIES, "fsdp", "unsloth", "liger"])];
     const layers = readdirSync(join(root, "src")).map((layer) => join(root, "src", layer));
-    const found = [...layers, join(root, "webview-ui")].flatMap(sources).filter((file) => {
-      const [own = ""] = relative(formats, file).split(/[\\/]/);
-      return (inFolder.get(own) ?? elsewhere).test(readFileSync(file, "utf8"));
+    const found = [...layers, join(root, "webview-ui")].flatMap(sources).flatMap((file) => {
+      const here = relative(formats, file);
+      const [own = ""] = here.split(/[\\/]/);
+      const text = readFileSync(file, "utf8");
+      return comparisons(text, names)
+        .filter(({ name }) => here.startsWith("..") || (own !== name && !KEYS_TOO.has(name)))
+        .map(({ line }) => `${relative(root, file)}: ${line}`);
     });
-    assert.deepEqual(
-      found.map((file) => relative(root, file)),
-      [],
-    );
+    assert.deepEqual(found, []);
   });
 });
+
+/** Names of frameworks that are also those of keys and settings, which formats read by their names. */
+const KEYS_TOO = new Set(["deepspeed", "fsdp", "accelerate", "unsloth"]);
+
+/** Lines that compare something with one of the names, or look a format's id up. */
+function comparisons(text: string, names: readonly string[]): { readonly name: string; readonly line: string }[] {
+  const any = `"(${names.map((name) => name.replace(/\W/g, "\\$&")).join("|")})"`;
+  const asks = new RegExp(
+    `[!=]==\\s*${any}|${any}\\s*[!=]==|\\bcase\\s+${any}|\\.(?:includes|startsWith|endsWith)\\(${any}|` +
+      `new Set(?:<[^>]*>)?\\(\\[[^\\]]*?${any}|format\\??\\.id\\s*[!=]==\\s*"|\\.(?:has|includes)\\([\\w.?]*format\\??\\.id|` +
+      "\\[[\\w.?]*format\\??\\.id\\]",
+    "g",
+  );
+  return [...text.matchAll(asks)].map((match) => {
+    const start = text.lastIndexOf("\n", match.index) + 1;
+    const line = text.slice(start, text.indexOf("\n", match.index)).trim();
+    return { name: match.slice(1).find((group) => group !== undefined) ?? "", line };
+  });
+}
 
 /** Where sentences of another language may stand: the tables of words, and the rules, which bring both languages along. */
 const WORDS_STAND = [

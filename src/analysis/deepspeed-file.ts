@@ -41,9 +41,9 @@ export async function followDeepspeed(
   const { settings } = composed?.read ?? main.read;
   const inline = deepspeedBlock(settings);
   if (inline !== undefined) return { document: composed?.documentAt(inline.node.start) ?? main, settings: [] };
-  const own = links.find(isOfKind("deepspeed"));
+  const own = links.find(isOfKind("engine"));
   const accelerate = launch?.accelerate?.document;
-  const link = own ?? accelerate?.read.links.find(isOfKind("deepspeed"));
+  const link = own ?? accelerate?.read.links.find(isOfKind("engine"));
   const holder = own?.from ?? accelerate ?? main;
   if (link === undefined) {
     const inlineThere = accelerate?.read.settings.some((setting) => setting.name === "zero_stage") === true;
@@ -61,7 +61,7 @@ export async function followDeepspeed(
     const root = document.config?.parsed.root;
     // What lies outside and is no such config is not there: else a config could ask which files exist.
     if (following.isOutside(uri) && !isDeepspeed(document)) continue;
-    following.links.push({ kind: "deepspeed", uri, from: holder.uri, span: link.span });
+    following.links.push({ kind: "engine", uri, from: holder.uri, span: link.span });
     if (uri === holder.uri) {
       return stop("cyclic-link", "error", say("cyclic-link", { target: link.target }));
     }

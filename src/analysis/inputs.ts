@@ -206,7 +206,7 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
   documents.push(...(launch?.documents ?? []).filter((document) => !documents.includes(document)));
   if (launch?.accelerate !== undefined) {
     const { document, from, span } = launch.accelerate;
-    links.push({ kind: "accelerate", uri: document.uri, from, span });
+    links.push({ kind: "launcher", uri: document.uri, from, span });
   }
   const scripts = line === undefined || line.script === main ? [] : [line.script];
   const versions = await libraryPins({ own: [main, ...scripts], folders, store, dependencies });

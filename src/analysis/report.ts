@@ -24,7 +24,7 @@ import type { LoadedDocument } from "./store";
 import { uncountedDirections, uncountedKeys } from "./uncounted";
 import { baseName, relativePath } from "./uris";
 import { usableOf } from "./verdict";
-import { LIBRARIES, NEWEST } from "./versions";
+import { LIBRARIES, MODELS, NEWEST } from "./versions";
 import { writtenAs } from "./written";
 
 const DEEPSPEED_NAMES = new Set(DEEPSPEED_KEYS.map((spec) => spec.name));
@@ -235,7 +235,7 @@ export function releasesOf(inputs: RunInputs, { libraries, settings }: Resolutio
     const named = settings.string(`library.${library}`) !== undefined;
     // A release that is not the newest follows from another one that a file states.
     const stated = named || older;
-    const counts = library === "transformers" || library === own || (named && older);
+    const counts = library === MODELS || library === own || (named && older);
     return counts ? [{ library, version: libraries[library], stated }] : [];
   });
 }

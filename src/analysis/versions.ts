@@ -36,6 +36,8 @@ const RECORDED: readonly (readonly [release: string, until: string])[] = [
 const NAMED = "5.9";
 
 export type Library = keyof Versions;
+/** Whose models were captured: a run is always told the release of it that is meant. */
+export const MODELS: Library = "transformers";
 export const LIBRARIES = Object.keys(NEWEST) as Library[];
 
 /** The last release before a major version: what a bound such as `<5` leaves. */

@@ -152,15 +152,15 @@ function linkOf(setting: LocatedSetting, links: DocumentLink[]): void {
   if (typeof setting.value !== "string" || setting.value === "") return;
   const kind = LINKS[setting.name ?? ""];
   if (kind === undefined) return;
-  if (kind === "deepspeed" && setting.value.trim().startsWith("{")) return;
+  if (kind === "engine" && setting.value.trim().startsWith("{")) return;
   links.push({ kind, target: setting.value, span: setting.valueSpan });
 }
 
 const LINKS: Readonly<Record<string, DocumentLink["kind"]>> = table({
   model: "model",
   config_name: "model",
-  deepspeed: "deepspeed",
-  fsdp_config: "fsdp",
+  deepspeed: "engine",
+  fsdp_config: "options",
 });
 
 /** What makes a place strict JSON; nothing that is read changes. */

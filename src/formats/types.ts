@@ -41,7 +41,7 @@ export interface LocatedSetting {
 
 /** A reference to another document. */
 export interface DocumentLink {
-  readonly kind: "deepspeed" | "accelerate" | "trainer" | "model" | "adapter" | "dataset" | "include" | "fsdp";
+  readonly kind: "engine" | "launcher" | "trainer" | "model" | "adapter" | "dataset" | "include" | "options";
   /** As written; resolved by the analysis (launch directory, file's folder, ancestors). */
   readonly target: string;
   readonly span: Span;

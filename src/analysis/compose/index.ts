@@ -145,7 +145,7 @@ export async function compose(
   if (known === undefined) return undefined;
   for (const link of (parts.length === 1 ? main.read : known.read(composed())).links) {
     const part = parts.findLast(({ start }) => start <= link.span.start);
-    if (link.kind !== "fsdp" || part === undefined) continue;
+    if (link.kind !== "options" || part === undefined) continue;
     const root = await fsdpOptions(part.document, link.target, within(part, link.span), composing);
     if (root !== undefined) parsed = grafted(parsed, link.span, shifted(root.map, add(parts, root.document)));
   }
@@ -165,7 +165,7 @@ async function fsdpOptions(
     composing.dependencies.add(uri);
     const document = await composing.store.load(uri);
     if (document === undefined || uri === from.uri) continue;
-    composing.links.push({ kind: "fsdp", uri, from: from.uri, span });
+    composing.links.push({ kind: "options", uri, from: from.uri, span });
     const root = document.config?.parsed.root;
     return root?.kind === "map" ? { document, map: root } : undefined;
   }

@@ -13,7 +13,7 @@ import type { RunAnalysis } from "../run-analysis";
 import { statementOf } from "../statement";
 import { baseName } from "../uris";
 import { needsMore } from "../verdict";
-import { mayDiffer, NEWEST } from "../versions";
+import { MODELS, mayDiffer, NEWEST } from "../versions";
 
 /** What the run was measured at, beside the estimate. */
 export function measuredLine({ base, inputs, locale }: RunAnalysis): string | undefined {
@@ -111,7 +111,7 @@ export function assumptionsLine(analysis: RunAnalysis): string | undefined {
   const engine = (base.estimate?.assumptions ?? []).map(({ what }) => markdown(what, locale));
   const releases = releasesOf(analysis.inputs, base.resolution);
   const named = ({ library, version }: (typeof releases)[number]): string =>
-    `${library} ${version}${library === "transformers" ? standing(analysis) : ""}`;
+    `${library} ${version}${library === MODELS ? standing(analysis) : ""}`;
   const taken = releases.filter(({ stated }) => !stated).map(named);
   const assumed = [...supposed, ...engine, ...taken].join(" · ");
   const said = assumed === "" ? [] : [t(locale, "hover.assumes", { list: assumed })];

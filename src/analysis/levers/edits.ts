@@ -5,7 +5,6 @@
 
 import { DEVICES_PER_MACHINE } from "../../core/hardware/devices";
 import type { ReportEdit } from "../../core/report/schema";
-import { dataParallelSize } from "../../core/training/parallel/degrees";
 import { deepspeed } from "../../formats/deepspeed";
 import { DEEPSPEED_KEYS } from "../../formats/deepspeed/keys";
 import { refusedArguments } from "../../formats/hf-scripts/accepted";
@@ -14,16 +13,13 @@ import { editPin } from "../../formats/pins/edit";
 import type { ConfigDocument, EditContext, EditResult, Format, KeySpec, SettingChange } from "../../formats/types";
 import { applyEdits } from "../../syntax/edit";
 import type { ShellCommand, SpanEdit } from "../../syntax/tree";
-import { quantizerOf } from "../../terms/quantizers";
-import type { SettingName } from "../../terms/settings";
 import { type Message, say } from "../../words/message";
-import { defaultOf, keyFor } from "../defaults";
 import { frameworkOf } from "../frameworks";
 import type { RunInputs } from "../inputs";
 import { pinnedRunsOf } from "../nearest-pins";
 import type { Resolution } from "../resolve";
 import type { LoadedDocument } from "../store";
-import { holds } from "../versions";
+import { spelledOut } from "./spelled";
 
 export type EditsResult = { readonly edits: readonly ReportEdit[] } | { readonly refused: Message };
 
@@ -32,14 +28,12 @@ const DEEPSPEED_NAMES = new Set(DEEPSPEED_KEYS.map((spec) => spec.name));
 /** Settings that HF compares with DeepSpeed's file and stops when they differ. */
 const COMPARED = new Set(["micro_batch_size", "gradient_accumulation_steps", "max_grad_norm", "bf16", "fp16"]);
 
-const LIGER_PLUGIN = "axolotl.integrations.liger.LigerPlugin";
-
 /** Put before a launch command, for the allocator of what it launches. */
 const EXPANDABLE = "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True ";
 
 interface Work {
   readonly document: LoadedDocument;
-  readonly kind: "format" | "deepspeed" | "pins" | "launch";
+  readonly kind: "format" | "engine" | "pin" | "launch";
   readonly changes: SettingChange[];
 }
 
@@ -51,10 +45,10 @@ export function editsFor(inputs: RunInputs, resolution: Resolution, changes: rea
     if (work === undefined) works.set(document.uri, { document, kind, changes: [change] });
     else work.changes.push(change);
   };
-  for (const change of changes.flatMap((one) => spelledOut(one, inputs, resolution, changes))) {
+  for (const change of spelledOut(inputs, resolution, changes)) {
     const target = targetOf(inputs, resolution, change);
     if (target === undefined) return { refused: say("refused.no-file", { name: change.name }) };
-    const beyond = target.kind === "pins" ? undefined : beyondReach(resolution, change);
+    const beyond = target.kind === "pin" ? undefined : beyondReach(resolution, change);
     if (beyond !== undefined) return { refused: beyond };
     add(target.document, target.kind, change);
     const { deepspeed: file } = inputs;
@@ -62,7 +56,7 @@ export function editsFor(inputs: RunInputs, resolution: Resolution, changes: rea
     const stated = file.read.settings.some(
       (setting) => setting.name === change.name && typeof setting.value !== "object",
     );
-    if (stated) add(file, "deepspeed", change);
+    if (stated) add(file, "engine", change);
   }
   const edits: ReportEdit[] = [];
   for (const work of works.values()) {
@@ -113,172 +107,6 @@ function newlyRefused(
   return after === undefined ? undefined : refusedArguments(after, versions).find((name) => !known.has(name));
 }
 
-/** Canonical settings that a trainer's config spells with other keys. */
-function spelledOut(
-  change: SettingChange,
-  inputs: RunInputs,
-  resolution: Resolution,
-  asked: readonly SettingChange[],
-): SettingChange[] {
-  const has = (name: SettingName): boolean => inputs.format.keys.some((spec) => spec.name === name);
-  switch (change.name) {
-    case "compute_dtype": {
-      if (!has("bf16") && has("compute_dtype")) return [change];
-      if (change.value === "fp8")
-        return has("fp8")
-          ? [{ name: "fp8", value: true }]
-          : has("fp8_format")
-            ? [{ name: "fp8_format", value: "hybrid" }]
-            : [change];
-      const wanted = change.value === "fp16" ? "fp16" : "bf16";
-      const other = wanted === "bf16" ? "fp16" : "bf16";
-      const otherOn = resolution.settings.boolean(other) === true;
-      return [
-        { name: wanted, value: change.value !== "fp32" },
-        ...(otherOn ? [{ name: other, value: false } as const] : []),
-      ];
-    }
-    case "micro_batch_size": {
-      // Where only the batch of all GPUs has a key (nnU-Net's plans), that is what changes.
-      const micro = resolution.resolved.get(change.name);
-      const total = resolution.settings.find("global_batch_size");
-      return !has(change.name) && total !== undefined && micro?.key === total.key
-        ? [{ name: "global_batch_size", value: Number(change.value) * (resolution.run?.parallel.worldSize ?? 1) }]
-        : [change];
-    }
-    case "optimizer":
-      if (change.value === "muon" && has("use_muon")) return [{ name: "use_muon", value: true }];
-      // Where a switch of its own fuses AdamW's step, the two names are one class with it off and on.
-      return has("optimizer_fused") && (change.value === "adamw_torch" || change.value === "adamw_torch_fused")
-        ? [
-            { name: change.name, value: "adamw_torch" },
-            { name: "optimizer_fused", value: change.value === "adamw_torch_fused" },
-          ]
-        : [change];
-    case "adapter":
-      return has("use_peft") ? [{ name: "use_peft", value: change.value !== "none" }] : [change];
-    case "gradient_checkpointing": {
-      const own = resolution.settings.layers.find(({ id }) => id === "document")?.settings ?? [];
-      const on = own.some(({ name, value }) => name === change.name && value === true);
-      // Megatron stops at full recomputation that does not say which layers.
-      const which = (["recompute_method", "recompute_num_layers"] as const).filter(
-        (name) => resolution.settings.find(name) === undefined,
-      );
-      if (frameworkOf(inputs.format).recomputesByMethod === true && change.value === true && which.length > 0)
-        return [change, ...which.map((name) => ({ name, value: name === "recompute_method" ? "uniform" : 1 }))];
-      const byFsdp = resolution.settings.boolean("fsdp_activation_checkpointing") === true;
-      return byFsdp && !on && change.value === false
-        ? [{ name: "fsdp_activation_checkpointing", value: false }]
-        : [change];
-    }
-    case "gradient_accumulation_steps": {
-      // Where only the global batch is stated, smaller micro-batches and fewer replicas take more steps by themselves.
-      if (followsFromTotal(resolution, has(change.name))) {
-        const total = asked.some(({ name }) => SPLITS.has(name)) ? undefined : globalBatch(resolution, asked);
-        const stated = resolution.settings.find("global_batch_size")?.value;
-        return total === undefined || total === stated ? [] : [{ name: "global_batch_size", value: total }];
-      }
-      const total = has(change.name) || !has("global_batch_size") ? undefined : globalBatch(resolution, []);
-      return [total === undefined ? change : { name: "global_batch_size", value: total }];
-    }
-    case "fused_loss":
-      // Axolotl's switches of Liger act where its plugin is listed.
-      if (has(change.name) || !has("liger_fused_loss")) return [change];
-      if (change.value !== true) return [{ name: "liger_fused_loss", value: change.value }];
-      return [
-        ...(["liger_fused_loss", "liger_norms", "liger_gates"] as const).map((name) => ({ name, value: true })),
-        { name: "plugins", value: [...new Set([...(resolution.settings.list("plugins") ?? []), LIGER_PLUGIN])] },
-      ];
-    case "quantization":
-      if (!has("load_in_4bit")) return has("quantization_bit") ? inBits(change, resolution, has) : [change];
-      if (change.value === "none") {
-        const on = (["load_in_4bit", "load_in_8bit"] as const).filter(
-          (name) => resolution.settings.boolean(name) === true,
-        );
-        const named =
-          resolution.settings.string("adapter") === "qlora" ? [{ name: "adapter" as const, value: "lora" }] : [];
-        return [...on.map((name) => ({ name, value: false })), ...named];
-      }
-      return [{ name: quantizerOf(String(change.value))?.switch ?? "load_in_4bit", value: true }];
-    case "double_quantization": {
-      // What a library does anyway is not written.
-      const spec = keyFor(inputs.format, change.name, resolution.libraries);
-      const unsaid = spec !== undefined && resolution.settings.find(change.name)?.place == null;
-      return unsaid && defaultOf(spec, resolution.libraries) === change.value ? [] : [change];
-    }
-    case "dp_shard_size":
-      // Where nobody counts the ranks of a copy, the library does.
-      return resolution.settings.find(change.name) === undefined ? [] : [change];
-    case "lora_target_modules": {
-      const names = String(change.value)
-        .split(",")
-        .map((name) => name.trim());
-      return names.length > 1 && frameworkOf(inputs.format).splitsNames !== true
-        ? [{ name: change.name, value: names }]
-        : [change];
-    }
-    case "fsdp":
-      return has("fsdp_options")
-        ? [
-            {
-              name: "fsdp_options",
-              value: holds("transformers<5", resolution.libraries) ? `${change.value} auto_wrap` : change.value,
-            },
-          ]
-        : [change];
-    default:
-      return [change];
-  }
-}
-
-/** A way to pack weights where bits are asked for, and the package that packs them (LLaMA-Factory, ms-swift). */
-function inBits(
-  { value }: SettingChange,
-  { settings }: Resolution,
-  has: (name: SettingName) => boolean,
-): SettingChange[] {
-  const by = has("quantization_method");
-  const bits = quantizerOf(String(value))?.bits;
-  if (bits !== undefined)
-    return [
-      { name: "quantization_bit", value: bits },
-      ...(by ? [{ name: "quantization_method" as const, value: "bnb" }] : []),
-    ];
-  const stated = (["quantization_bit", "quantization_method"] as const).filter(
-    (name) => settings.find(name) !== undefined,
-  );
-  return stated.map((name) => ({ name, value: null }));
-}
-
-/** Whether a trainer counts its micro-batches itself, from the global batch that the files state (Megatron, litgpt). */
-function followsFromTotal({ settings, resolved }: Resolution, hasKey: boolean): boolean {
-  const total = settings.find("global_batch_size");
-  const steps = settings.find("gradient_accumulation_steps");
-  if (total?.place == null || typeof total.value !== "number") return false;
-  if (steps?.place == null) return !hasKey || resolved.get("gradient_accumulation_steps")?.key === total.key;
-  return steps.place.uri === total.place.uri && steps.place.keySpan.start === total.place.keySpan.start;
-}
-
-/** Degrees that leave fewer copies of the model, so that the stated batch takes more steps. */
-const SPLITS: ReadonlySet<SettingName> = new Set<SettingName>([
-  "tensor_parallel",
-  "pipeline_parallel",
-  "context_parallel",
-  "sequence_parallel",
-]);
-
-/** Samples per step with some changes, for a trainer that takes the accumulation from them (torchtitan). */
-function globalBatch({ run }: Resolution, changes: readonly SettingChange[]): number | undefined {
-  if (run === null) return undefined;
-  const changed = (name: SettingName, now: number): number =>
-    Number(changes.find((change) => change.name === name)?.value ?? now);
-  const { worldSize } = run.parallel;
-  const replicas = (dataParallelSize(run.parallel) * changed("world_size", worldSize)) / worldSize;
-  const micro = changed("micro_batch_size", run.microBatchSize);
-  const total = micro * changed("gradient_accumulation_steps", run.gradientAccumulationSteps) * replicas;
-  return Number.isInteger(total) ? total : undefined;
-}
-
 function targetOf(
   inputs: RunInputs,
   resolution: Resolution,
@@ -289,7 +117,7 @@ function targetOf(
   const place = (resolution.resolved.get(change.name) ?? resolution.settings.find(change.name))?.place;
   if (place != null) {
     if (inputs.pins !== undefined && place.uri === inputs.pins.document.uri)
-      return { document: inputs.pins.document, kind: "pins" };
+      return { document: inputs.pins.document, kind: "pin" };
     if (place.uri === inputs.main.uri || inputs.composed?.includes(place.uri) === true) {
       const { config } = inputs.main;
       // A count that a format takes from another key (of ranks of a copy, of processes): its number is changed where it stands.
@@ -300,7 +128,7 @@ function targetOf(
         "refused" in inputs.format.edit(config, [change], contextOf(inputs, resolution));
       return { document: inputs.main, kind: follows ? "launch" : "format" };
     }
-    if (inputs.deepspeed?.uri === place.uri) return { document: inputs.deepspeed, kind: "deepspeed" };
+    if (inputs.deepspeed?.uri === place.uri) return { document: inputs.deepspeed, kind: "engine" };
     // What a program has by default, its command may say otherwise.
     const started = inputs.program?.document !== inputs.main && inputs.program?.document.uri === place.uri;
     if (started && specs.length > 0) return { document: inputs.main, kind: "format" };
@@ -318,7 +146,7 @@ function targetOf(
   const elsewhere = inputs.deepspeed !== undefined && DEEPSPEED_NAMES.has(change.name);
   if (own || (specs.length > 0 && !elsewhere)) return { document: inputs.main, kind: "format" };
   if (inputs.deepspeed !== undefined && inputs.deepspeed !== inputs.main && DEEPSPEED_NAMES.has(change.name)) {
-    return { document: inputs.deepspeed, kind: "deepspeed" };
+    return { document: inputs.deepspeed, kind: "engine" };
   }
   // A pin would change the estimate and not the training.
   return undefined;
@@ -341,10 +169,10 @@ function editDocument(work: Work, inputs: RunInputs, resolution: Resolution): Ed
   switch (work.kind) {
     case "format":
       return inputs.format.edit(config, work.changes, contextOf(inputs, resolution));
-    case "deepspeed":
+    case "engine":
       // An accelerate config with DeepSpeed's settings has keys of its own for them.
       return (launcherOf(work.document) ?? deepspeed).edit(config, work.changes);
-    case "pins":
+    case "pin":
       return editPin(config, pinnedRunsOf(inputs), work.changes);
     case "launch":
       return editLaunch(work, config, resolution);

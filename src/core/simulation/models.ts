@@ -16,6 +16,7 @@ import { splitEmbedding } from "../training/parallel/tensor-plan/modules";
 import { EMBEDDING, partOf } from "../training/parallel/tensor-plan/plan";
 import { stableEmbedding } from "../training/quantization/stable-embedding";
 import type { CompanionSpec, TrainingRun } from "../training/run";
+import { hasReference } from "../training/trainers";
 import { holdWeights, type Loaded, loadingOf } from "./loading";
 import { companionRun, graphsOf, type Program, programOf } from "./program";
 import { holdCritic, type LoadedScorer, raterOf, type Scorers, scorersOf, withHead } from "./scorers";
@@ -169,7 +170,7 @@ export function loadModels(torch: Torch, setup: Setup, strategy: Strategy): Mode
   if (companion !== null && beside === null && spec !== null)
     return { reason: say("engine.companion", { trainer: spec?.kind.toUpperCase() ?? "", name: companion.model.name }) };
   // A trainer says whether it has a reference; a script's own loss has what stands beside its model.
-  const isAsked = spec === null ? beside !== null : spec.variant["reference"] === "model";
+  const isAsked = spec === null ? beside !== null : hasReference(spec);
   const reference: Loaded =
     beside === null || companion === null
       ? { program, options: { ...loading, adapter: null, trained: {} } }

@@ -5,6 +5,7 @@ import { ELEMENT_BYTES } from "../engine/dtype";
 import { textConfig } from "../graph/relatives";
 import { simulateFullest } from "../stages";
 import { standIn } from "../stand-in";
+import { hasReference } from "../training/trainers";
 import type { EffectRule, Facts } from "./types";
 
 /** Bytes on top where every token goes to the same experts: one expert's rows are all there are, and so are its temporaries. */
@@ -66,7 +67,7 @@ const RAISED_HEAD: EffectRule = {
     const { vocab_size: rows, hidden_size: width } = textConfig(run.model.config);
     if (typeof rows !== "number" || typeof width !== "number") return [];
     const half = ELEMENT_BYTES[loadDtype] === 2;
-    const copies = trainer.variant["reference"] === "model" ? RAISED : 0;
+    const copies = hasReference(trainer) ? RAISED : 0;
     const perElement = half ? (trainableParameters === parameters ? RAISED_TRAINED : RAISED) + copies : 0;
     // The states and their gradient.
     const hidden = 2 * ELEMENT_BYTES.float32 * microBatchSize * sequenceLength * width;

@@ -47,7 +47,7 @@ const DEEPSPEED: readonly KeySpec[] = [
   memory("deepspeed_config.gradient_clipping", "max_grad_norm", "number", "clipping", { auto: true, min: 0 }),
   memory("deepspeed_config.zero3_init_flag", "zero3_init", "boolean"),
   memory("deepspeed_config.zero3_save_16bit_model", "stage3_gather_16bit_weights_on_model_save", "boolean"),
-  memory("deepspeed_config.deepspeed_config_file", "deepspeed", "string", "deepspeed", { link: "deepspeed" }),
+  memory("deepspeed_config.deepspeed_config_file", "deepspeed", "string", "deepspeed", { link: "engine" }),
   other("deepspeed_config.deepspeed_multinode_launcher", null, "string"),
   other("deepspeed_config.deepspeed_hostfile", null, "string"),
   other("deepspeed_config.deepspeed_moe_layer_cls_names", "moe_layer_classes", "string"),

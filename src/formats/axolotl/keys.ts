@@ -109,7 +109,7 @@ export const AXOLOTL_KEYS: readonly KeySpec[] = [
   memory("bnb_config_kwargs.bnb_4bit_use_double_quant", "double_quantization", "boolean"),
   memory("bnb_config_kwargs.bnb_4bit_quant_type", "bnb_4bit_quant_type", "string"),
   own.memory("unfrozen_parameters"),
-  own.memory("deepspeed", { link: "deepspeed" }),
+  own.memory("deepspeed", { link: "engine" }),
   own.memory("fsdp", "fsdp_options", { type: "any" }),
   own.memory("fsdp_version", "fsdp_version", "version", { min: 1, max: 2 }),
   own.memory("fsdp_config", null, "fsdp", { type: "map" }),

@@ -86,9 +86,9 @@ const SCRIPT_KEYS: readonly KeySpec[] = [
   memory("offload_param_device", "offload_param", "string", "offload-param"),
   memory("deepspeed_config", "deepspeed", "string", "deepspeed", {
     aliases: ["deepspeed_config_file"],
-    link: "deepspeed",
+    link: "engine",
   }),
-  other("config_file", null, "string", { link: "accelerate" }),
+  other("config_file", null, "string", { link: "launcher" }),
   other("config", null, "string", { link: "trainer" }),
 ];
 
@@ -104,10 +104,10 @@ const PLAIN_TRAINER_KEYS: readonly KeySpec[] = [
 function linked(spec: KeySpec): KeySpec {
   // Scripts of DeepSpeed's own take `--deepspeed` as a switch.
   const key: KeySpec = spec.key === "deepspeed" ? { ...spec, type: "any" } : spec;
-  const fsdp = key.key === "fsdp_config" ? "fsdp" : undefined;
-  const link = key.key === "deepspeed" ? "deepspeed" : key.name === "model" ? "model" : fsdp;
+  const options = key.key === "fsdp_config" ? "options" : undefined;
+  const link = key.name === "model" ? "model" : options;
   // A script gives FSDP's options as the path of a file.
-  return link === undefined ? key : { ...key, ...(fsdp === undefined ? {} : { type: "any" }), link };
+  return link === undefined ? key : { ...key, ...(options === undefined ? {} : { type: "any" }), link };
 }
 
 /** What a script trains with. */

@@ -62,7 +62,7 @@ export const TRAINING_ARGUMENTS_KEYS: readonly KeySpec[] = [
   own.other("neftune_noise_alpha", null),
   own.memory("torch_empty_cache_steps", "empty_cache_steps", { min: 1 }),
   own.memory("auto_find_batch_size"),
-  own.memory("deepspeed", "deepspeed", "hf-training-arguments.deepspeed"),
+  own.memory("deepspeed", "deepspeed", "hf-training-arguments.deepspeed", { link: "engine" }),
   own.memory("fsdp", "fsdp_options", "hf-training-arguments.fsdp", { type: "any" }),
   own.memory("fsdp_config"),
   memory("fsdp_config.version", "fsdp_version", "integer", {

@@ -57,7 +57,7 @@ export const LIGHTNING_KEYS: readonly KeySpec[] = [
     means: { FULL_SHARD: "full_shard", SHARD_GRAD_OP: "shard_grad_op", HYBRID_SHARD: "hybrid_shard", NO_SHARD: "none" },
   }),
   memory("trainer.strategy.init_args.cpu_offload", "fsdp_cpu_offload", "any", "offload-param"),
-  memory("trainer.strategy.init_args.config", "deepspeed", "any", "deepspeed", { link: "deepspeed" }),
+  memory("trainer.strategy.init_args.config", "deepspeed", "any", "deepspeed", { link: "engine" }),
   memory("trainer.accumulate_grad_batches", "gradient_accumulation_steps", "any", "accumulation", { default: 1 }),
   memory("trainer.gradient_clip_val", "max_grad_norm", "number", "clipping", { min: 0 }),
   other("trainer.accelerator", null, "string"),

@@ -166,7 +166,7 @@ const V1: readonly KeySpec[] = [
   memory("dist_config.name", "distributed_type", "string", {
     also: [{ name: "fsdp", means: { fsdp2: "full_shard" }, only: true }],
   }),
-  memory("dist_config.config_file", "deepspeed", "string", "deepspeed", { link: "deepspeed" }),
+  memory("dist_config.config_file", "deepspeed", "string", "deepspeed", { link: "engine" }),
   memory("dist_config.ep_size", "expert_parallel", "integer", "expert", { min: 1 }),
   memory("dp_size", null, "integer", { min: 1 }),
   memory("mp_shard_size", "dp_shard_size", "integer", "parallelism_config_dp_shard_size", { min: 1 }),
@@ -194,12 +194,7 @@ export const LLAMA_FACTORY_KEYS: readonly KeySpec[] = [
   ...OWN,
   // The switch is disable_gradient_checkpointing; this key is read and overruled.
   ...TRAINING_ARGUMENTS_KEYS.filter((key) => !OWN_NAMES.has(key.key)).map(
-    (key): KeySpec =>
-      key.key === "gradient_checkpointing"
-        ? { ...key, name: "hf_gradient_checkpointing" }
-        : key.key === "deepspeed"
-          ? { ...key, link: "deepspeed" }
-          : key,
+    (key): KeySpec => (key.key === "gradient_checkpointing" ? { ...key, name: "hf_gradient_checkpointing" } : key),
   ),
 ];
 

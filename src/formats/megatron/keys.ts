@@ -112,7 +112,7 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
     ],
   }),
   memory("zero_stage", "zero_stage", "integer", "zero", { min: 0, max: 3 }),
-  memory("deepspeed_config", "deepspeed", "string", "deepspeed", { link: "deepspeed" }),
+  memory("deepspeed_config", "deepspeed", "string", "deepspeed", { link: "engine" }),
   memory("attention_backend", "attention", "string", "attention", {
     default: "auto",
     auto: true,

@@ -101,7 +101,7 @@ function makeMegatron(d: Deriving): void {
 
 /** The words of shipped DeepSpeed configs are no files. */
 function keepLink(link: DocumentLink): boolean {
-  return link.kind !== "deepspeed" || SHIPPED_DEEPSPEED[link.target] === undefined;
+  return link.kind !== "engine" || SHIPPED_DEEPSPEED[link.target] === undefined;
 }
 
 const SHARED = {

@@ -82,7 +82,7 @@ const OWN: readonly KeySpec[] = [
   own.memory("max_length", "sequence_length", "sequence", { min: 1 }),
   own.memory("packing"),
   own.memory("padding_free"),
-  memory("deepspeed", "deepspeed", "any", { link: "deepspeed" }),
+  memory("deepspeed", "deepspeed", "any", { link: "engine" }),
   own.memory("zero_hpz_partition_size", "hpz_partition_size", "ms-swift.zero_hpz_partition_size"),
   own.memory("deepspeed_autotp_size", "tensor_parallel", "tensor", { min: 1 }),
   own.memory("sequence_parallel_size", "context_parallel", "context", { min: 1 }),
@@ -224,7 +224,7 @@ const OWN_NAMES = new Set([...OWN, ...MEGATRON].flatMap((key) => [key.key, ...(k
 const SHARDED: readonly KeySpec[] = [
   own.memory("fsdp", "fsdp_options", {
     type: "any",
-    link: "fsdp",
+    link: "options",
     means: { fsdp2: "full_shard auto_wrap" },
     also: [
       { name: "fsdp_version", means: { fsdp2: 2 }, only: true },

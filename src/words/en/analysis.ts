@@ -281,14 +281,14 @@ export const ANALYSIS = {
   "setting.sequence_length": "sequence length",
   "setting.world_size": "GPUs",
   "setting.zero_stage": "ZeRO stage",
-  "link.deepspeed": "DeepSpeed settings: {name}",
+  "link.engine": "DeepSpeed settings: {name}",
   "link.model": "Model config: {name}",
-  "link.accelerate": "Accelerate config: {name}",
+  "link.launcher": "Accelerate config: {name}",
   "link.trainer": "Training config: {name}",
   "link.adapter": "Adapter config: {name}",
   "link.dataset": "Data: {name}",
   "link.include": "Included: {name}",
-  "link.fsdp": "FSDP options: {name}",
+  "link.options": "FSDP options: {name}",
 
   // Assumptions
   "assume.pattern-invalid": "the pattern `{pattern}` names nothing: Python's `re` refuses it",

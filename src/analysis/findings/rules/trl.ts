@@ -1,4 +1,5 @@
 /** Rules about TRL, adapters and quantization. */
+import { hasReference } from "../../../core/training/trainers";
 import { optimizerRow } from "../../../terms/optimizers";
 import { size } from "../../messages/units";
 import { handsOnVllmShare } from "../../resolve/generating";
@@ -64,7 +65,7 @@ export const TRL_RULES: readonly Rule[] = [
     const at = facts.own("precompute_ref_log_probs") ?? facts.own("beta");
     // Told by the run, as adapters may come from a script's `peft_config` or from another file's keys.
     const trainer = facts.run?.trainer;
-    const copied = trainer?.variant["reference"] === "model" && trainer.companion === undefined;
+    const copied = hasReference(trainer) && trainer?.companion === undefined;
     const parameters = facts.inputs.model?.kind === "found" ? (facts.inputs.model.parameters ?? 0) : 0;
     const dtype = facts.resolution.resolved.get("load_dtype")?.value === "float32" ? 4 : 2;
     const isSharded = facts.stage === 3 || facts.run?.parallel.fsdp != null;

@@ -39,11 +39,16 @@ function givesStates({ main }: TrainerGraph): boolean {
   return main.body.some((instruction) => "call" in instruction && instruction.out.length > 1);
 }
 
+/** Whether a trainer has a reference model of its own beside the trained one, not the base under an adapter. */
+export function hasReference(trainer: TrainerSpec | null | undefined): boolean {
+  return trainer?.variant["reference"] === "model";
+}
+
 /** The run's trainer as it is with the run's adapter: whose base is the reference then, whatever stood beside it before. */
 export function trainerOf({ trainer, adapter }: Pick<TrainingRun, "trainer" | "adapter">): TrainerSpec | null {
   if (trainer == null) return null;
   const other = trainer.referenceApart === true || trainer.companion !== undefined;
-  const copied = trainer.variant["reference"] === "model" && adapter !== null && !other;
+  const copied = hasReference(trainer) && adapter !== null && !other;
   return copied ? { ...trainer, variant: { ...trainer.variant, reference: "adapter" } } : trainer;
 }
 
