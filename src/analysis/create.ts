@@ -14,6 +14,7 @@ import { analysedDocument, emptyAnalysis } from "./document";
 import { Estimator } from "./estimator";
 import type { GraphsAsked } from "./graphs-of";
 import { type Naming, namedConfig } from "./hydra-program";
+import { withImported } from "./imported-code";
 import { foldersAbove, gather, workspaceFolderOf } from "./inputs";
 import { startedConfig, startedData } from "./launch";
 import { type Locale, localeOf, t, text } from "./messages";
@@ -134,7 +135,8 @@ class AnalyzerOfRuntime implements Analyzer {
   /** A document as the files beside it have it read: the command that names it, the scripts that it reads. */
   private async inPlace(document: LoadedDocument, store: DocumentStore): Promise<LoadedDocument> {
     const scripts = this.scripts(document, store);
-    return withRead(await asStarted(document, scripts.folders, store), scripts);
+    const read = await withRead(await asStarted(document, scripts.folders, store), scripts);
+    return withImported(read, scripts.folders, store);
   }
 
   private scripts(document: LoadedDocument, store: DocumentStore): Scripts {
@@ -181,7 +183,8 @@ class AnalyzerOfRuntime implements Analyzer {
     const reread: Reread = async (edits) => {
       const changed = store.withDocuments(editedDocuments(inputs.documents, edits));
       const loaded = await changed.load(document.uri);
-      const again = loaded?.readLike(document);
+      const alike = loaded?.readLike(document);
+      const again = alike && document.code ? await withImported(alike, this.folders(document), changed) : alike;
       const part = document.part === undefined ? again : again && commandsOf(again)[document.part.index];
       if (part === undefined || (part.recognised ?? reading.format) === undefined) return undefined;
       return this.runOf(part, options, locale, { ...reading, store: changed });

@@ -5,7 +5,7 @@
 import { shifted } from "../syntax/graft";
 import { dataFileKey } from "../syntax/python/data-files";
 import type { LocatedNode } from "../syntax/tree";
-import { type ProgramSearch, readWith, type StartedProgram, type TextBehind } from "./program";
+import { type ProgramSearch, readWith, type StartedProgram, type TextBehind, textOf } from "./program";
 import type { LoadedDocument } from "./store";
 import { joinUri, parentOf } from "./uris";
 
@@ -23,9 +23,9 @@ async function filesOf(
   script: LoadedDocument,
   { folders, store, dependencies }: ProgramSearch,
 ): Promise<readonly DataFile[]> {
-  const paths = (script.config?.parsed.python?.dataFiles ?? []).filter((path) => path.length < 300 && PLAIN.test(path));
+  const paths = (script.whole?.parsed.python?.dataFiles ?? []).filter((path) => path.length < 300 && PLAIN.test(path));
   const found: DataFile[] = [];
-  let from = script.text.length + 1;
+  let from = textOf(script).length + 1;
   for (const path of paths.slice(0, MOST_FILES))
     for (const folder of new Set([parentOf(script.uri), ...folders])) {
       const uri = joinUri(folder, path);
@@ -43,14 +43,13 @@ async function filesOf(
 /** The script as it reads its files; undefined where it reads none that is there. */
 export async function readWithData(script: LoadedDocument, search: ProgramSearch): Promise<StartedProgram | undefined> {
   const files = await filesOf(script, search);
-  if (files.length === 0) return undefined;
+  if (files.length === 0 && (script.code?.behind ?? []).length === 0) return undefined;
   const values = files.map(({ path, root, from }) => [dataFileKey(path), shifted(root, from)] as const);
   const read = readWith(script, new Map(values), files, "document");
   if (read === undefined) return undefined;
   return {
     ...read.program,
-    // What is said of a place in a file is said where the script uses it, or not at all.
-    problems: read.problems.filter(({ end }) => end <= script.text.length),
-    beside: files.map(({ document }) => document),
+    problems: read.problems,
+    beside: [...(read.program.beside ?? []), ...files.map(({ document }) => document)],
   };
 }

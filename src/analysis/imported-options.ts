@@ -55,7 +55,7 @@ export async function importedOptions(
 }
 
 /** Folders that a program's absolute imports may start from. */
-function rootsOf(program: LoadedDocument, folders: readonly string[]): readonly string[] {
+export function rootsOf(program: LoadedDocument, folders: readonly string[]): readonly string[] {
   const above = [parentOf(program.uri)];
   while (above.length <= MAX_PARENTS) above.push(parentOf(above.at(-1) ?? ""));
   const inside = above.filter((folder) => folders.some((root) => `${folder}/`.startsWith(`${root}/`)));
@@ -124,7 +124,7 @@ async function ofClass(name: string, document: LoadedDocument, looking: Looking)
 }
 
 /** The file of a module, seen from one that imports it; `.` at its start stands for the package, another for the one above. */
-async function moduleFile(
+export async function moduleFile(
   module: string,
   from: LoadedDocument,
   { search, roots }: Pick<Looking, "search" | "roots">,

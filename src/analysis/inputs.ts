@@ -132,7 +132,7 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
   // workspace and what lies between are tried.
   const above = [parentOf(main.uri), ...(workspaceFolder === undefined ? [] : [workspaceFolder]), ...folders];
   const starts = [...new Set([...above, ...entered(main, above)])];
-  const dependencies = new Set<string>([main.uri]);
+  const dependencies = new Set<string>([main.uri, ...(main.code?.dependencies ?? [])]);
   const problems: Problem[] = [];
   const links: FollowedLink[] = [];
   const documents: LoadedDocument[] = [main];

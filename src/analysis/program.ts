@@ -12,6 +12,7 @@ import { type GivenOptions, parsePython } from "../syntax/python";
 import type { Entry, LocatedNode, MapNode, PythonModule, ShellCommand } from "../syntax/tree";
 import type { CommandLine } from "./compose/overrides";
 import { programFile, programOf, type Search } from "./hydra-program";
+import { withImported } from "./imported-code";
 import { importedOptions, wrappedProgram } from "./imported-options";
 import { located, type Place, type Setting } from "./settings";
 import type { DocumentStore, LoadedDocument } from "./store";
@@ -66,7 +67,9 @@ export async function startedProgram(
     const program = programOf(command);
     const named = program === undefined ? undefined : await programFile(program, folders, search);
     if (named === undefined) continue;
-    const document = (await wrappedProgram(named, folders, search)) ?? named;
+    const alone = (await wrappedProgram(named, folders, search)) ?? named;
+    const document = await withImported(alone, folders, store);
+    for (const one of document.code?.dependencies ?? []) dependencies.add(one);
     const imported = await importedOptions(document, folders, search);
     const read = readProgram(document, { script, command }, imported.entries);
     if (read !== undefined) return read;
@@ -90,14 +93,14 @@ export function readProgram(
   line: CommandLine,
   imported: readonly Entry[] = [],
 ): StartedProgram | undefined {
-  const { config } = document;
-  if (config?.parsed.python === undefined) return undefined;
-  const by = document.text.length + 1;
-  const { options, spellings } = config.parsed.python;
+  const { whole } = document;
+  if (whole?.parsed.python === undefined) return undefined;
+  const by = textOf(document).length + 1;
+  const { options, spellings } = whole.parsed.python;
   const given = givenOptions(line.command, options, spellings, by);
   const beside = plainDefaults(imported);
   const known = new Map([
-    ...trainerDefaults(config.parsed.python),
+    ...trainerDefaults(whole.parsed.python),
     ...beside.map(({ key, value }) => [key, value] as const),
     ...given,
   ]);
@@ -125,9 +128,9 @@ export function readWith(
   behind: readonly TextBehind[],
   place: Parameters<typeof placedSetting>[3],
 ): ReadProgram | undefined {
-  const { config } = document;
+  const { config, code } = document;
   if (config === undefined) return undefined;
-  const as: ConfigDocument = { ...config, parsed: parsePython(document.text, known) };
+  const as: ConfigDocument = { ...config, parsed: parsePython(textOf(document), known, code?.from) };
   const format = recogniseFormat(as)?.format;
   if (format?.carrier !== "python") return undefined;
   const { settings, links, problems } = format.read(as);
@@ -136,11 +139,15 @@ export function readWith(
     format,
     commandFormat: undefined,
     flags: [],
-    settings: settings.flatMap((setting) => placedSetting(setting, document, behind, place)),
+    settings: settings.flatMap((setting) =>
+      placedSetting(setting, document, [...(code?.behind ?? []), ...behind], place),
+    ),
     defaults: [],
     links: links.map((link) => ({ ...link, from: document })),
+    ...(code === undefined || code.behind.length === 0 ? {} : { beside: code.behind.map((one) => one.document) }),
   };
-  return { program, problems };
+  // What is said of a place in a file is said where the script uses it, or not at all.
+  return { program, problems: problems.filter(({ end }) => end <= document.text.length) };
 }
 
 /** Where a program is looked for that no script of its own names. */
@@ -148,6 +155,11 @@ export interface ProgramSearch {
   readonly folders: readonly string[];
   readonly store: DocumentStore;
   readonly dependencies: Set<string>;
+}
+
+/** A program's text, with what it imports behind it. */
+export function textOf({ text, code }: LoadedDocument): string {
+  return code?.text ?? text;
 }
 
 /** A program that is given a config's values for its options; undefined when it is no training. */
@@ -158,7 +170,7 @@ export function readGiven(
 ): StartedProgram | undefined {
   const { config } = document;
   if (config?.parsed.python === undefined) return undefined;
-  const by = document.text.length + 1;
+  const by = textOf(document).length + 1;
   const moved = [...given].map(([key, node]) => [key, shifted(node, by)] as const);
   const known = new Map([...trainerDefaults(config.parsed.python), ...moved]);
   return readWith(document, known, [{ document: from, from: by }], "linked")?.program;

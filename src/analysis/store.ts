@@ -5,6 +5,7 @@
 import { type Recognised, recogniseFormat } from "../formats";
 import { parseDocument } from "../formats/parse";
 import type { ConfigDocument, ReadResult } from "../formats/types";
+import { parsePython } from "../syntax/python";
 import type { ShellScript } from "../syntax/tree";
 import { type Directives, readDirectives } from "./directives";
 import { LineIndex } from "./lines";
@@ -20,13 +21,27 @@ const MOST_SKIMMED = 4 * 1024 * 1024;
 /** Part of an oversized text that tells what it is. UTF-16 units. */
 const LONGEST_HEAD = 32 * 1024;
 
+/** A script's text with what it imports from the workspace behind it. */
+export interface ImportedCode {
+  readonly text: string;
+  /** Where what was imported begins: it runs first. */
+  readonly from: number;
+  /** Where the text of each file begins. */
+  readonly behind: readonly { readonly document: LoadedDocument; readonly from: number }[];
+  /** Files that were asked for. */
+  readonly dependencies: ReadonlySet<string>;
+}
+
 /** A document with everything that can be said of it alone; computed when first asked for. */
 export class LoadedDocument {
   readonly lines: LineIndex;
   /** How its commands are read, where other scripts set what they need. */
   reading: ((text: string) => ShellScript) | undefined;
+  /** What it imports from the workspace: it is recognised and read together with that. */
+  code: ImportedCode | undefined;
   private parsedDocument: ConfigDocument | undefined | null = null;
   private recognisedFormat: Recognised | undefined | null = null;
+  private parsedWhole: ConfigDocument | undefined;
   private readResult: ReadResult | undefined;
   private directiveComments: Directives | undefined;
 
@@ -61,6 +76,22 @@ export class LoadedDocument {
     return document;
   }
 
+  /** The same text together with what it imports. */
+  withCode(code: ImportedCode): LoadedDocument {
+    const document = new LoadedDocument(this.uri, this.text, this.part, this.told);
+    document.parsedDocument = this.parsedDocument;
+    document.code = code;
+    return document;
+  }
+
+  /** The config as it is with the code that it imports. */
+  get whole(): ConfigDocument | undefined {
+    const { config, code } = this;
+    if (config === undefined || code === undefined || code.behind.length === 0) return config;
+    this.parsedWhole ??= { ...config, parsed: parsePython(code.text, undefined, code.from) };
+    return this.parsedWhole;
+  }
+
   /** This text, read in the way that another version of it was. */
   readLike({ told, reading }: LoadedDocument): LoadedDocument {
     const settled = told === undefined ? this : this.readAs(told);
@@ -81,7 +112,7 @@ export class LoadedDocument {
 
   get recognised(): Recognised | undefined {
     if (this.recognisedFormat === null) {
-      this.recognisedFormat = this.config === undefined ? undefined : recogniseFormat(this.config);
+      this.recognisedFormat = this.whole === undefined ? undefined : recogniseFormat(this.whole);
     }
     return this.recognisedFormat;
   }
@@ -97,9 +128,9 @@ export class LoadedDocument {
   /** Settings, links and problems as the recognised format reads them. */
   get read(): ReadResult {
     this.readResult ??=
-      this.config === undefined || this.recognised === undefined
+      this.whole === undefined || this.recognised === undefined
         ? { settings: [], links: [], problems: [] }
-        : this.recognised.format.read(this.config);
+        : withinText(this.recognised.format.read(this.whole), this.text);
     return this.readResult;
   }
 
@@ -107,6 +138,12 @@ export class LoadedDocument {
     this.directiveComments ??= readDirectives(this.text, this.config?.languageId === "notebook");
     return this.directiveComments;
   }
+}
+
+/** What is wrong in imported code is said where that is open. */
+function withinText(read: ReadResult, { length }: string): ReadResult {
+  const problems = read.problems.filter(({ end }) => end <= length);
+  return problems.length === read.problems.length ? read : { ...read, problems };
 }
 
 export class DocumentStore {

@@ -182,6 +182,8 @@ export interface PythonModule {
   readonly imports: readonly string[];
   /** Names that imports bind, with the dotted name that each stands for (`nn` for `torch.nn`). */
   readonly bound: ReadonlyMap<string, string>;
+  /** Names of its functions. */
+  readonly functions: ReadonlySet<string>;
   /** Functions of a model's outputs and labels by their names; null: what they do is not read. */
   readonly losses: ReadonlyMap<string, OwnLoss | null>;
   /** Paths of files of data that it reads values from (`yaml.safe_load(open("config.yaml"))`), as they are written. */

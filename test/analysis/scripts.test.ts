@@ -13,6 +13,8 @@ import { memoryRuntime, uri } from "./memory-runtime";
 interface RunScript {
   readonly id: string;
   readonly script: string;
+  /** Files of the workspace that it imports. */
+  readonly files?: Readonly<Record<string, string>>;
   /** `torch.cuda.max_memory_allocated` in bytes. */
   readonly allocated: number;
 }
@@ -26,9 +28,9 @@ function scripts(file: string): readonly RunScript[] {
 
 describe("analysis: scripts that the Trainer ran", () => {
   for (const file of readdirSync(FOLDER))
-    for (const { id, script, allocated } of scripts(file))
+    for (const { id, script, files, allocated } of scripts(file))
       it(id, async () => {
-        const analyzer = createAnalyzer(memoryRuntime({ "train.py": script }));
+        const analyzer = createAnalyzer(memoryRuntime({ ...files, "train.py": script }));
         const [run] = (await analyzer.analyse(uri("train.py"), {})).runs;
         const estimated = run?.perDevice?.allocatedPeakBytes ?? 0;
         const off = estimated / allocated - 1;

@@ -19,7 +19,8 @@ const OF_MODEL = /\.(?:named_parameters|parameters|state_dict)\(\)/;
 const FORWARDS = /^(?:self\.)?model$/;
 const BACKWARDS = /(?:^|\.)backward$/;
 
-function uncounted(key: string, keySpan: Span, node: LocatedNode | Span): LocatedSetting {
+/** Something that changes memory and that nothing is computed from. */
+export function uncounted(key: string, keySpan: Span, node: LocatedNode | Span): LocatedSetting {
   const { start, end } = node;
   const told =
     "kind" in node

@@ -19,6 +19,7 @@ import { constructed } from "./construct";
 import { embedderSettings } from "./embedders";
 import { exampleSettings } from "./examples";
 import { freezingOf } from "./freezing";
+import { unfollowedHelpers } from "./helpers";
 import { pythonKeys, READ_BESIDE, scriptKeys, TRAINED, type Trained } from "./keys";
 import { changedLayers } from "./layers";
 import { loadedClass } from "./loads";
@@ -63,6 +64,7 @@ function derive({ stated: settings, made: result }: Deriving, view: View, { pars
       ...embeddingsTold(python),
       ...builtModel(python),
       ...freezingOf(python),
+      ...unfollowedHelpers(python),
     );
     result.push(...resizedVocabulary(python), ...changedLayers(python));
     const others = otherModels(python);

@@ -2,6 +2,7 @@
  * A model whose class stands in the workspace: a script makes it and steps its parameters in a loop of its own. Its graph is one
  * that was traced from its code.
  */
+import { isLibrary } from "../../syntax/python/libraries";
 import type { LocatedNode, PythonCall, PythonClass, PythonModule } from "../../syntax/tree";
 import type { SettingName } from "../../terms/settings";
 import type { LocatedSetting } from "../types";
@@ -10,9 +11,6 @@ import { rawOf, trainedNames } from "./loads";
 
 const CLASS = /^(?:.*\.)?([A-Z]\w{0,99})$/;
 const MODULE = /(?:^|\.)(?:Module|LightningModule)$/;
-/** Roots of what is not code of a person's own: layers of torch alone say nothing of what is built of them. */
-const LIBRARIES =
-  /^(?:torch|torchvision|timm|transformers|peft|trl|accelerate|diffusers|deepspeed|lightning|pytorch_lightning)(?:\.|$)/;
 /** What loops call a model where no optimizer names it. */
 const USUAL = new Set(["model", "net", "self.model"]);
 /** What trains a model is none. */
@@ -33,7 +31,7 @@ function isModule(name: string, classes: readonly PythonClass[], steps = 0): boo
 /** Whether a class was imported from code that is no library's. */
 function isImported(callee: string, python: PythonModule): boolean {
   const [root = ""] = callee.split(".", 1);
-  return python.bound.has(root) && !LIBRARIES.test(qualified(callee, python));
+  return python.bound.has(root) && !isLibrary(qualified(callee, python));
 }
 
 function behind(node: LocatedNode, calls: readonly PythonCall[]): PythonCall | undefined {

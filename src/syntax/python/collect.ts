@@ -1,6 +1,7 @@
 /** What stands in a module and may run: calls, classes, functions, assignments, imports. */
 import type { SyntaxNode, Tree } from "@lezer/common";
 import type { Span } from "../tree";
+import { MAX_BINDINGS } from "./bounds";
 import { childNamed, childrenOf } from "./nodes";
 
 /** Calls that return what the command line says: `argparse`, `HfArgumentParser`, `TrlParser`, draccus, tyro. */
@@ -11,6 +12,8 @@ export class Collector {
   readonly callNodes: SyntaxNode[] = [];
   private readonly byPlace = new Map<string, SyntaxNode>();
   private readonly byName = new Map<string, SyntaxNode[]>();
+  /** Names that are bound to another one, by that. */
+  private readonly others = new Map<string, readonly string[]>();
   readonly classNodes: SyntaxNode[] = [];
   readonly functionNodes: SyntaxNode[] = [];
   private readonly functionsByName = new Map<string, SyntaxNode>();
@@ -61,9 +64,11 @@ export class Collector {
     });
   }
 
-  /** Calls of a plain name. */
+  /** Calls of a plain name, and of names that stand for it (`make = build`). */
   callsOf(name: string): readonly SyntaxNode[] {
-    return this.byName.get(name) ?? [];
+    const own = this.byName.get(name) ?? [];
+    const others = this.others.get(name);
+    return others === undefined ? own : [...own, ...others.flatMap((other) => this.byName.get(other) ?? [])];
   }
 
   /** The call at a place. */
@@ -124,10 +129,17 @@ export class Collector {
               ? values[index]
               : undefined;
         if (parses && name.name === "VariableName") this.namespaces.add(this.slice(name));
+        if (expression?.name === "VariableName" && name.name === "VariableName") this.standsFor(name, expression);
         if (expression !== undefined && (name.name === "VariableName" || name.name === "MemberExpression"))
           this.assigned.push({ name, value: expression, statement: node });
       });
     }
+  }
+
+  private standsFor(name: SyntaxNode, other: SyntaxNode): void {
+    const key = this.slice(other);
+    const known = this.others.get(key) ?? [];
+    if (known.length < MAX_BINDINGS) this.others.set(key, [...known, this.slice(name)]);
   }
 
   private calleeOf(node: SyntaxNode): string {

@@ -60,6 +60,8 @@ interface Function {
 
 /** Functions gone through inside one another. */
 const MAX_CALLS = 24;
+/** Names that stand for one another. */
+const MAX_ALIASES = 8;
 const COMPREHENSION = /Comprehension/;
 const DOTTED = /^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$/;
 /** Calls after which nothing runs. */
@@ -91,8 +93,11 @@ export class Flow {
     private readonly decide: (test: SyntaxNode, flow: Flow) => boolean | undefined,
   ) {}
 
-  walk(tree: Tree): void {
-    this.block(tree.topNode);
+  /** @param first where statements stand that run before the others: those of modules that are imported */
+  walk(tree: Tree, first = Number.POSITIVE_INFINITY): void {
+    const all = childrenOf(tree.topNode);
+    for (const one of all) if (one.from >= first) this.statement(one);
+    for (const one of all) if (one.from < first) this.statement(one);
     // What nothing here calls may be called from elsewhere, when all names are bound.
     this.alive = true;
     this.deferred = true;
@@ -463,7 +468,7 @@ export class Flow {
         if (method !== undefined) this.methods.set(own, [...(this.methods.get(own) ?? []), method]);
       }
     this.scope = outer;
-    if (name !== null) this.bind(name, { expression: null, reason: say("open.class"), span: span(name) });
+    if (name !== null) this.bind(name, { expression: null, reason: say("open.class"), span: span(name), type: node });
   }
 
   private returns(node: SyntaxNode): void {
@@ -603,16 +608,47 @@ export class Flow {
     this.mark(node);
     const callee = node.firstChild;
     if (callee === null || !this.alive) return;
+    const one = this.functionCalled(callee);
+    const known = one === undefined ? undefined : this.functions.get(one.from);
+    if (known !== undefined) this.enter(known);
+  }
+
+  /** The function of the module that a callee means: by its name, a class's `__init__`, a method of `self` or of an object made here. */
+  functionCalled(callee: SyntaxNode): SyntaxNode | undefined {
     if (callee.name === "VariableName") {
-      const [binding, ...others] = this.scope.find(this.slice(callee)) ?? [];
-      const found =
-        binding?.function === undefined || others.length > 0 ? undefined : this.functions.get(binding.function.from);
-      if (found !== undefined) this.enter(found);
-      return;
+      const binding = this.standing(this.bindingsAt(callee));
+      return binding?.function ?? this.method(binding?.type, "__init__");
     }
-    const method = /^(?:self|cls)\.(\w+)$/.exec(this.slice(callee))?.[1];
-    const found = method === undefined ? [] : (this.methods.get(method) ?? []);
-    if (found.length === 1 && found[0] !== undefined) this.enter(found[0]);
+    const [object, dot, property] = callee.name === "MemberExpression" ? childrenOf(callee) : [];
+    if (object?.name !== "VariableName" || dot?.name !== "." || property === undefined) return undefined;
+    const name = this.slice(property);
+    if (/^(?:self|cls)$/.test(this.slice(object))) {
+      const [only, ...others] = this.methods.get(name) ?? [];
+      return others.length === 0 ? only?.node : undefined;
+    }
+    const made = this.standing(this.bindingsAt(object))?.expression;
+    const maker = made?.name === "CallExpression" ? made.firstChild : null;
+    if (maker?.name !== "VariableName") return undefined;
+    return this.method(this.standing(this.bindingsAt(maker))?.type, name);
+  }
+
+  /** The one binding that a name has, through names that stand for others. */
+  private standing(bindings: readonly Binding[] | undefined): Binding | undefined {
+    let [binding, ...others] = bindings ?? [];
+    for (let step = 0; step < MAX_ALIASES && others.length === 0; step++) {
+      if (binding?.expression?.name !== "VariableName" || binding.element !== undefined) return binding;
+      [binding, ...others] = this.bindingsAt(binding.expression) ?? [];
+    }
+    return others.length === 0 ? binding : undefined;
+  }
+
+  private method(type: SyntaxNode | undefined, name: string): SyntaxNode | undefined {
+    const own = childNamed(type, "Body");
+    return type === undefined
+      ? undefined
+      : (this.methods.get(name) ?? []).find(
+          ({ node: { from, to } }) => own !== null && from >= own.from && to <= own.to,
+        )?.node;
   }
 
   /** What is nested too deeply: names and calls alone, without conditions. */

@@ -38,11 +38,15 @@ export type GivenOptions = ReadonlyMap<string, LocatedNode>;
 
 const NOTHING_GIVEN: GivenOptions = new Map();
 
-/** Reads a Python module. Never throws; offsets are those of `original`. */
-export function parsePython(original: string, given: GivenOptions = NOTHING_GIVEN): ParsedDocument {
+/**
+ * Reads a Python module. Never throws; offsets are those of `original`.
+ *
+ * @param first where modules begin that it imports and that are read with it
+ */
+export function parsePython(original: string, given: GivenOptions = NOTHING_GIVEN, first?: number): ParsedDocument {
   const prepared = prepareText(original, MAX_LENGTH.other);
   if (prepared.tooLarge) return { root: null, problems: prepared.problems, syntax: "python" };
-  const module = readModule(prepared.text, given);
+  const module = readModule(prepared.text, given, first);
   return {
     root: rootOf(module, original.length),
     problems: prepared.problems,
@@ -69,7 +73,7 @@ const CHAINED = 1000;
  * Reads the module's text. Syntax errors are not reported: Python's own tools say them better, and the grammar here
  * may be older than the code.
  */
-export function readModule(text: string, started: GivenOptions = NOTHING_GIVEN): PythonModule {
+export function readModule(text: string, started: GivenOptions = NOTHING_GIVEN, first?: number): PythonModule {
   let tree: Tree;
   const nothing = emptyMap({ start: 0, end: 0 });
   try {
@@ -82,11 +86,12 @@ export function readModule(text: string, started: GivenOptions = NOTHING_GIVEN):
       losses: new Map(),
       assignments: nothing,
       bound: new Map(),
+      functions: new Set(),
       options: nothing,
       spellings: new Map(),
     };
   }
-  const { found, flow, evaluator } = interpreted(text, tree, started);
+  const { found, flow, evaluator } = interpreted({ text, tree, first }, started);
   const paths = new Paths(flow, evaluator, found.callNodes);
   const asked = new Map<readonly Guard[], readonly PythonGuard[]>();
   const guardsOf = (guards: readonly Guard[]) => {
@@ -166,6 +171,7 @@ export function readModule(text: string, started: GivenOptions = NOTHING_GIVEN):
     effects: [...effects, ...deletions].toSorted((a, b) => a.order - b.order),
     imports: found.imports,
     bound: found.bound,
+    functions: new Set(found.functionNodes.map((node) => nameOf(node, evaluator))),
     options,
     ...(written.length === 0 ? {} : { written }),
     spellings: spellingsOf(found, evaluator, calls),
@@ -193,6 +199,14 @@ function everyOf(test: SyntaxNode, evaluator: Evaluator): SyntaxNode | null {
 /** What no way through the module comes to, such as the default of a parameter. */
 const NOT_REACHED = { order: Number.MAX_SAFE_INTEGER, guards: [], deferred: true as const };
 
+/** What is read. */
+interface Source {
+  readonly text: string;
+  readonly tree: Tree;
+  /** Where modules begin that it imports. */
+  readonly first: number | undefined;
+}
+
 interface Interpreted {
   readonly found: Collector;
   readonly flow: Flow;
@@ -211,8 +225,9 @@ function allGiven(own: readonly Entry[], given: GivenOptions): GivenOptions {
  * The module twice: first as if no condition were known, for the options it declares, then with their values. Where nothing is
  * trained by the options' defaults (`if args.do_train:`), they decide nothing.
  */
-function interpreted(text: string, tree: Tree, started: GivenOptions): Interpreted {
-  const open = walked(text, tree, null, new Map(), new Map());
+function interpreted(source: Source, started: GivenOptions): Interpreted {
+  const { text } = source;
+  const open = walked(source, null, new Map(), new Map());
   const calls = callsOf(open.found, open.evaluator);
   const given = allGiven(writtenOptions(calls), started);
   const attributes = new Map<string, LocatedNode>();
@@ -221,9 +236,9 @@ function interpreted(text: string, tree: Tree, started: GivenOptions): Interpret
   for (const [key, value] of given) attributes.set(key, value);
   const parameters = new Map<string, GivenOptions>();
   for (const name of startedFunctions(open.found, open.evaluator)) parameters.set(name, allGiven(declared, given));
-  const decided = walked(text, tree, open.found, attributes, parameters);
+  const decided = walked(source, open.found, attributes, parameters);
   if (trains(decided) || !trains(open)) return decided;
-  const plain = walked(text, tree, open.found, given, parameters);
+  const plain = walked(source, open.found, given, parameters);
   const { found, flow } = trains(plain) ? plain : open;
   return { found, flow, evaluator: new Evaluator(text, flow, found, attributes, parameters) };
 }
@@ -234,8 +249,7 @@ function trains({ found, evaluator }: Interpreted): boolean {
 
 /** @param known what stands in the module whether it runs or not; null: no condition is known yet */
 function walked(
-  text: string,
-  tree: Tree,
+  { text, tree, first }: Source,
   known: Collector | null,
   attributes: ReadonlyMap<string, LocatedNode>,
   parameters: ReadonlyMap<string, GivenOptions>,
@@ -245,7 +259,7 @@ function walked(
   const flow: Flow = new Flow(text, (test) => judge?.holds(test));
   judge = new Evaluator(text, flow, known ?? found, attributes, parameters, true);
   if (known === null) judge = null;
-  flow.walk(tree);
+  flow.walk(tree, first);
   found.collect(tree, (node) => flow.isDead(node));
   return { found, flow, evaluator: new Evaluator(text, flow, found, attributes, parameters) };
 }

@@ -17,6 +17,8 @@ export interface Binding {
   /** What was put into it after it was made: `name["key"] = value`. */
   readonly items?: readonly { readonly key: SyntaxNode; readonly value: SyntaxNode }[];
   readonly function?: SyntaxNode;
+  /** The class that it names. */
+  readonly type?: SyntaxNode;
   readonly loop?: Loop;
 }
 

@@ -721,7 +721,7 @@ export class Evaluator {
       return Array.isArray(answer)
         ? { kind: "list", items: answer.map((item) => this.scalar(node, item)), ...span(node) }
         : this.scalar(node, answer as boolean);
-    const returned = callee?.name === "VariableName" ? this.returned(callee, depth) : undefined;
+    const returned = callee === null ? undefined : this.returned(callee, depth);
     if (returned !== undefined) return this.moved(returned, node);
     return this.unknown(node, say("open.result", { name: name.length > 40 ? `${name.slice(0, 37)}…` : name }));
   }
@@ -781,9 +781,9 @@ export class Evaluator {
 
   /** What a function of the module returns, where it does so in one place. */
   private returned(callee: SyntaxNode, depth: number): LocatedNode | undefined {
-    const [binding, ...others] = this.flow.bindingsAt(callee) ?? [];
-    const [statement, ...more] = binding?.function === undefined ? [] : this.flow.returnsOf(binding.function);
-    if (statement === undefined || others.length > 0 || more.length > 0) return undefined;
+    const body = this.flow.functionCalled(callee);
+    const [statement, ...more] = body === undefined ? [] : this.flow.returnsOf(body);
+    if (statement === undefined || more.length > 0) return undefined;
     const values = childrenOf(statement).filter(({ name }) => !/^(?:return|,|Comment)$/.test(name));
     const items = values.map((value) => this.evaluate(value, depth + 1));
     return items.length === 1 ? items[0] : { kind: "list", items, ...span(statement) };
