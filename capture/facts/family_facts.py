@@ -96,6 +96,16 @@ def converted_experts():
     return {family: names[pattern] for family, pattern in patterns.items() if names.get(pattern) and fused.get(pattern)}
 
 
+def layer_classes(model):
+    """Classes of the repeated layers: what stands in lists of modules that lie in no other list's element."""
+    found, inside = set(), ()
+    for name, module in model.named_modules():
+        if isinstance(module, torch.nn.ModuleList) and not name.startswith(inside):
+            found |= {type(element).__name__ for element in module}
+            inside += (f"{name}.",)
+    return found
+
+
 def model_of(family, graph):
     """The model that a stored graph was captured of, in small."""
     settings, _ = point(FAMILIES[family], graph["task"], branch(family, graph), 0)
@@ -116,13 +126,14 @@ def of_modules(own, modules):
 
 def of_captured(family, graphs):
     """Facts of a captured family, from a small model of each of its tasks."""
-    modules, kept, cacheless = set(), set(), set()
+    modules, kept, cacheless, layers = set(), set(), set(), set()
     for task in sorted({graph["task"] for graph in graphs}):
         model = model_of(family, next(graph for graph in graphs if graph["task"] == task))
         modules |= {sys.modules[type(part).__module__] for part in model.modules() if "transformers.models" in type(part).__module__}
+        layers |= layer_classes(model)
         kept |= set(getattr(model, "_keep_in_fp32_modules", None) or [])
         cacheless |= {task} if switches_cache_off(type(model)) else set()
-    lists = {"cacheless": sorted(cacheless), "keptInFloat32": sorted(kept)}
+    lists = {"cacheless": sorted(cacheless), "keptInFloat32": sorted(kept), "layers": sorted(layers)}
     return of_modules(sys.modules[type(model).__module__], modules) | {name: found for name, found in lists.items() if found}
 
 

@@ -1,6 +1,6 @@
 /**
- * Optimizers as rows: what each is, beside the arithmetic of its step (`src/core/training/optimizers`, which has a factory for
- * every row), and what trainers and classes call it. Names are those of the HF Trainer's `optim` where it has one.
+ * Optimizers as rows: what each is, which of the ways of `src/core/training/optimizers` it steps in, and what trainers and classes
+ * call it. Names are those of the HF Trainer's `optim` where it has one.
  */
 
 type Bounds = readonly [low: number, high: number];
@@ -33,7 +33,61 @@ const PYTHON: Step = { launches: [15, 50], traffic: ADAM };
 const PYTHON_ONE: Step = { launches: [15, 50], traffic: ONE_STATE };
 const LOW_RANK: Step = { launches: [15, 50], traffic: [30, 120] };
 
+/** A state of a parameter: in the parameter's own dtype, or a copy of it (`clone`). */
+export type OptimizerState = "zeros_like" | "clone";
+
+/** Ways of stepping that optimizers share, each with what tells one optimizer from another. */
+export interface Ways {
+  /** A class of torch.optim. `bare`: it is given none of `optim_args`, as the Trainer makes it. */
+  torch: { readonly rule: TorchRuleName; readonly fused?: true; readonly foreach?: false; readonly bare?: true };
+  /** Muon over the matrices of the repeated layers, AdamW over the rest. */
+  muon: object;
+  /** States that one kernel a tensor updates; `firstRows`: moments that share the first buffer. */
+  bitsandbytes: {
+    readonly bits: 8 | 32;
+    readonly states: 1 | 2;
+    readonly firstRows?: 2;
+    readonly paged?: true;
+  };
+  /**
+   * Told wholly by the row: states of each parameter, and temporaries under the names that Python gives them, which stay until the
+   * name is given away. `lists`: of all parameters of a group at once; otherwise of one after the other.
+   */
+  told: {
+    readonly states: readonly OptimizerState[];
+    readonly temporaries: readonly (readonly [name: string, operator: string])[];
+    readonly lists?: true;
+  };
+  torchao: { readonly bits: 4 | 8 };
+  lomo: { readonly adaptive: boolean };
+  /** Moments of projected gradients; `inner` is what they are those of. */
+  "low-rank": { readonly method: "galore" | "apollo"; readonly inner: "adamw" | "adamw8bit" | "adafactor" };
+  adafactor: object;
+  "adam-mini": object;
+  "any-precision": object;
+  "stable-adamw": object;
+  grokadamw: object;
+}
+
+export type TorchRuleName =
+  | "adam"
+  | "adamw"
+  | "adamax"
+  | "nadam"
+  | "radam"
+  | "sgd"
+  | "rmsprop"
+  | "adagrad"
+  | "adadelta"
+  | "rprop"
+  | "asgd"
+  | "adafactor_torch";
+
+/** One way with its options. */
+export type Stepping = { readonly [Way in keyof Ways]: { readonly way: Way } & Ways[Way] }[keyof Ways];
+
 export interface OptimizerRow {
+  readonly by: Stepping;
   readonly step: Step;
   /** Bits of an element of its states, where they are packed. */
   readonly bits?: 4 | 8;
@@ -43,6 +97,8 @@ export interface OptimizerRow {
   readonly layerwise?: true;
   /** It projects the gradients of chosen modules, which it must be told (`optim_target_modules`). */
   readonly projects?: true;
+  /** It is given every parameter in the model's order, in one group (`model.named_parameters()`). */
+  readonly oneGroup?: true;
   /** The decay is added to the gradient, in a list of temporaries (torch/optim/{sgd,rmsprop,adagrad,adam}.py). */
   readonly decaysGradient?: true;
   /** AdamW with two states of the weights' dtype: what 8-bit forms and Adafactor replace. */
@@ -65,7 +121,13 @@ const TRAINER = { trainer: true } as const;
 const BITSANDBYTES = { ...TRAINER, package: "bitsandbytes" } as const;
 const EIGHT = { ...BITSANDBYTES, step: ONE_KERNEL_8BIT, bits: 8 } as const;
 const DECAYS = { decaysGradient: true } as const;
-const SCHEDULE_FREE = { ...TRAINER, step: PYTHON, package: "schedulefree" } as const;
+/** schedulefree 1.4 (adamw_schedulefree.py, radam_schedulefree.py): the point `z` beside the parameter, a list of denominators. */
+const SCHEDULE_FREE = {
+  ...TRAINER,
+  step: PYTHON,
+  by: { way: "told", states: ["clone", "zeros_like"], temporaries: [["denom", "_foreach_div"]], lists: true },
+  package: "schedulefree",
+} as const;
 const GALORE = { ...TRAINER, projects: true, package: "galore-torch" } as const;
 const APOLLO = { ...TRAINER, projects: true, package: "apollo-torch" } as const;
 const LAYERWISE = { inBackward: true, layerwise: true } as const;
@@ -76,19 +138,27 @@ const bitsandbytes = (...classes: string[]): string[] => classes.map((name) => `
 const torchao = (name: string): string[] => [`torchao.optim.${name}`, `torchao.prototype.low_bit_optim.${name}`];
 
 export const OPTIMIZER_ROWS = {
-  adamw_torch: { ...TRAINER, step: FOREACH, adamw: true, paths: ["torch.optim.AdamW", "torch.optim.Adam"] },
+  adamw_torch: {
+    ...TRAINER,
+    by: { way: "torch", rule: "adamw", bare: true },
+    step: FOREACH,
+    adamw: true,
+    paths: ["torch.optim.AdamW", "torch.optim.Adam"],
+  },
   adamw_torch_fused: {
     ...TRAINER,
+    by: { way: "torch", rule: "adamw", bare: true, fused: true },
     step: FUSED,
     adamw: true,
     aliases: ["optimi_adamw"],
     trainerAliases: ["adamw_torch_xla", "adamw_torch_npu_fused", "adamw_apex_fused"],
     classes: ["FusedAdam", "DeepSpeedCPUAdam"],
   },
-  adafactor: { ...TRAINER, step: FACTORED },
-  adamw_anyprecision: { ...TRAINER, step: LOOP, package: "torchdistx" },
+  adafactor: { ...TRAINER, by: { way: "adafactor" }, step: FACTORED },
+  adamw_anyprecision: { ...TRAINER, by: { way: "any-precision" }, step: LOOP, package: "torchdistx" },
   adamw_torch_4bit: {
     ...TRAINER,
+    by: { way: "torchao", bits: 4 },
     step: FUSED,
     bits: 4,
     package: "torchao",
@@ -97,74 +167,169 @@ export const OPTIMIZER_ROWS = {
   },
   adamw_torch_8bit: {
     ...TRAINER,
+    by: { way: "torchao", bits: 8 },
     step: ONE_KERNEL_8BIT,
     bits: 8,
     package: "torchao",
     aliases: ["ao_adamw_8bit"],
     paths: torchao("AdamW8bit"),
   },
-  ademamix: { ...BITSANDBYTES, step: PYTHON },
-  sgd: { ...TRAINER, ...DECAYS, step: FOREACH_ONE, classes: ["SGD"], paths: ["torch.optim.SGD"] },
-  adagrad: { ...TRAINER, ...DECAYS, step: FOREACH_ONE, classes: ["Adagrad"], paths: ["torch.optim.Adagrad"] },
-  adamw_bnb_8bit: { ...EIGHT, classes: ["AdamW8bit", "Adam8bit"], paths: bitsandbytes("AdamW8bit") },
-  adamw_8bit: EIGHT,
-  ademamix_8bit: EIGHT,
-  lion_8bit: { ...EIGHT, classes: ["Lion8bit"], paths: bitsandbytes("Lion8bit") },
-  lion_32bit: { ...BITSANDBYTES, step: ONE_KERNEL_ONE, classes: ["Lion"], paths: bitsandbytes("Lion") },
+  ademamix: { ...BITSANDBYTES, by: { way: "bitsandbytes", bits: 32, states: 2, firstRows: 2 }, step: PYTHON },
+  sgd: {
+    ...TRAINER,
+    ...DECAYS,
+    by: { way: "torch", rule: "sgd" },
+    step: FOREACH_ONE,
+    classes: ["SGD"],
+    paths: ["torch.optim.SGD"],
+  },
+  adagrad: {
+    ...TRAINER,
+    ...DECAYS,
+    by: { way: "torch", rule: "adagrad" },
+    step: FOREACH_ONE,
+    classes: ["Adagrad"],
+    paths: ["torch.optim.Adagrad"],
+  },
+  adamw_bnb_8bit: {
+    ...EIGHT,
+    by: { way: "bitsandbytes", bits: 8, states: 2 },
+    classes: ["AdamW8bit", "Adam8bit"],
+    paths: bitsandbytes("AdamW8bit"),
+  },
+  adamw_8bit: { ...EIGHT, by: { way: "bitsandbytes", bits: 8, states: 2 } },
+  ademamix_8bit: { ...EIGHT, by: { way: "bitsandbytes", bits: 8, states: 2, firstRows: 2 } },
+  lion_8bit: {
+    ...EIGHT,
+    by: { way: "bitsandbytes", bits: 8, states: 1 },
+    classes: ["Lion8bit"],
+    paths: bitsandbytes("Lion8bit"),
+  },
+  lion_32bit: {
+    ...BITSANDBYTES,
+    by: { way: "bitsandbytes", bits: 32, states: 1 },
+    step: ONE_KERNEL_ONE,
+    classes: ["Lion"],
+    paths: bitsandbytes("Lion"),
+  },
   paged_adamw_32bit: {
     ...BITSANDBYTES,
+    by: { way: "bitsandbytes", bits: 32, states: 2, paged: true },
     step: ONE_KERNEL,
     classes: ["PagedAdamW32bit", "PagedAdamW"],
     paths: bitsandbytes("PagedAdamW", "PagedAdamW32bit"),
   },
-  paged_adamw_8bit: { ...EIGHT, classes: ["PagedAdamW8bit"], paths: bitsandbytes("PagedAdamW8bit") },
-  paged_ademamix_32bit: { ...BITSANDBYTES, step: ONE_KERNEL },
-  paged_ademamix_8bit: EIGHT,
-  paged_lion_32bit: { ...BITSANDBYTES, step: ONE_KERNEL_ONE, paths: bitsandbytes("PagedLion") },
-  paged_lion_8bit: { ...EIGHT, classes: ["PagedLion8bit"], paths: bitsandbytes("PagedLion8bit") },
+  paged_adamw_8bit: {
+    ...EIGHT,
+    by: { way: "bitsandbytes", bits: 8, states: 2, paged: true },
+    classes: ["PagedAdamW8bit"],
+    paths: bitsandbytes("PagedAdamW8bit"),
+  },
+  paged_ademamix_32bit: {
+    ...BITSANDBYTES,
+    by: { way: "bitsandbytes", bits: 32, states: 2, firstRows: 2, paged: true },
+    step: ONE_KERNEL,
+  },
+  paged_ademamix_8bit: { ...EIGHT, by: { way: "bitsandbytes", bits: 8, states: 2, firstRows: 2, paged: true } },
+  paged_lion_32bit: {
+    ...BITSANDBYTES,
+    by: { way: "bitsandbytes", bits: 32, states: 1, paged: true },
+    step: ONE_KERNEL_ONE,
+    paths: bitsandbytes("PagedLion"),
+  },
+  paged_lion_8bit: {
+    ...EIGHT,
+    by: { way: "bitsandbytes", bits: 8, states: 1, paged: true },
+    classes: ["PagedLion8bit"],
+    paths: bitsandbytes("PagedLion8bit"),
+  },
   rmsprop: {
     ...TRAINER,
     ...DECAYS,
+    by: { way: "torch", rule: "rmsprop" },
     step: FOREACH_ONE,
     aliases: ["rmsprop_torch"],
     classes: ["RMSprop"],
     paths: ["torch.optim.RMSprop"],
   },
-  rmsprop_bnb: { ...BITSANDBYTES, step: FOREACH_ONE },
-  rmsprop_bnb_8bit: EIGHT,
-  rmsprop_bnb_32bit: { ...BITSANDBYTES, step: FOREACH_ONE },
-  galore_adamw: { ...GALORE, step: LOW_RANK },
-  galore_adamw_8bit: { ...GALORE, step: ONE_KERNEL_8BIT, bits: 8 },
-  galore_adafactor: { ...GALORE, step: FACTORED },
-  galore_adamw_layerwise: { ...GALORE, ...LAYERWISE, step: LOW_RANK },
-  galore_adamw_8bit_layerwise: { ...GALORE, ...LAYERWISE, step: ONE_KERNEL_8BIT, bits: 8 },
-  galore_adafactor_layerwise: { ...GALORE, ...LAYERWISE, step: FACTORED },
-  lomo: LOMO,
-  adalomo: LOMO,
-  grokadamw: { ...TRAINER, step: PYTHON, package: "grokadamw" },
+  rmsprop_bnb: { ...BITSANDBYTES, by: { way: "bitsandbytes", bits: 32, states: 1 }, step: FOREACH_ONE },
+  rmsprop_bnb_8bit: { ...EIGHT, by: { way: "bitsandbytes", bits: 8, states: 1 } },
+  rmsprop_bnb_32bit: { ...BITSANDBYTES, by: { way: "bitsandbytes", bits: 32, states: 1 }, step: FOREACH_ONE },
+  galore_adamw: { ...GALORE, by: { way: "low-rank", method: "galore", inner: "adamw" }, step: LOW_RANK },
+  galore_adamw_8bit: {
+    ...GALORE,
+    by: { way: "low-rank", method: "galore", inner: "adamw8bit" },
+    step: ONE_KERNEL_8BIT,
+    bits: 8,
+  },
+  galore_adafactor: { ...GALORE, by: { way: "low-rank", method: "galore", inner: "adafactor" }, step: FACTORED },
+  galore_adamw_layerwise: {
+    ...GALORE,
+    ...LAYERWISE,
+    by: { way: "low-rank", method: "galore", inner: "adamw" },
+    step: LOW_RANK,
+  },
+  galore_adamw_8bit_layerwise: {
+    ...GALORE,
+    ...LAYERWISE,
+    by: { way: "low-rank", method: "galore", inner: "adamw8bit" },
+    step: ONE_KERNEL_8BIT,
+    bits: 8,
+  },
+  galore_adafactor_layerwise: {
+    ...GALORE,
+    ...LAYERWISE,
+    by: { way: "low-rank", method: "galore", inner: "adafactor" },
+    step: FACTORED,
+  },
+  lomo: { ...LOMO, by: { way: "lomo", adaptive: false } },
+  adalomo: { ...LOMO, by: { way: "lomo", adaptive: true } },
+  grokadamw: { ...TRAINER, by: { way: "grokadamw" }, step: PYTHON, package: "grokadamw" },
   schedule_free_radam: { ...SCHEDULE_FREE, classes: ["RAdamScheduleFree"] },
   schedule_free_adamw: { ...SCHEDULE_FREE, classes: ["AdamWScheduleFree"] },
-  schedule_free_sgd: { ...SCHEDULE_FREE, step: PYTHON_ONE, classes: ["SGDScheduleFree"] },
-  apollo_adamw: { ...APOLLO, step: LOW_RANK },
-  apollo_adamw_layerwise: { ...APOLLO, ...LAYERWISE, step: LOW_RANK },
-  stable_adamw: { ...TRAINER, step: PYTHON, package: "torch-optimi" },
+  schedule_free_sgd: {
+    ...SCHEDULE_FREE,
+    by: { way: "told", states: ["clone"], temporaries: [], lists: true },
+    step: PYTHON_ONE,
+    classes: ["SGDScheduleFree"],
+  },
+  apollo_adamw: { ...APOLLO, by: { way: "low-rank", method: "apollo", inner: "adamw" }, step: LOW_RANK },
+  apollo_adamw_layerwise: {
+    ...APOLLO,
+    ...LAYERWISE,
+    by: { way: "low-rank", method: "apollo", inner: "adamw" },
+    step: LOW_RANK,
+  },
+  stable_adamw: { ...TRAINER, by: { way: "stable-adamw" }, step: PYTHON, package: "torch-optimi" },
   // Beyond the Trainer's names.
-  adam: { ...DECAYS, step: FUSED, classes: ["Adam"] },
-  adamw: { step: FUSED, classes: ["AdamW"] },
-  adamax: { ...DECAYS, step: FUSED, classes: ["Adamax"] },
-  nadam: { step: FUSED, classes: ["NAdam"] },
-  radam: { step: FUSED, classes: ["RAdam"] },
-  adadelta: { ...DECAYS, step: FUSED, classes: ["Adadelta"] },
-  rprop: { step: FUSED, classes: ["Rprop"] },
-  asgd: { ...DECAYS, step: FOREACH_ONE, classes: ["ASGD"] },
-  adafactor_torch: { step: FACTORED },
-  muon: { step: LOW_RANK, classes: ["Muon"] },
-  adamw_for_loop: { step: LOOP },
-  adamw_hf: { step: LOOP, adamw: true },
-  paged_adamw: { step: ONE_KERNEL, package: "bitsandbytes" },
-  lion: { step: ONE_KERNEL_ONE, package: "bitsandbytes" },
-  paged_lion: { step: ONE_KERNEL_ONE, package: "bitsandbytes" },
-  adam_mini: { step: FUSED, package: "adam-mini" },
+  adam: { ...DECAYS, by: { way: "torch", rule: "adam" }, step: FUSED, classes: ["Adam"] },
+  adamw: { by: { way: "torch", rule: "adamw" }, step: FUSED, classes: ["AdamW"] },
+  adamax: { ...DECAYS, by: { way: "torch", rule: "adamax" }, step: FUSED, classes: ["Adamax"] },
+  nadam: { by: { way: "torch", rule: "nadam" }, step: FUSED, classes: ["NAdam"] },
+  radam: { by: { way: "torch", rule: "radam" }, step: FUSED, classes: ["RAdam"] },
+  adadelta: { ...DECAYS, by: { way: "torch", rule: "adadelta" }, step: FUSED, classes: ["Adadelta"] },
+  rprop: { by: { way: "torch", rule: "rprop" }, step: FUSED, classes: ["Rprop"] },
+  asgd: { ...DECAYS, by: { way: "torch", rule: "asgd" }, step: FOREACH_ONE, classes: ["ASGD"] },
+  adafactor_torch: { by: { way: "torch", rule: "adafactor_torch" }, step: FACTORED },
+  muon: { by: { way: "muon" }, step: LOW_RANK, classes: ["Muon"] },
+  adamw_for_loop: { by: { way: "torch", rule: "adamw", bare: true, foreach: false }, step: LOOP },
+  adamw_hf: {
+    by: { way: "told", states: ["zeros_like", "zeros_like"], temporaries: [["denom", "sqrt"]] },
+    step: LOOP,
+    adamw: true,
+  },
+  paged_adamw: {
+    by: { way: "bitsandbytes", bits: 32, states: 2, paged: true },
+    step: ONE_KERNEL,
+    package: "bitsandbytes",
+  },
+  lion: { by: { way: "bitsandbytes", bits: 32, states: 1 }, step: ONE_KERNEL_ONE, package: "bitsandbytes" },
+  paged_lion: {
+    by: { way: "bitsandbytes", bits: 32, states: 1, paged: true },
+    step: ONE_KERNEL_ONE,
+    package: "bitsandbytes",
+  },
+  adam_mini: { by: { way: "adam-mini" }, oneGroup: true, step: FUSED, package: "adam-mini" },
 } as const satisfies Readonly<Record<string, OptimizerRow>>;
 
 export type OptimizerName = keyof typeof OPTIMIZER_ROWS;

@@ -2,11 +2,9 @@
 
 import { hiddenSize } from "../../core/graph/config";
 import { DIMENSIONS } from "../../core/graph/dimensions";
-import { DEVICES_PER_MACHINE } from "../../core/hardware/devices";
 import type {
   DdpSpec,
   DeepSpeedSpec,
-  FsdpSpec,
   MainParametersSpec,
   ModelConfig,
   OffloadTarget,
@@ -18,9 +16,10 @@ import type { SettingName } from "../../terms/settings";
 import { table } from "../../terms/table";
 import { say } from "../../words/message";
 import { defaultOf } from "../defaults";
-import type { Setting, Settings } from "../settings";
+import type { Settings } from "../settings";
 import { holds } from "../versions";
 import type { ResolveContext } from "./context";
+import { fsdpSpec } from "./fsdp";
 
 /** What `bf16` and `fp16` of the trainer (or of DeepSpeed) switch on. */
 type Compute = "bfloat16" | "float16" | null;
@@ -307,81 +306,3 @@ function engineDtype(c: ResolveContext, compute: Compute): DeepSpeedSpec["engine
   }
   return null;
 }
-
-const SHARDING: Readonly<Record<string, FsdpSpec["sharding"]>> = table({
-  full_shard: "full_shard",
-  shard_grad_op: "shard_grad_op",
-  hybrid_shard: "hybrid_shard",
-  hybrid_shard_zero2: "hybrid_shard",
-  no_shard: "no_shard",
-});
-
-/**
- * Copies of the sharded model: stated (`dp_replicate_size`), or with hybrid sharding one for every machine
- * (torch/distributed/fsdp/_init_utils.py, `_init_intra_and_inter_node_groups`).
- */
-function replicasOf(c: ResolveContext, sharding: FsdpSpec["sharding"], worldSize: number): number {
-  const stated = c.settings.number("dp_replicate_size");
-  if (stated !== undefined && stated >= 1 && worldSize % stated === 0) return stated;
-  if (sharding !== "hybrid_shard") return 1;
-  const machines = c.settings.number("num_machines") ?? Math.ceil(worldSize / DEVICES_PER_MACHINE);
-  return worldSize % machines === 0 ? machines : 1;
-}
-
-/** What a framework shards by itself on several GPUs. */
-function shardedByFramework(c: ResolveContext, worldSize: number): Setting | undefined {
-  const shards = worldSize > 1 ? c.framework.shards : undefined;
-  return shards === undefined ? undefined : { name: "fsdp", value: shards, from: "default", key: "fsdp", place: null };
-}
-
-/** `fsdp: "full_shard auto_wrap offload"` (4.x), or `fsdp: true` with `fsdp_config` (5.x). */
-function fsdpSpec(c: ResolveContext, worldSize: number): FsdpSpec | null {
-  const { settings } = c;
-  const stated = settings.find("fsdp_options");
-  const named = settings.find("fsdp");
-  const origin = named ?? stated ?? shardedByFramework(c, worldSize);
-  if (origin === undefined || origin.value === "" || origin.value === false || origin.value === "none") {
-    if (origin !== undefined || c.trains) {
-      c.put("fsdp", "none", origin?.from ?? "default", origin?.key ?? "fsdp", origin?.place ?? null);
-    }
-    return null;
-  }
-  const words = Array.isArray(origin.value) ? origin.value.map(String) : String(origin.value).split(/[\s,]+/);
-  const sharding = words.map((word) => SHARDING[word]).find((value) => value !== undefined) ?? "full_shard";
-  c.put("fsdp", sharding, origin.from, origin.key, origin.place);
-  const replicas = replicasOf(c, sharding, worldSize);
-  const own = c.framework.fsdpOf?.(settings, c.libraries) ?? c.framework.fsdp ?? {};
-  // torchtune/training/_distributed.py (get_shard_conditions)
-  const units = settings.find("fsdp_units")?.value;
-  const apart = Array.isArray(units) ? units.filter((unit) => typeof unit === "string") : [];
-  const known = own.version ?? (holds("transformers>=5", c.libraries) ? 2 : 1);
-  const engine = settings.string("strategy") === "fsdp2" ? 2 : undefined;
-  const version = (settings.number("fsdp_version") ?? engine ?? known) === 2 ? 2 : 1;
-  const reduce = floatNamed(settings.string("fsdp_reduce_dtype") ?? String(c.formatDefault("fsdp_reduce_dtype") ?? ""));
-  const prefetch =
-    PREFETCHES[
-      (settings.string("fsdp_backward_prefetch") ?? String(c.formatDefault("fsdp_backward_prefetch"))).toLowerCase()
-    ];
-  return {
-    ...own,
-    version,
-    sharding,
-    // torchtune and torchtitan name it as DeepSpeed does (torchtune/training/_distributed.py, torchtitan's apply_fsdp: CPUOffloadPolicy)
-    cpuOffload:
-      words.includes("offload") ||
-      (settings.boolean("fsdp_cpu_offload") ?? false) ||
-      settings.string("offload_param") === "cpu",
-    ...(reduce === undefined ? {} : { reduceDtype: reduce }),
-    reshardAfterForward: settings.boolean("fsdp_reshard_after_forward") ?? sharding !== "shard_grad_op",
-    ...(replicas > 1 ? { replicas } : {}),
-    ...(apart.length > 0 && own.groups === "layers" ? { apart } : {}),
-    ...(version === 1 && settings.boolean("fsdp_use_orig_params") === false ? { flatOptimizer: true } : {}),
-    ...(version === 1 && prefetch !== undefined ? { backwardPrefetch: prefetch } : {}),
-  };
-}
-
-/** When FSDP1 gathers the unit before in backward (torch/distributed/fsdp/api.py, BackwardPrefetch). */
-const PREFETCHES: Readonly<Record<string, NonNullable<FsdpSpec["backwardPrefetch"]>>> = table({
-  backward_pre: "before",
-  backward_post: "after",
-});

@@ -14,6 +14,8 @@ export interface FamilyFacts {
   readonly dropoutFromModule?: boolean;
   /** Experts' matrices have their inputs before their outputs (`is_transposed`). */
   readonly transposedExperts?: boolean;
+  /** Classes of the repeated layers, by which FSDP wraps. */
+  readonly layers?: readonly string[];
   /** `model_type` of the text side that AutoModelForCausalLM loads alone. */
   readonly textSide?: string;
   /** Experts' single matrices with the parameter that holds them now, by which peft converts targets. */

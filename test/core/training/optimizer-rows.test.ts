@@ -1,6 +1,8 @@
 /** Rows of optimizers: each has a factory, and each name leads to one row. */
 import { strict as assert } from "node:assert";
-import { OPTIMIZER_NAMES } from "../../../src/core/training/optimizers";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { findOptimizer } from "../../../src/core/training/optimizers";
 import {
   OPTIMIZER_CLASSES,
   OPTIMIZER_ROWS,
@@ -10,8 +12,21 @@ import {
 } from "../../../src/terms/optimizers";
 
 describe("optimizers", () => {
-  it("are rows, each with a factory, and no factory is without a row", () => {
-    assert.deepEqual(Object.keys(OPTIMIZER_ROWS).toSorted(), [...OPTIMIZER_NAMES].toSorted());
+  it("are rows alone: no other file knows one by its name, and each has its step", () => {
+    for (const name of Object.keys(OPTIMIZER_ROWS)) assert.notEqual(findOptimizer(name), undefined, name);
+    const folder = join(__dirname, "../../../src/core/training/optimizers");
+    // Ways of stepping and classes of torch.optim have names of their own, some of which are the rows'.
+    const shared = new Set<string>(
+      Object.values(OPTIMIZER_ROWS).flatMap(({ by }) => [by.way, "rule" in by ? by.rule : ""]),
+    );
+    const own = Object.keys(OPTIMIZER_ROWS).filter((name) => !shared.has(name));
+    const named = readdirSync(folder).flatMap((file) => {
+      const text = readFileSync(join(folder, file), "utf8");
+      return own
+        .filter((name) => new RegExp(`"${name}"|^ *${name}:`, "m").test(text))
+        .map((name) => `${file}: ${name}`);
+    });
+    assert.deepEqual(named, []);
   });
 
   it("have names of their own: those of the Trainer, of other trainers and of classes", () => {

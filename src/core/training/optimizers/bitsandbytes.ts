@@ -3,19 +3,13 @@
  * (through the Trainer's override) for embeddings; paged states live in managed memory.
  * Sources: bitsandbytes/optim/{optimizer,adamw,lion,rmsprop,ademamix}.py, transformers/trainer_optimizer.py.
  */
-import { table } from "../../../terms/table";
+import type { Ways } from "../../../terms/optimizers";
 import { numel } from "../../engine/shape";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import { type OptimizerFactory, state, withGradient } from "./types";
 
-interface Variant {
-  readonly bits: 8 | 32;
-  /** Moments kept per parameter, and how many of them share the first buffer. */
-  readonly states: 1 | 2;
-  readonly firstRows?: 2;
-  readonly paged?: true;
-}
+type Variant = Ways["bitsandbytes"];
 
 const BLOCK = 256;
 const MIN_8BIT_ELEMENTS = 4096;
@@ -31,7 +25,7 @@ function buffer(torch: Torch, variant: Variant, parameter: Tensor, rows: number,
   else state(torch, "zeros_like", sizes, dtype);
 }
 
-const bitsandbytes =
+export const bitsandbytes =
   (variant: Variant): OptimizerFactory =>
   (_, groups, args) => {
     // The Trainer registers the weight of every `nn.Embedding` (transformers/trainer.py, `create_optimizer`), which is found
@@ -67,28 +61,3 @@ const bitsandbytes =
       },
     };
   };
-
-const adam8 = bitsandbytes({ bits: 8, states: 2 });
-const lion8 = bitsandbytes({ bits: 8, states: 1 });
-
-/** Factories by the name `optim` uses. */
-export const BITSANDBYTES_OPTIMIZERS: Readonly<Record<string, OptimizerFactory>> = table({
-  adamw_bnb_8bit: adam8,
-  adamw_8bit: adam8,
-  paged_adamw_8bit: bitsandbytes({ bits: 8, states: 2, paged: true }),
-  paged_adamw_32bit: bitsandbytes({ bits: 32, states: 2, paged: true }),
-  paged_adamw: bitsandbytes({ bits: 32, states: 2, paged: true }),
-  lion_8bit: lion8,
-  lion_32bit: bitsandbytes({ bits: 32, states: 1 }),
-  lion: bitsandbytes({ bits: 32, states: 1 }),
-  paged_lion_8bit: bitsandbytes({ bits: 8, states: 1, paged: true }),
-  paged_lion_32bit: bitsandbytes({ bits: 32, states: 1, paged: true }),
-  paged_lion: bitsandbytes({ bits: 32, states: 1, paged: true }),
-  rmsprop_bnb: bitsandbytes({ bits: 32, states: 1 }),
-  rmsprop_bnb_32bit: bitsandbytes({ bits: 32, states: 1 }),
-  rmsprop_bnb_8bit: lion8,
-  ademamix: bitsandbytes({ bits: 32, states: 2, firstRows: 2 }),
-  ademamix_8bit: bitsandbytes({ bits: 8, states: 2, firstRows: 2 }),
-  paged_ademamix_32bit: bitsandbytes({ bits: 32, states: 2, firstRows: 2, paged: true }),
-  paged_ademamix_8bit: bitsandbytes({ bits: 8, states: 2, firstRows: 2, paged: true }),
-});

@@ -1,50 +1,67 @@
-/** Optimizers by the name the HF Trainer's `optim` uses. */
+/** Optimizers by the names of their rows (`src/terms/optimizers.ts`): each is one of these ways of stepping, with its row's options. */
 
-import { table } from "../../../terms/table";
+import {
+  OPTIMIZER_ROWS,
+  type OptimizerName,
+  type OptimizerRow,
+  optimizerRow,
+  type Stepping,
+  type Ways,
+} from "../../../terms/optimizers";
 import type { Tensor } from "../../engine/tensor";
 import type { OptimizerSpec } from "../run";
 import { adafactor } from "./adafactor";
 import { adamMini } from "./adam-mini";
-import { BITSANDBYTES_OPTIMIZERS } from "./bitsandbytes";
+import { bitsandbytes } from "./bitsandbytes";
 import { blockwise } from "./block";
 import { inBackward } from "./in-backward";
-import { LOMO_OPTIMIZERS } from "./lomo";
-import { LOW_RANK_OPTIMIZERS } from "./low-rank";
-import { SCHEDULE_FREE_OPTIMIZERS } from "./schedule-free";
-import { SINGLE_TENSOR_OPTIMIZERS } from "./single-tensor";
-import { TORCH_OPTIMIZERS } from "./torch-optim";
-import { TORCHAO_OPTIMIZERS } from "./torchao";
+import { lomo } from "./lomo";
+import { lowRank } from "./low-rank";
+import { anyPrecision, grokAdamW, stableAdamW } from "./single-tensor";
+import { told } from "./told";
+import { muonWithAdam, torchOptimizer } from "./torch-optim";
+import { lowBit } from "./torchao";
 import type { OptimizerFactory } from "./types";
 
 export type { Optimizer, OptimizerArguments, OptimizerFactory } from "./types";
 
-const FACTORIES: Readonly<Record<string, OptimizerFactory>> = table({
-  ...TORCH_OPTIMIZERS,
-  ...BITSANDBYTES_OPTIMIZERS,
-  ...SCHEDULE_FREE_OPTIMIZERS,
-  ...SINGLE_TENSOR_OPTIMIZERS,
-  ...TORCHAO_OPTIMIZERS,
-  ...LOMO_OPTIMIZERS,
-  ...LOW_RANK_OPTIMIZERS,
-  adafactor,
-  adam_mini: adamMini,
-});
+const WAYS: { readonly [Way in keyof Ways]: (options: Ways[Way]) => OptimizerFactory } = {
+  torch: torchOptimizer,
+  muon: () => muonWithAdam,
+  bitsandbytes,
+  told,
+  torchao: lowBit,
+  lomo,
+  "low-rank": lowRank,
+  adafactor: () => adafactor,
+  "adam-mini": () => adamMini,
+  "any-precision": () => anyPrecision,
+  "stable-adamw": () => stableAdamW,
+  grokadamw: () => grokAdamW,
+};
 
-/** The factory for a name, or undefined when the optimizer is not modelled. */
+function stepping<Way extends keyof Ways>(by: Stepping & { readonly way: Way }): OptimizerFactory {
+  const way: (options: Ways[Way]) => OptimizerFactory = WAYS[by.way];
+  return way(by as Ways[Way]);
+}
+
+/** The factory for a name of a row, or undefined when the optimizer is not modelled. */
 export function findOptimizer(name: string): OptimizerFactory | undefined {
-  return Object.hasOwn(FACTORIES, name) ? FACTORIES[name] : undefined;
+  if (!Object.hasOwn(OPTIMIZER_ROWS, name)) return undefined;
+  const { by, layerwise }: OptimizerRow = OPTIMIZER_ROWS[name as OptimizerName];
+  return layerwise ? inBackward(stepping(by)) : stepping(by);
 }
 
 /**
- * Parameter groups as the optimizer is given them: the Trainer's two (with and without weight decay), Adam-mini every
- * parameter in the model's order (as plain loops do), BAdam's inner optimizer biases apart.
+ * Parameter groups as the optimizer is given them: the Trainer's two (with and without weight decay), some every
+ * parameter in the model's order, as plain loops do, BAdam's inner optimizer biases apart.
  */
 export function groupsOf(
   { name, block, oneGroup }: OptimizerSpec,
   trainable: readonly Tensor[],
 ): readonly (readonly Tensor[])[] {
   const isDecayed =
-    name === "adam_mini" || oneGroup
+    optimizerRow(name)?.oneGroup || oneGroup
       ? () => true
       : block === undefined
         ? ({ rank }: Tensor) => rank > 1
@@ -60,5 +77,3 @@ export function optimizerFactory({ name, stepsInBackward, block }: OptimizerSpec
   if (block !== undefined) return blockwise(own);
   return stepsInBackward ? inBackward(own) : own;
 }
-
-export const OPTIMIZER_NAMES: readonly string[] = Object.keys(FACTORIES);

@@ -2,14 +2,14 @@
  * LOMO and AdaLomo update a parameter in backward, when the next one's gradient arrives, and let its gradient go: at most
  * two gradients exist at a time. Source: lomo-optim 0.1 (lomo.py, adalomo.py: fuse_update, fused_backward).
  */
-import { table } from "../../../terms/table";
+import type { Ways } from "../../../terms/optimizers";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import { Locals } from "./locals";
 import { type OptimizerFactory, state } from "./types";
 
-const lomo =
-  (adaptive: boolean): OptimizerFactory =>
+export const lomo =
+  ({ adaptive }: Ways["lomo"]): OptimizerFactory =>
   (torch, groups) => {
     if (adaptive)
       for (const parameter of groups.flat())
@@ -60,9 +60,3 @@ function update(torch: Torch, parameter: Tensor, adaptive: boolean): void {
   locals.bind("p_fp32", parameter.dtype === "float32" ? parameter.retain() : torch.empty("_to_copy", sizes, "float32"));
   locals.release();
 }
-
-/** Factories by the name `optim` uses. */
-export const LOMO_OPTIMIZERS: Readonly<Record<string, OptimizerFactory>> = table({
-  lomo: lomo(false),
-  adalomo: lomo(true),
-});

@@ -5,23 +5,19 @@
  * transformers/trainer_optimizer.py (_setup_low_rank_optimizer), bitsandbytes/optim/optimizer.py (init_state).
  */
 
+import type { Ways } from "../../../terms/optimizers";
 import { matchesPattern } from "../../../terms/pattern";
-import { table } from "../../../terms/table";
 import { numel } from "../../engine/shape";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import { AdafactorStates, adafactorUpdate } from "./adafactor";
-import { inBackward } from "./in-backward";
 import { Locals } from "./locals";
 import { Projector } from "./projector";
 import { type OptimizerArguments, type OptimizerFactory, replaceStates, state, withGradient } from "./types";
 
 type Sizes = readonly number[];
 
-interface Variant {
-  readonly method: "galore" | "apollo";
-  readonly inner: "adamw" | "adafactor" | "adamw8bit";
-}
+type Variant = Ways["low-rank"];
 
 const DEFAULT_RANK = 128;
 const BLOCK = 256;
@@ -149,7 +145,7 @@ function update8bit(
   stand.release();
 }
 
-const lowRank =
+export const lowRank =
   (variant: Variant): OptimizerFactory =>
   (_, groups, args) => {
     const options = {
@@ -191,15 +187,3 @@ function ordered(groups: readonly (readonly Tensor[])[], targets: string | undef
   const all = groups.flat();
   return [...all.filter((p) => !isTarget(p, targets)), ...all.filter((p) => isTarget(p, targets))];
 }
-
-/** Factories by the name `optim` uses. */
-export const LOW_RANK_OPTIMIZERS: Readonly<Record<string, OptimizerFactory>> = table({
-  galore_adamw: lowRank({ method: "galore", inner: "adamw" }),
-  galore_adamw_8bit: lowRank({ method: "galore", inner: "adamw8bit" }),
-  galore_adafactor: lowRank({ method: "galore", inner: "adafactor" }),
-  galore_adamw_layerwise: inBackward(lowRank({ method: "galore", inner: "adamw" })),
-  galore_adamw_8bit_layerwise: inBackward(lowRank({ method: "galore", inner: "adamw8bit" })),
-  galore_adafactor_layerwise: inBackward(lowRank({ method: "galore", inner: "adafactor" })),
-  apollo_adamw: lowRank({ method: "apollo", inner: "adamw" }),
-  apollo_adamw_layerwise: inBackward(lowRank({ method: "apollo", inner: "adamw" })),
-});

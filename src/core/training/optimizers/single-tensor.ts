@@ -5,7 +5,6 @@
  */
 
 import { floatNamed } from "../../../terms/dtypes";
-import { table } from "../../../terms/table";
 import { type DType, ELEMENT_BYTES } from "../../engine/dtype";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
@@ -35,7 +34,7 @@ function temporary(torch: Torch, operator: string, parameter: Tensor, dtype: DTy
 }
 
 /** Moments in dtypes of their own, optionally with a Kahan compensation. */
-const anyPrecision: OptimizerFactory = (_, groups, args) => {
+export const anyPrecision: OptimizerFactory = (_, groups, args) => {
   const dtype = (name: string, fallback: DType): DType => floatNamed(args[name]) ?? fallback;
   const momentum = dtype("momentum_dtype", "float32");
   const variance = dtype("variance_dtype", "float32");
@@ -55,7 +54,7 @@ const anyPrecision: OptimizerFactory = (_, groups, args) => {
 };
 
 /** The Triton kernels (the default on CUDA) work in place; half-precision parameters get a Kahan compensation. */
-const stableAdamW: OptimizerFactory = (_, groups) =>
+export const stableAdamW: OptimizerFactory = (_, groups) =>
   loop(groups, (torch, parameter, __, first) => {
     if (!first) return;
     stateLike(torch, parameter);
@@ -66,18 +65,8 @@ const stableAdamW: OptimizerFactory = (_, groups) =>
     state(torch, "zeros", [1], "float32");
   });
 
-/** transformers' own AdamW (`adamw_hf`, optimization.py before 5): the denominator is made in place of one root. */
-const ownAdamW: OptimizerFactory = (_, groups) =>
-  loop(groups, (torch, parameter, locals, first) => {
-    if (first) {
-      stateLike(torch, parameter);
-      stateLike(torch, parameter);
-    }
-    locals.bind("denom", temporary(torch, "sqrt", parameter));
-  });
-
 /** Three states per parameter wait on the host and visit the device one parameter at a time. */
-const grokAdamW: OptimizerFactory = (_, groups) =>
+export const grokAdamW: OptimizerFactory = (_, groups) =>
   loop(groups, (torch, parameter, locals) => {
     const average = temporary(torch, "_to_copy", parameter);
     locals.bind("exp_avg_sq", temporary(torch, "_to_copy", parameter));
@@ -88,11 +77,3 @@ const grokAdamW: OptimizerFactory = (_, groups) =>
     amplified.release();
     temporary(torch, "sqrt", parameter).release();
   });
-
-/** Factories by the name `optim` uses. */
-export const SINGLE_TENSOR_OPTIMIZERS: Readonly<Record<string, OptimizerFactory>> = table({
-  adamw_anyprecision: anyPrecision,
-  adamw_hf: ownAdamW,
-  stable_adamw: stableAdamW,
-  grokadamw: grokAdamW,
-});

@@ -1,5 +1,4 @@
 /** Rules of torch.optim with two moments: Adam(W), Adamax, NAdam, RAdam. */
-import { table } from "../../../terms/table";
 import { statesLike, stepState, type TorchRule } from "./torch-rule";
 import { state } from "./types";
 
@@ -175,10 +174,10 @@ const radam: TorchRule = {
   },
 };
 
-export const ADAPTIVE_RULES: Readonly<Record<string, TorchRule>> = table({
+export const ADAPTIVE_RULES = {
   adam,
   adamw: { ...adam, standard: { decoupled: true } },
   adamax,
   nadam,
   radam,
-});
+} satisfies Readonly<Record<string, TorchRule>>;

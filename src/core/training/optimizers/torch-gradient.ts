@@ -1,5 +1,4 @@
 /** Rules of torch.optim with one moment or none, per-element steps, or factored ones. */
-import { table } from "../../../terms/table";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import { statesLike, stepState, type TorchRule, type Update } from "./torch-rule";
@@ -248,7 +247,7 @@ function multiplied(torch: Torch, operator: string, sizes: readonly [number, num
 /** `ns_steps`. */
 const NEWTON_SCHULZ_STEPS = 5;
 
-export const GRADIENT_RULES: Readonly<Record<string, TorchRule>> = table({
+export const GRADIENT_RULES = {
   sgd,
   rmsprop,
   adagrad,
@@ -257,4 +256,4 @@ export const GRADIENT_RULES: Readonly<Record<string, TorchRule>> = table({
   asgd,
   adafactor_torch: adafactor,
   muon,
-});
+} satisfies Readonly<Record<string, TorchRule>>;

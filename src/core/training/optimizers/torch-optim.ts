@@ -2,7 +2,7 @@
  * Optimizers of torch.optim as they run on CUDA: per group, the states of new parameters, then the update of each dtype's
  * list at once (foreach), of one parameter after the other (for-loop), or in one kernel that keeps nothing (fused).
  */
-import { table } from "../../../terms/table";
+import type { TorchRuleName, Ways } from "../../../terms/optimizers";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import { Locals } from "./locals";
@@ -11,7 +11,7 @@ import { GRADIENT_RULES } from "./torch-gradient";
 import { optionsOf, type TorchOptions, type TorchRule, Update } from "./torch-rule";
 import { byDtype, type OptimizerArguments, type OptimizerFactory, withGradient } from "./types";
 
-const RULES: Readonly<Record<string, TorchRule>> = table({ ...ADAPTIVE_RULES, ...GRADIENT_RULES });
+const RULES: Readonly<Record<TorchRuleName | "muon", TorchRule>> = { ...ADAPTIVE_RULES, ...GRADIENT_RULES };
 
 function factoryOf(rule: TorchRule, standard: Partial<TorchOptions> = {}): OptimizerFactory {
   return (torch, groups, args) => {
@@ -46,17 +46,17 @@ function stepGroup(
       for (const name of ["grad", "exp_avg"]) update.names.drop(name);
       rule.single(update, parameter, first.has(parameter));
     }
-  else if (options.momentum !== 0 && rule === RULES["sgd"]) rule.foreach(update, parameters, first);
+  else if (options.momentum !== 0 && rule === RULES.sgd) rule.foreach(update, parameters, first);
   update.names.release();
 }
 
 /** Muon over the matrices of the repeated layers, AdamW over the rest, as torch's documentation asks for. */
-const muonWithAdam: OptimizerFactory = (torch, groups, args) => {
+export const muonWithAdam: OptimizerFactory = (torch, groups, args) => {
   const hidden = (parameter: Tensor): boolean => parameter.rank === 2 && parameter.layer !== null;
   const parameters = groups.flat();
   const parts = [
-    factoryOf(RULES["muon"]!)(torch, [parameters.filter(hidden)], args),
-    factoryOf(RULES["adamw"]!)(torch, [parameters.filter((parameter) => !hidden(parameter))], {}),
+    factoryOf(RULES.muon)(torch, [parameters.filter(hidden)], args),
+    factoryOf(RULES.adamw)(torch, [parameters.filter((parameter) => !hidden(parameter))], {}),
   ];
   return {
     step(torch) {
@@ -65,28 +65,15 @@ const muonWithAdam: OptimizerFactory = (torch, groups, args) => {
   };
 };
 
-/** Names of the HF Trainer that stand for a class with fixed arguments. */
-const TRAINER_NAMES: Readonly<Record<string, OptimizerFactory>> = table({
-  adamw_torch: withoutArguments("adamw"),
-  adamw_torch_fused: withoutArguments("adamw", { fused: true }),
-  adamw_for_loop: withoutArguments("adamw", { foreach: false }),
-});
-
-/** The Trainer gives AdamW no `optim_args`, except what the analysis knows of the version (`foreach`, `amsgrad`). */
-function withoutArguments(name: string, standard: Partial<TorchOptions> = {}): OptimizerFactory {
-  const factory = factoryOf(RULES[name]!, standard);
-  return (torch, groups, args) => factory(torch, groups, known(args));
-}
-
+/** What `bare` classes are told all the same: what the analysis knows of the release. */
 const OF_RELEASES: ReadonlySet<string> = new Set(["foreach", "amsgrad", "denominator_apart"]);
 
 function known(args: OptimizerArguments): OptimizerArguments {
   return Object.fromEntries(Object.entries(args).filter(([key]) => OF_RELEASES.has(key)));
 }
 
-/** Factories by the name `optim` uses, and by the class of torch.optim in lower case. */
-export const TORCH_OPTIMIZERS: Readonly<Record<string, OptimizerFactory>> = table({
-  ...Object.fromEntries(Object.entries(RULES).map(([name, rule]) => [name, factoryOf(rule)])),
-  ...TRAINER_NAMES,
-  muon: muonWithAdam,
-});
+/** A class of torch.optim; the Trainer gives AdamW no `optim_args`. */
+export function torchOptimizer({ rule, bare, ...standard }: Ways["torch"]): OptimizerFactory {
+  const factory = factoryOf(RULES[rule], standard);
+  return bare ? (torch, groups, args) => factory(torch, groups, known(args)) : factory;
+}

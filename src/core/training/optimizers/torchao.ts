@@ -3,7 +3,7 @@
  * small or not whole blocks keep plain states. The step is one compiled kernel per parameter shape, whose temporaries
  * the compiler decides and which are not counted. Source: torchao 0.18, optim/{adam,subclass_8bit,subclass_4bit}.py.
  */
-import { table } from "../../../terms/table";
+import type { Ways } from "../../../terms/optimizers";
 import { numel } from "../../engine/shape";
 import type { Tensor } from "../../engine/tensor";
 import { type OptimizerFactory, state, stateLike, withGradient } from "./types";
@@ -12,8 +12,8 @@ const SMALLEST_QUANTIZED = 4096;
 /** `block_size` the Trainer asks for (transformers/trainer_optimizer.py). */
 const BLOCK = 256;
 
-const lowBit =
-  (bits: 4 | 8): OptimizerFactory =>
+export const lowBit =
+  ({ bits }: Ways["torchao"]): OptimizerFactory =>
   (_, groups, args) => {
     const block = Number(args["block_size"] ?? BLOCK) || BLOCK;
     const seen = new Set<Tensor>();
@@ -36,9 +36,3 @@ const lowBit =
       },
     };
   };
-
-/** Factories by the name `optim` uses. */
-export const TORCHAO_OPTIMIZERS: Readonly<Record<string, OptimizerFactory>> = table({
-  adamw_torch_8bit: lowBit(8),
-  adamw_torch_4bit: lowBit(4),
-});
