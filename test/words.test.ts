@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { tableOf } from "../src/analysis/messages";
 import { WORDS } from "../src/cli/words";
+import { LEVER_IDS } from "../src/core/advise/types";
 import { COMPONENT_KINDS, PHASES } from "../src/core/report/estimate";
 import { TEXT } from "../src/server/text";
 import { PAGE } from "../src/web/words";
@@ -173,5 +174,9 @@ describe("words", () => {
         `${id} is short`,
       );
     }
+  });
+
+  it("has words for every lever, and for nothing else", () => {
+    assert.deepEqual(Object.keys(EN_LEVERS).sort(), [...LEVER_IDS].sort());
   });
 });

@@ -144,9 +144,15 @@ export class RunAnalysis {
 
   /**
    * The run with further overrides; cheap when it was asked before. `peaks` leaves the breakdown out, `padded` finds what
-   * batches of different lengths do to the pool from the same simulation, where that will be asked for.
+   * batches of different lengths do to the pool from the same simulation, where that will be asked for. `enough` tells the
+   * peaks that need not be known but for their least.
    */
-  vary(set: Readonly<Record<string, string>>, detail: "full" | "peaks" = "full", padded = false): Variant {
+  vary(
+    set: Readonly<Record<string, string>>,
+    detail: "full" | "peaks" = "full",
+    padded = false,
+    enough?: Enough,
+  ): Variant {
     const choice: Choice = {
       device: this.options.device,
       defaultDevice: this.options.defaultDevice,
@@ -159,7 +165,7 @@ export class RunAnalysis {
     const simulated =
       resolved.run === null
         ? undefined
-        : this.simulate(resolved.run, detail, undefined, shown ? batchesOf(resolved) : undefined);
+        : this.simulate(resolved.run, detail, enough, shown ? batchesOf(resolved) : undefined);
     const resolution =
       simulated?.supposed === undefined
         ? resolved

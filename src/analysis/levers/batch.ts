@@ -19,7 +19,8 @@ function withBatch(batch: number, steps: number): Readonly<Record<string, string
 }
 
 function fitsWith(analysis: RunAnalysis, set: Readonly<Record<string, string>>): boolean {
-  const { estimate, usable } = analysis.vary(set, "peaks");
+  const most = analysis.base.usable ?? Number.POSITIVE_INFINITY;
+  const { estimate, usable } = analysis.vary(set, "peaks", false, (bytes) => bytes > most);
   return estimate !== undefined && usable !== null && estimate.usedPeakBytes <= usable;
 }
 
@@ -62,7 +63,8 @@ function largestBelow(
 ): number | undefined {
   const { usable } = analysis.base;
   if (present <= 1 || usable === null) return undefined;
+  const tooMuch = (bytes: number): boolean => bytes > usable;
   const usedAt = (count: number): number | null =>
-    analysis.vary(settings(count), "peaks").estimate?.usedPeakBytes ?? null;
+    analysis.vary(settings(count), "peaks", false, tooMuch).estimate?.usedPeakBytes ?? null;
   return largestFitting(usedAt, usable, present - 1, [1, present - 1, 1]) ?? undefined;
 }

@@ -1,6 +1,5 @@
 /** What the planner works with: levers as data, plans as its answer. */
 import type { SettingName } from "../../terms/settings";
-import { LEVERS } from "../../words/en/levers";
 import type { Enough, Estimate } from "../report/estimate";
 import type { TrainingRun } from "../training/run";
 import type { Limits } from "./limits";
@@ -27,10 +26,54 @@ export interface Requirement {
   readonly name: string;
 }
 
-export type LeverId = keyof typeof LEVERS;
+/** Every lever, in the order in which the best plan of each is added to those that are shown. */
+export const LEVER_IDS = [
+  "micro-batch",
+  "gradient-checkpointing",
+  "checkpointing-kind",
+  "checkpoint-every-layer",
+  "fused-loss",
+  "attention",
+  "flash-attention",
+  "mixed-precision",
+  "fp8",
+  "packing",
+  "half-weights",
+  "fused-optimizer",
+  "8-bit-optimizer",
+  "paged-8-bit-optimizer",
+  "adafactor",
+  "lion-8bit",
+  "muon",
+  "4-bit-optimizer",
+  "galore",
+  "apollo",
+  "zero-stage",
+  "fsdp",
+  "more-gpus",
+  "tensor-parallel",
+  "sequence-parallel",
+  "context-parallel",
+  "pipeline-parallel",
+  "expert-parallel",
+  "offload-nvme",
+  "offload-fsdp",
+  "offload-optimizer",
+  "offload-parameters",
+  "offload-activations",
+  "offload-checkpoints",
+  "expandable-segments",
+  "lora",
+  "dora",
+  "plain-lora",
+  "lora-targets",
+  "8-bit-base",
+  "qlora",
+  "lora-rank",
+  "shorter-sequence",
+] as const;
 
-/** A lever is what has words; in their order one of each is shown among plans. */
-export const LEVER_IDS = Object.keys(LEVERS) as readonly LeverId[];
+export type LeverId = (typeof LEVER_IDS)[number];
 
 /** One position of a lever. */
 export interface LeverOption {
