@@ -543,6 +543,8 @@ export const SETTINGS = {
   distributed_optimizer: { type: "boolean" },
   distributed_type: { type: "string" },
   expert_parallel: { type: "integer", reported: 23 },
+  /** Ranks that an expert's own matrices are split over. */
+  expert_tensor_parallel: { type: "integer" },
   host_memory: { type: "string" },
   nodes: { type: "integer" },
   num_machines: { type: "integer" },

@@ -98,6 +98,8 @@ const megatronSwift = (options: string) =>
     `NPROC_PER_NODE=4 megatron sft --model Qwen/Qwen2.5-0.5B --dataset d --max_length 64 --micro_batch_size 2 --global_batch_size 64 ${options}\n`,
     {},
   );
+const SPLIT_EXPERTS =
+  "torchrun --nproc_per_node 4 pretrain_gpt.py --num-layers 4 --hidden-size 256 --num-attention-heads 8 --ffn-hidden-size 512 --swiglu --normalization RMSNorm --seq-length 64 --max-position-embeddings 64 --micro-batch-size 1 --global-batch-size 16 --vocab-size 50304 --bf16 --num-experts 8 --moe-router-topk 2 --tensor-model-parallel-size 2 --sequence-parallel --train-iters 10\n";
 
 /** Both runs of settings that have some of their own. */
 const OF_SETTINGS = Object.fromEntries(
@@ -237,6 +239,13 @@ export const KEY_SEEDS: Readonly<Record<string, Seed>> = {
     "train.sh",
     "torchrun --nproc_per_node 1 pretrain_gpt.py --num-layers 4 --hidden-size 256 --num-attention-heads 8 --ffn-hidden-size 512 --max-position-embeddings 64 --micro-batch-size 1 --global-batch-size 16 --vocab-size 50304 --bf16 --fp8-format hybrid --train-iters 10\n",
     {},
+  ),
+  "Megatron-LM, experts": on(4, "train.sh", SPLIT_EXPERTS, {}),
+  "ms-swift's Megatron, experts": on(
+    4,
+    "swift.sh",
+    "NPROC_PER_NODE=4 megatron sft --model ./model --dataset d --max_length 64 --micro_batch_size 2 --global_batch_size 64 --tensor_model_parallel_size 2\n",
+    MIXTRAL,
   ),
   "EasyR1, LoRA": on(
     4,

@@ -41,6 +41,20 @@ describe("analysis: names of frameworks' own", () => {
     assert.equal((await runOf({ "a.sh": command.replace("megatron", "swift") }, "a.sh")).value("adapter"), "lora");
   });
 
+  it("megatron sft of ms-swift has experts whole on each rank of tensor parallelism, Megatron split over them", async () => {
+    const options =
+      "--tensor_model_parallel_size 2 --expert_model_parallel_size 4 --micro_batch_size 1 --max_length 512";
+    const degree = async (command: string) => {
+      const { run } = await resolveFiles({ "a.sh": command }, "a.sh");
+      return run?.parallel.expertTensorParallel;
+    };
+    const swift = `megatron sft --model Qwen/Qwen3-30B-A3B --dataset x ${options}`;
+    assert.equal(await degree(swift), 1);
+    assert.equal(await degree(`torchrun --nproc_per_node 8 swift/cli/_megatron/sft.py ${swift.slice(13)}`), 1);
+    assert.equal(await degree(`${swift} --expert_tensor_parallel_size 2`), 2);
+    assert.equal(await degree(swift.replace("megatron", "swift")), undefined);
+  });
+
   it("megatron sft of ms-swift keeps 18 bytes a parameter: bfloat16, float32 gradients, main copy and moments", async () => {
     const command = "megatron sft --model Qwen/Qwen2.5-0.5B --dataset x --micro_batch_size 1 --max_length 512";
     const main = async (text: string) => (await resolveFiles({ "a.sh": text }, "a.sh")).run?.parallel.mainParameters;

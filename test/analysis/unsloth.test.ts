@@ -85,6 +85,12 @@ describe("analysis: Unsloth", () => {
     assert.match(String(named.run.adapter?.targetModules), /\(\?:q_proj\)/);
   });
 
+  it("counts what its switches choose", async () => {
+    const all = ["vision_layers", "language_layers", "attention_modules", "mlp_modules"];
+    const { said } = await resolved("", all.map((name) => `, finetune_${name}=True`).join(""), "FastVisionModel");
+    assert.doesNotMatch(said, /uncounted|finetune_/);
+  });
+
   it("embeds texts in pairs with sentence-transformers' trainer, on modules of its own, in 16 bits", async () => {
     const text = `from unsloth import FastSentenceTransformer
 from sentence_transformers import SentenceTransformerTrainer, SentenceTransformerTrainingArguments

@@ -152,6 +152,39 @@ describe("model parallelism", () => {
     assert.equal(half.parameters, all.parameters);
   });
 
+  it("Megatron's experts are split over ranks of their own, whole on each where nothing else is said to it", () => {
+    const mixtral = graphsOf("mixtral");
+    const config = { ...base.model.config, model_type: "mixtral", num_local_experts: 8, num_experts_per_tok: 2 };
+    const run: TrainingRun = { ...base, model: { ...base.model, family: "mixtral", config } };
+    const mainParameters = { dtype: "bfloat16", gradientDtype: "float32", sharded: true } as const;
+    const states = (change: Partial<ParallelSpec>): number => {
+      const result = of(spread({ worldSize: 4, mainParameters, ...change }, run), mixtral);
+      assert.equal(result.parameters, of(run, mixtral).parameters);
+      return bytes(result, "weights") + bytes(result, "gradients");
+    };
+    const [shared, whole] = [{ tensorParallel: 2 }, { tensorParallel: 2, expertTensorParallel: 1 }].map(states);
+    const { hidden_size: hidden, intermediate_size: wide, num_hidden_layers: layers } = base.model.config;
+    const experts = 8 * 3 * Number(hidden) * Number(wide) * Number(layers);
+    // bfloat16 weights and float32 gradients of the half that tensor parallelism no longer takes.
+    assert.ok(Math.abs((whole! - shared!) / ((2 + 4) * (experts / 2)) - 1) < 0.01, `${whole! - shared!}`);
+    // Two ranks for experts, two of tensor parallelism: as large as both split by either.
+    assert.equal(states({ tensorParallel: 2, expertParallel: 2, expertTensorParallel: 1 }), shared);
+    // Both: a quarter.
+    assert.ok(states({ tensorParallel: 2, expertParallel: 2 }) < shared!);
+    const undivided = estimate(
+      spread({ worldSize: 4, mainParameters, tensorParallel: 2, expertParallel: 4 }, run),
+      mixtral,
+    );
+    assert.ok(!undivided.ok && /degrees/.test(english(undivided.reason)));
+  });
+
+  it("leaves a model without experts as it is where those would be whole", () => {
+    const mainParameters = { dtype: "bfloat16", gradientDtype: "float32", sharded: true } as const;
+    const change = { worldSize: 2, tensorParallel: 2, mainParameters };
+    const peak = (more: Partial<ParallelSpec>): number => of(spread({ ...change, ...more })).allocatedPeakBytes;
+    assert.equal(peak({ expertTensorParallel: 1 }), peak({}));
+  });
+
   it("a pipeline divides the layers of a family that has its own name for their number", () => {
     const gpt2 = graphsOf("gpt2");
     for (const layers of [{ n_layer: 8 }, { num_hidden_layers: 8 }]) {

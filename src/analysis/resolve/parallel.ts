@@ -64,6 +64,9 @@ export function parallelOf(c: ResolveContext, config: ModelConfig, compute: Comp
     ...scheduled,
     ...pipelineStagesOf(c, config, stages, scheduled.pipelineSchedule),
     expertParallel: degree("expert_parallel"),
+    ...(settings.number("expert_tensor_parallel") === undefined
+      ? {}
+      : { expertTensorParallel: degree("expert_tensor_parallel") }),
     deepspeed,
     fsdp,
     ...(split === true ? { sequenceParallel: true } : {}),

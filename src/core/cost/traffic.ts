@@ -6,6 +6,7 @@ import { ELEMENT_BYTES } from "../engine/dtype";
 import { DIMENSIONS } from "../graph/dimensions";
 import { DEVICES_PER_MACHINE } from "../hardware/devices";
 import type { Device } from "../hardware/types";
+import { expertParallelSize } from "../training/parallel/degrees";
 import type { TrainingRun } from "../training/run";
 import { linkOf, network, type Range } from "./rates";
 import { type ModelShape, shapeOf, tokensPerSample } from "./shape";
@@ -52,7 +53,7 @@ export function trafficOf(run: TrainingRun, counts: Counts): readonly Traffic[] 
     { sender: "states", bytes: stateBytes(asked), span: parallel.worldSize / stages },
     { sender: "tensor", bytes: tensorBytes(asked), span: tensorParallel },
     { sender: "context", bytes: contextBytes(asked), span: tensorParallel * contextParallel },
-    { sender: "experts", bytes: expertBytes(asked), span: tensorParallel * parallel.expertParallel },
+    { sender: "experts", bytes: expertBytes(asked), span: expertParallelSize(parallel) },
     { sender: "stages", bytes: stages > 1 ? (2 * HALF * streamOf(asked)) / split : 0, span: parallel.worldSize },
   ];
   return rows.filter(({ bytes }) => bytes > 0);
@@ -75,12 +76,13 @@ function streamOf({ tokens, shape }: Asked): number {
 
 /** Parameters of one GPU, and how many of them are experts, where each has a share of those. */
 function held({ run, counts, shape }: Asked): { readonly dense: number; readonly experts: number } {
-  const { tensorParallel, pipelineParallel, expertParallel } = run.parallel;
+  const { tensorParallel, pipelineParallel } = run.parallel;
   const parts = tensorParallel * pipelineParallel;
+  const apart = expertParallelSize(run.parallel);
   const [all, chosen] = [sizeOf(run, DIMENSIONS.experts), sizeOf(run, CHOSEN)];
   const experts = all > chosen ? ((shape?.idleExperts ?? 0) * all) / (all - chosen) : 0;
-  const split = expertParallel > 1 ? Math.min(experts, counts.trainableParameters) : 0;
-  return { dense: (counts.trainableParameters - split) / parts, experts: split / parts / expertParallel };
+  const split = apart === tensorParallel ? 0 : Math.min(experts, counts.trainableParameters);
+  return { dense: (counts.trainableParameters - split) / parts, experts: split / pipelineParallel / apart };
 }
 
 const CHOSEN = ["num_experts_per_tok", "num_experts_per_token", "moe_topk"];
@@ -93,8 +95,7 @@ function sizeOf({ model }: TrainingRun, names: readonly string[]): number {
 /** Gradients and parameters, for every micro-batch where they are sharded and once where they are not. */
 function stateBytes(asked: Asked): number {
   const { run, counts } = asked;
-  const { worldSize, deepspeed, fsdp, mainParameters, tensorParallel, pipelineParallel, expertParallel, oneAtATime } =
-    run.parallel;
+  const { worldSize, deepspeed, fsdp, mainParameters, tensorParallel, pipelineParallel, oneAtATime } = run.parallel;
   const ranks = Math.max(1, worldSize / (tensorParallel * pipelineParallel));
   if (ranks <= 1 || oneAtATime) return 0;
   const parts = tensorParallel * pipelineParallel;
@@ -107,7 +108,10 @@ function stateBytes(asked: Asked): number {
     const { sharded, gradientDtype, dtype } = mainParameters;
     const each = sharded ? ELEMENT_BYTES[gradientDtype] + ELEMENT_BYTES[dtype] : 2 * ELEMENT_BYTES[gradientDtype];
     const { dense, experts } = held(asked);
-    return each * (ring(ranks) * dense + ring(Math.max(1, ranks / expertParallel)) * experts);
+    return (
+      each *
+      (ring(ranks) * dense + ring(Math.max(1, (ranks * tensorParallel) / expertParallelSize(run.parallel))) * experts)
+    );
   }
   if (fsdp !== null || stage === 3) {
     const stored = run.quantization === null ? half : 0.55;

@@ -216,7 +216,7 @@ export const CALL_KEYS: readonly KeySpec[] = [
 
 /** Arguments of calls that have no row of their own and are read where what they belong to is followed. */
 export const READ_BESIDE =
-  /^(?:kbit\.use_gradient_checkpointing|lora\.rank_pattern\..+|trainer\.(?:optimizers|optimizer_cls_and_kwargs(?:\..+)?)|loop\.(?:foreach|fused|centered|amsgrad|capturable))$/;
+  /^(?:kbit\.use_gradient_checkpointing|lora\.(?:rank_pattern\..+|finetune_(?:vision|language)_layers|finetune_(?:attention|mlp)_modules)|trainer\.(?:optimizers|optimizer_cls_and_kwargs(?:\..+)?)|loop\.(?:foreach|fused|centered|amsgrad|capturable))$/;
 
 /** Keywords of a Python file. */
 export function pythonKeys(trained: Trained): readonly KeySpec[] {

@@ -55,7 +55,7 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
     min: 1,
     aliases: ["expert_parallel_size", "moe_expert_model_parallel_size"],
   }),
-  memory("expert_tensor_parallel_size", null, "integer", "expert"),
+  memory("expert_tensor_parallel_size", "expert_tensor_parallel", "integer", "expert", { min: 1 }),
   memory("sequence_parallel", "sequence_parallelism", "boolean", "sequence-parallel"),
   memory("recompute_granularity", "gradient_checkpointing", "string", {
     default: false,

@@ -48,7 +48,9 @@ const OTHERS = [
 
 function runsMegatron(words: readonly string[]): boolean {
   const at = words.findIndex((word) => /(?:^|\/)megatron$/.test(word));
-  return at >= 0 && /^(?:sft|pt|rlhf)$/.test(words[at + 1] ?? "");
+  const named = at >= 0 && /^(?:sft|pt|rlhf)$/.test(words[at + 1] ?? "");
+  // What the command starts by itself (swift/cli/main.py).
+  return named || words.some((word) => /_megatron[./](?:sft|pt|rlhf)(?:\.py)?$/.test(word));
 }
 
 function derive(d: Deriving, { map, words }: View): void {
@@ -95,6 +97,8 @@ function makeMegatron(d: Deriving): void {
   d.make(model, "model_code", "mcore");
   if (!d.has("adapter")) d.make(model, "adapter", "none");
   if (!d.has("compute_dtype", "bf16", "fp16", "load_dtype")) d.make(model, "compute_dtype", "bf16");
+  // Megatron itself takes the degree of tensor parallelism.
+  if (!d.has("expert_tensor_parallel")) d.make(model, "expert_tensor_parallel", 1);
   const spread = d.find("distributed_optimizer");
   if (spread?.value !== false) d.make(model && (spread ?? model), "zero_stage", 1);
 }

@@ -174,7 +174,7 @@ const MEGATRON: readonly KeySpec[] = [
   memory("main_params_dtype", null, "string", "states-dtype"),
   memory("fp8_recipe", null, "string", "lossy"),
   memory("fp8_param_gather", null, "boolean", "lossy"),
-  memory("expert_tensor_parallel_size", null, "integer", "expert"),
+  memory("expert_tensor_parallel_size", "expert_tensor_parallel", "integer", "expert", { min: 1 }),
   memory("moe_expert_capacity_factor", null, "number", "experts"),
   memory("virtual_pipeline_model_parallel_size", "pipeline_stages_per_rank", "integer", "schedule", { min: 1 }),
   memory("decoder_first_pipeline_num_layers", null, "integer", "pipeline"),

@@ -92,6 +92,11 @@ const OWN: readonly KeySpec[] = [
   memory("strategy.tensor_model_parallel_size", "tensor_parallel", "integer", "tensor"),
   memory("strategy.pipeline_model_parallel_size", "pipeline_parallel", "integer", "pipeline"),
   memory("strategy.context_parallel_size", "context_parallel", "integer", "context"),
+  memory("strategy.expert_model_parallel_size", "expert_parallel", "integer", "expert", { min: 1 }),
+  memory("strategy.expert_tensor_parallel_size", "expert_tensor_parallel", "integer", "expert", {
+    min: 1,
+    nullable: true,
+  }),
   memory("plugins.precision", "compute_dtype", "any", "compute", { means: PRECISION }),
   memory("model.peft.lora_tuning.adapter_dim", "lora_rank", "integer", "rank", { min: 1 }),
 ];

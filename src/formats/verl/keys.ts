@@ -81,6 +81,10 @@ function engine(path: string, name: (setting: SettingName) => SettingName | null
     memory(`${path}.megatron.expert_model_parallel_size`, name("expert_parallel"), "integer", "expert", {
       min: 1,
     }),
+    memory(`${path}.megatron.expert_tensor_parallel_size`, name("expert_tensor_parallel"), "integer", "expert", {
+      min: 1,
+      nullable: true,
+    }),
     memory(`${path}.megatron.param_offload`, name("offload_param"), "boolean", "offload-param", { means: CPU }),
     memory(`${path}.megatron.optimizer_offload`, name("offload_optimizer"), "boolean", "offload-optimizer", {
       means: CPU,
@@ -245,7 +249,6 @@ export const VERL_KEYS: readonly KeySpec[] = [
     "schedule",
     "actor_rollout_ref.actor.megatron.virtual_pipeline_model_parallel_size actor_rollout_ref.ref.megatron.virtual_pipeline_model_parallel_size critic.megatron.virtual_pipeline_model_parallel_size",
   ),
-  ...touching("expert", "actor_rollout_ref.actor.megatron.expert_tensor_parallel_size"),
   ...touching(
     "offload-optimizer",
     "actor_rollout_ref.actor.optim.override_optimizer_config.optimizer_cpu_offload actor_rollout_ref.actor.optim.override_optimizer_config.optimizer_offload_fraction actor_rollout_ref.actor.optim.override_optimizer_config.use_precision_aware_optimizer",

@@ -8,6 +8,15 @@ export function modelParallelSize({ tensorParallel, pipelineParallel, contextPar
   return tensorParallel * pipelineParallel * contextParallel;
 }
 
+/** Ranks that one copy of a stage's experts is split over: a mesh of its own in Megatron (megatron/core/parallel_state.py). */
+export function expertParallelSize({
+  tensorParallel,
+  expertParallel,
+  expertTensorParallel = tensorParallel,
+}: Pick<ParallelSpec, "tensorParallel" | "expertParallel" | "expertTensorParallel">): number {
+  return expertParallel * expertTensorParallel;
+}
+
 /** Processes of a run: one has all GPUs where it puts layers on each (`device_map`). */
 export function processesOf({ worldSize, oneAtATime }: Pick<ParallelSpec, "worldSize" | "oneAtATime">): number {
   return oneAtATime === true ? 1 : Math.max(1, worldSize);

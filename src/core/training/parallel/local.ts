@@ -14,7 +14,7 @@ import { type ConfigView, configView, hiddenSize, selectGraph, sizesOf } from ".
 import { DIMENSIONS } from "../../graph/dimensions";
 import type { FamilyGraphs, TensorSpec } from "../../graph/types";
 import type { ParallelSpec, TrainingRun } from "../run";
-import { modelParallelSize, processesOf } from "./degrees";
+import { expertParallelSize, modelParallelSize, processesOf } from "./degrees";
 import { byPlan } from "./tensor-plan/local";
 import { withSizes } from "./with-sizes";
 
@@ -52,9 +52,8 @@ export function isSharded(run: TrainingRun): boolean {
 /** The run of one device, its tensor and pipeline degrees left to the simulation; or why a degree is not followed. */
 export function localRun(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonly reason: Message } {
   const { tensorParallel, pipelineParallel, worldSize } = run.parallel;
-  const degree = modelParallelSize(run.parallel);
-  if (worldSize > 1 && worldSize % degree !== 0)
-    return { reason: say("engine.degrees", { degree, devices: worldSize }) };
+  const degree = undividedDegree(run.parallel);
+  if (worldSize > 1 && degree !== undefined) return { reason: say("engine.degrees", { degree, devices: worldSize }) };
   const uncertain: SplitUncertainty[] = [];
   let local = run;
   let read = family;
@@ -75,6 +74,12 @@ export function localRun(run: TrainingRun, family: FamilyGraphs): LocalRun | { r
   return { run: { ...local, parallel, ...gatheredEvaluation(local, run.parallel) }, family: read, uncertain };
 }
 
+/** A product of degrees that does not divide the ranks; Megatron's experts have one of their own (`initialize_model_parallel`). */
+function undividedDegree(parallel: ParallelSpec): number | undefined {
+  const experts = parallel.mainParameters === undefined ? 1 : expertParallelSize(parallel) * parallel.pipelineParallel;
+  return [modelParallelSize(parallel), experts].find((degree) => parallel.worldSize % degree !== 0);
+}
+
 /** Ranks that share a model gather what they predict from all ranks, too (accelerate/utils/operations.py, gather). */
 function gatheredEvaluation({ evaluation }: TrainingRun, parallel: ParallelSpec): Pick<TrainingRun, "evaluation"> {
   return evaluation == null ? {} : { evaluation: { ...evaluation, processes: processesOf(parallel) } };
@@ -90,7 +95,7 @@ function divided(names: readonly string[], degree: number, view: ConfigView): Re
   for (const name of names) {
     const value = view.scope(name);
     if (typeof value !== "number" || value <= 0) continue;
-    if (value % degree !== 0) return null;
+    if (!Number.isInteger(value / degree)) return null;
     sizes[name] = value / degree;
   }
   return sizes;
@@ -209,15 +214,21 @@ function groupsOf(experts: Readonly<Record<string, number>>, view: ConfigView): 
   return whole ? {} : { n_group: 1, topk_group: 1 };
 }
 
+/**
+ * A rank's experts. What tensor parallelism divides later is given to it that many times larger where experts are split by
+ * less: as many bytes, of parts of more experts.
+ */
 function byExperts(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonly reason: Message } {
-  const degree = run.parallel.expertParallel;
-  if (degree <= 1) return { run, uncertain: [] };
+  const { expertParallel: degree, tensorParallel, deepspeed, fsdp, mainParameters } = run.parallel;
+  const share = expertParallelSize(run.parallel) / tensorParallel;
+  if (degree <= 1 && share === 1) return { run, uncertain: [] };
   const { family: name } = run.model;
-  const { deepspeed, fsdp, mainParameters } = run.parallel;
   if (mainParameters === undefined && ((deepspeed?.zeroStage ?? 0) > 0 || fsdp !== null))
     return { reason: say("engine.experts-sharded", { degree }) };
   const view = viewOf(run, family);
-  const sizes = divided(DIMENSIONS.experts, degree, view);
+  const sizes = divided(DIMENSIONS.experts, share, view);
+  // A model without experts has none to split otherwise.
+  if (degree <= 1 && sizes !== null && Object.keys(sizes).length === 0) return { run, uncertain: [] };
   const chosen = Number(view.scope("num_experts_per_tok") ?? 1);
   if (sizes === null || Object.keys(sizes).length === 0)
     return { reason: say("engine.experts-divide", { degree, family: name }) };
@@ -227,10 +238,10 @@ function byExperts(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonl
   };
   const kept = ({ module, name }: TensorSpec): boolean =>
     EXPERTS.test(module) || /\.(?:gate|router)\.weight$/.test(name);
-  if (!splits(run, local, family, degree, kept))
-    return { reason: say("engine.experts-none", { degree, family: name }) };
+  if (!splits(run, local, family, share, kept)) return { reason: say("engine.experts-none", { degree, family: name }) };
   const hidden = Number(view.scope("hidden_size") ?? 0);
   const sent = run.microBatchSize * run.sequenceLength * chosen * hidden * computeBytes(run);
+  if (degree <= 1) return { run: local, uncertain: [] };
   return {
     run: local,
     uncertain: [

@@ -48,7 +48,8 @@ function bufferOf(parameters: readonly Tensor[], ranks: number, sharded: boolean
   return { elements: whole, own };
 }
 
-export function mainParameters(spec: MainParametersSpec, ranks: number, expertParallel: number): Strategy {
+/** `expertShare`: ranks that one copy of the experts is split over, of those that one of the other weights is. */
+export function mainParameters(spec: MainParametersSpec, ranks: number, expertShare: number): Strategy {
   /** This rank's part of the float32 copy, by the parameter it is of. */
   const counts = new Map<Tensor, number>();
   let shards: Tensor[] = [];
@@ -68,13 +69,13 @@ export function mainParameters(spec: MainParametersSpec, ranks: number, expertPa
     // Experts have a buffer of their own, spread over the ranks that hold the same ones.
     prepare(torch, parameters) {
       const trained = parameters.filter((parameter) => parameter.requiresGradFlag);
-      const isExpert = ({ name }: Tensor): boolean => expertParallel > 1 && EXPERT.test(name ?? "");
+      const isExpert = ({ name }: Tensor): boolean => expertShare !== 1 && EXPERT.test(name ?? "");
       spread(
         torch,
         trained.filter((parameter) => !isExpert(parameter)),
         ranks,
       );
-      spread(torch, trained.filter(isExpert), Math.max(1, Math.floor(ranks / expertParallel)));
+      spread(torch, trained.filter(isExpert), Math.max(1, Math.floor(ranks / expertShare)));
     },
     // `param.main_grad.add_(param.grad)`, and the gradient is let go.
     leafHook(leaf) {

@@ -160,6 +160,8 @@ export interface ParallelSpec {
   /** The ranks that do, in a run whose length is one rank's already (`localRun`). */
   readonly headExchange?: number;
   readonly expertParallel: number;
+  /** Ranks that every expert's matrices are split over; absent: those of tensor parallelism. */
+  readonly expertTensorParallel?: number;
   readonly deepspeed: DeepSpeedSpec | null;
   readonly fsdp: FsdpSpec | null;
   /** What DistributedDataParallel is told, where nothing is sharded. */
