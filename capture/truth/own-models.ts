@@ -2,7 +2,7 @@
  * Estimates beside what `own_models.py` measured: says each run's difference and the first block where the two part, and writes the table of
  * `docs/your-own-model.md`.
  *
- * usage: node --import tsx capture/truth/own-models.ts FOLDER [--page]
+ * usage: node --import tsx capture/truth/own-models.ts FOLDER [--page]: rows of models that FOLDER does not have stay as they are
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -56,8 +56,23 @@ function verdictOf(differences: readonly (number | undefined)[]): string {
   return `${exact} of ${known.length} exact, worst ${percent}`;
 }
 
+interface Row {
+  readonly repository: string;
+  readonly name: string;
+  readonly verdict: string;
+}
+
+/** Rows of a table that was written before. */
+function rowsOf(table: string): Row[] {
+  const lines = table.split("\n").filter((line) => line.startsWith("| ") && !line.startsWith("| repository"));
+  return lines.map((line) => {
+    const [, repository = "", name = "", verdict = ""] = line.split("|").map((cell) => cell.trim());
+    return { repository, name, verdict };
+  });
+}
+
 async function main(folder: string, page: boolean): Promise<void> {
-  const rows: { repository: string; name: string; verdict: string }[] = [];
+  const rows: Row[] = [];
   for (const name of readdirSync(folder).toSorted()) {
     const file = join(folder, name, "result.json");
     if (!existsSync(file)) continue;
@@ -86,6 +101,12 @@ async function main(folder: string, page: boolean): Promise<void> {
     rows.push({ repository, name: model, verdict: [verdictOf(differences), ...holds].join("; ") });
     console.log(`${name}: ${rows.at(-1)?.verdict}`);
   }
+  const text = readFileSync(PAGE, "utf8");
+  const [before, after] = [text.slice(0, text.indexOf(MARK) + MARK.length), text.slice(text.indexOf(END))];
+  const key = ({ repository, name }: Row): string => `${repository} ${name}`;
+  const made = new Set(rows.map(key));
+  rows.push(...rowsOf(text.slice(before.length, text.indexOf(END))).filter((row) => !made.has(key(row))));
+  rows.sort((a, b) => (key(a) < key(b) ? -1 : 1));
   const exact = rows.filter(({ verdict }) => verdict.startsWith("exact")).length;
   const count = rows.filter(({ verdict }) => verdict !== "not traced").length;
   const repositories = new Set(rows.map(({ repository }) => repository)).size;
@@ -93,8 +114,6 @@ async function main(folder: string, page: boolean): Promise<void> {
   console.log(head);
   if (!page) return;
   const table = rows.map((row) => `| ${row.repository} | ${row.name} | ${row.verdict} |`);
-  const text = readFileSync(PAGE, "utf8");
-  const [before, after] = [text.slice(0, text.indexOf(MARK) + MARK.length), text.slice(text.indexOf(END))];
   writeFileSync(
     PAGE,
     `${before}\n${head}\n\n| repository | model | result |\n|---|---|---|\n${table.join("\n")}\n${after}`,

@@ -1,6 +1,6 @@
 """Models of public repositories, traced by their own entry point and trained at sizes nobody looked at.
 
-usage: python -m capture.truth.own_models --sources FOLDER [--only TEXT ...] [--out FOLDER]
+usage: python -m capture.truth.own_models --sources FOLDER [--only TEXT ...] [--out FOLDER] [--list FILE]
        node --import tsx capture/truth/own-models.ts FOLDER
 
 `capture/own-models.jsonl` has the models: the repository, what is on the path (`path`, below a folder of FOLDER that is called
@@ -14,6 +14,7 @@ Every model and every run is a process of its own, forked from one that has impo
 
 import argparse
 import contextlib
+import importlib.metadata
 import json
 import os
 import pathlib
@@ -107,7 +108,7 @@ def traced(row, folder):
 
     speech = Quiet()
     asked = types.SimpleNamespace(
-        entry=f"own_entry.py:{row['call']}",
+        entry=MODEL_FOLDER if "folder" in row else f"own_entry.py:{row['call']}",
         inputs=row.get("inputs", ""),
         loss=row.get("loss", ""),
         script=False,
@@ -177,6 +178,32 @@ def script_of(row, found, sizes, amp):
     )
 
 
+MODEL_FOLDER = "model"
+REMOTE = """from transformers import AutoConfig, {auto}
+
+
+def made():
+    config = AutoConfig.from_pretrained("model", trust_remote_code=True)
+    return {auto}.from_config(config, trust_remote_code=True)
+"""
+
+
+def model_folder(described, sources, folder):
+    """Writes the folder of a model with remote code, small; what a script makes it with."""
+    made = folder / MODEL_FOLDER
+    made.mkdir(exist_ok=True)
+    config = {}
+    for path in described["path"] if isinstance(described["path"], list) else [described["path"]]:
+        for file in (sources / path).glob("*.py"):
+            (made / file.name).write_text(file.read_text())
+        if (sources / path / "config.json").exists():
+            config = json.loads((sources / path / "config.json").read_text())
+    config |= described["config"]
+    (made / "config.json").write_text(json.dumps(config))
+    kinds = [kind for kind in ("AutoModelForCausalLM", "AutoModelForSeq2SeqLM", "AutoModel") if kind in config["auto_map"]]
+    return REMOTE.format(auto=kinds[0])
+
+
 def one_model(row, sources, folder):
     """The row of one model: how it was traced, and the peaks of its runs."""
     from vram_lens.tracing import inputs
@@ -186,8 +213,11 @@ def one_model(row, sources, folder):
     for old in folder.glob("*-*"):
         old.unlink()
     own = [str(sources / row["path"])] if row.get("path") else []
-    lines = [f"import sys\n\nsys.path[:0] = {own!r}", row["imports"]]
-    made = f"\n\nclass Made:\n    def __new__(cls):\n        return {row['call']}\n"
+    imports, call = row.get("imports", ""), row["call"]
+    if "folder" in row:
+        imports, call = model_folder(row["folder"], sources, folder), "made()"
+    lines = [f"import sys\n\nsys.path[:0] = {own!r}", imports]
+    made = f"\n\nclass Made:\n    def __new__(cls):\n        return {call}\n"
     (folder / "own_entry.py").write_text("\n".join(lines) + made)
     with contextlib.suppress(Exception):  # what it imports, once for all forks; the trace says what is wrong
         exec("\n".join(lines), {})
@@ -221,6 +251,7 @@ def main():
     parser.add_argument("--sources", type=pathlib.Path, required=True)
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path(".verify/own"))
+    parser.add_argument("--list", type=pathlib.Path, default=LIST)
     parser.add_argument("--again", action="store_true", help="models that were traced before, too")
     args = parser.parse_args()
     sys.path.insert(0, str(ROOT / "python"))
@@ -232,11 +263,13 @@ def main():
 
     FakeTensorMode()  # forks have all that it imports
 
-    for line in LIST.read_text().splitlines():
+    for line in args.list.read_text().splitlines():
         row = json.loads(line)
         name = re.sub(r"\W+", "-", f"{row['repository']} {row['call'].split('(')[0]}")
         if args.only and not any(one in name for one in args.only):
             continue
+        if row.get("transformers") and not importlib.metadata.version("transformers").startswith(row["transformers"]):
+            continue  # remote code runs under the releases it was written for
         folder = (args.out / name).resolve()
         if (folder / "result.json").exists() and not args.again:
             continue

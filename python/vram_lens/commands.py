@@ -29,10 +29,10 @@ def ready(autograd=True):
 def trace(arguments, speech):
     """Traces a model and writes its graph."""
     found = _ENTRY.match(arguments.entry)
+    os.chdir(arguments.root)  # an entry is relative to it
     folder = os.path.isdir(arguments.entry)
     if not found and not folder:
         raise Stopped(f"{arguments.entry}: FILE.py, FILE.py:MODEL, or a model's folder.", BAD_USAGE)
-    os.chdir(arguments.root)
     if found and not os.path.isfile(found[1]):
         raise Stopped(say("no-file", file=found[1]), BAD_USAGE)
     ready(autograd=arguments.script)

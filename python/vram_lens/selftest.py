@@ -34,6 +34,28 @@ def traced():
     assert any("cross_entropy" in str(step.get("op")) for step in graph["main"]["body"]), graph["main"]
 
 
+class Masked(torch.nn.Module):
+    """A mask filled with a number of the device's own, and scores that are held above one of the host's."""
+
+    def __init__(self):
+        super().__init__()
+        self.mix = torch.nn.Linear(16, 16)
+
+    def forward(self, x):
+        least = torch.finfo(x.dtype).min
+        mask = torch.full((16, 16), torch.tensor(least, device=x.device), device=x.device)
+        return torch.max(self.mix(x) @ mask, torch.tensor(least))
+
+
+def masked():
+    """Numbers that are tensors: on the device they fill, on the host they are operands, not dimensions."""
+    from .tracing import inputs, own
+
+    graph, _ = own.traced(own.Own(Masked, inputs.read("x=float[B,16]")))
+    steps = [step.get("op") for step in graph["main"]["body"]]
+    assert "maximum" in steps and any(str(step).startswith("full") for step in steps), steps
+
+
 def given():
     """What a script gives its model is described by the sizes of a run."""
     from .running.first_backward import described
@@ -306,6 +328,7 @@ def spoken():
 
 TESTS = (
     traced,
+    masked,
     given,
     followed,
     moved,

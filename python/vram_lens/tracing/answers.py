@@ -91,6 +91,12 @@ def install(counted=torch.Tensor.numel):
     def alike(t, **k):  # how many tokens end each text: as many in all
         return t[:1].clone() if isinstance(t, FakeTensor) else unique(t, **k)
 
+    def filled(size, fill_value, **k):  # with a number that stands on the device (masks before transformers 4.35): its kind is enough
+        if isinstance(fill_value, FakeTensor) and fill_value.device.type != "cpu":
+            fill_value = 0.0 if fill_value.is_floating_point() else False if fill_value.dtype is torch.bool else 0
+        return full(size, fill_value, **k)
+
+    full, torch.full = torch.full, filled
     unique, torch.unique_consecutive = torch.unique_consecutive, alike
     nonzero = torch.Tensor.nonzero
     torch.Tensor.nonzero = every

@@ -184,6 +184,7 @@ class Recorder(SchemaCheckMode):
         name = str(func).removeprefix("aten.").removesuffix(".default")
         if name in READS:
             return out
+        name = ALIASES.get(name, name)
         rows = self.library.rows(name, args)
         kw = {k: self.operand(v) for k, v in kwargs.items()} | ({} if rows is None else {"rows": rows})
         if name == "where.Scalar":  # of two numbers, which as text do not tell what they are
@@ -486,6 +487,10 @@ def _grouped(recorder):
 
 READS = ("item", "_local_scalar_dense", "is_nonzero")
 """Operators that bring a value to the host; nothing of them stays on the device."""
+
+ALIASES = {"max.other": "maximum", "min.other": "minimum"}
+"""Other names of an operator, whose overload alone tells an operand that is a number on the host from a dimension
+(aten/src/ATen/native/BinaryOps.cpp)."""
 
 PLAIN = Library()
 """What is known of models that are made of torch alone."""
