@@ -155,6 +155,8 @@ export interface PythonClass extends Span {
   readonly name: string;
   readonly bases: readonly string[];
   readonly fields: MapNode;
+  /** Where its methods stand, by their names. */
+  readonly methods: ReadonlyMap<string, Span>;
   /** The loss that it writes itself (`compute_loss`); null: it does, and not what is read. */
   readonly loss?: OwnLoss | null;
 }

@@ -26,6 +26,10 @@ export interface WeightRule {
   readonly trained: boolean;
   /** Classes of the modules whose own weights are meant; absent: all. */
   readonly modules?: readonly string[];
+  /** Classes of modules that are not meant by themselves. */
+  readonly except?: readonly string[];
+  /** A regular expression that the name of a module around the weight fits, in place of the weight's own; with classes, of the module itself. */
+  readonly around?: string;
   /** The part of the model whose weights are meant; absent: all of it. */
   readonly part?: readonly PartStep[];
   /** The model already has its adapter there: names and parts are those that peft gives. */

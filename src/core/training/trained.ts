@@ -73,14 +73,15 @@ export function steppedOf(
 
 /** Whether a rule means a weight. A part of the model has its tied weights, too, under names of its own. */
 function fitting(rule: WeightRule, placed: readonly Named[], tied: TiedNames): (name: string) => boolean {
-  const { pattern, part, modules } = rule;
+  const { pattern, part, modules, except, around } = rule;
   if (modules !== undefined) {
     const inside = fitting({ pattern, trained: rule.trained, ...(part && { part }) }, placed, tied);
     const own = new Set(placed.flatMap(({ name, module }) => (modules.includes(module) ? [name] : [])));
-    return (name) => own.has(name) && inside(name);
+    const fits = around === undefined ? () => true : searched(around);
+    return (name) => own.has(name) && fits(name.slice(0, Math.max(0, name.lastIndexOf(".")))) && inside(name);
   }
-  const compiled = compilePattern(pattern);
-  const found = (name: string): boolean => compiled.ok && compiled.matches(name, "anywhere");
+  const left = new Set(placed.flatMap(({ name, module }) => (except?.includes(module) === true ? [name] : [])));
+  const found = around === undefined ? searched(pattern) : inModules(searched(around), (name) => left.has(name));
   if (part === undefined || part.length === 0) return found;
   const rest = partOf(part, placed, tied);
   const others = new Map<string, string[]>();
@@ -90,6 +91,33 @@ function fitting(rule: WeightRule, placed: readonly Named[], tied: TiedNames): (
       const inside = rest(one);
       return inside !== null && found(inside);
     });
+}
+
+function searched(pattern: string): (name: string) => boolean {
+  const compiled = compilePattern(pattern);
+  return (name) => compiled.ok && compiled.matches(name, "anywhere");
+}
+
+/**
+ * Whether a module around a weight has a name that fits.
+ *
+ * @param isLeft weights whose own module does not count
+ */
+function inModules(fits: (name: string) => boolean, isLeft: (name: string) => boolean): (name: string) => boolean {
+  const known = new Map<string, boolean>();
+  const asked = (module: string): boolean => {
+    const found = known.get(module) ?? fits(module);
+    known.set(module, found);
+    return found;
+  };
+  return (name) => {
+    let module = name;
+    for (let own = true; module !== ""; own = false) {
+      module = module.slice(0, Math.max(0, module.lastIndexOf(".")));
+      if (!(own && isLeft(name)) && asked(module)) return true;
+    }
+    return false;
+  };
 }
 
 /** Layers of the text side, by the names that configs have for them. */

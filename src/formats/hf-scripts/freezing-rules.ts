@@ -43,9 +43,6 @@ interface Place {
   readonly weight: string | null;
 }
 
-/** Methods that give all modules of a model. */
-export const MODULES: ReadonlySet<string> = new Set(["modules", "named_modules"]);
-
 /** Rounds of a loop over layers that are told apart. */
 export const MAX_ROUNDS = 256;
 

@@ -17,7 +17,8 @@ import type {
 import type { SettingName } from "../../terms/settings";
 import type { PartStep, WeightRule } from "../../terms/weights";
 import type { LocatedSetting } from "../types";
-import { FREEZES, guarded, MAX_ROUNDS, MODULES, MOST_RULES, patternOf, placeAt } from "./freezing-rules";
+import { ofModules } from "./freezing-modules";
+import { FREEZES, guarded, MAX_ROUNDS, MOST_RULES, patternOf, placeAt } from "./freezing-rules";
 import { isBefore, isCopy, isLoad, loadsBehind, otherCopies, type Training, trainingOf } from "./training";
 
 /** A rule, or why what is done cannot be followed. */
@@ -65,28 +66,11 @@ function conjuncts(guard: PythonGuard): readonly PythonGuard[] {
   return guard.holds && guard.test.kind === "and" ? guard.test.tests.map((test) => ({ ...guard, test })) : [guard];
 }
 
-/** The classes of modules that a loop over all of them asks for, and the conditions and the way without the loop; null: it asks for something else. */
-function ofClasses({ path, guards }: Pick<Deed, "path" | "guards">) {
-  const at = path.steps.findIndex(
-    ({ kind, ...step }) => kind === "call" && MODULES.has("name" in step ? String(step.name) : ""),
-  );
-  if (at < 0) return { path, guards };
-  const loop = path.steps.slice(0, at + 1);
-  const asked = guards.filter(({ test, holds }) => {
-    if (test.kind !== "instance" || !holds) return false;
-    return JSON.stringify(test.subject.steps.slice(0, -1)) === JSON.stringify(loop);
-  });
-  const [only] = asked;
-  if (asked.length !== 1 || only?.test.kind !== "instance" || path.steps[at + 1]?.kind !== "each") return null;
-  const steps = [...path.steps.slice(0, at), ...path.steps.slice(at + 2)];
-  return { path: { ...path, steps }, guards: guards.filter((guard) => guard !== only), modules: only.test.classes };
-}
-
 function rulesOf(deed: Deed, adapted: boolean): readonly Freezing[] {
   const { value, raw } = deed;
-  const found = ofClasses(inRounds(deed));
+  const found = ofModules(inRounds(deed));
   if (found === null) return [{ unknown: raw }];
-  const { path, guards, modules } = found;
+  const { path, guards, modules, except, around } = found;
   const place = placeAt(path);
   const unknown = [{ unknown: raw }];
   if (place === null) return unknown;
@@ -94,11 +78,15 @@ function rulesOf(deed: Deed, adapted: boolean): readonly Freezing[] {
   const condition = loop === null ? (guards.length === 0 ? "" : null) : guarded(guards, loop);
   if (condition === null || value === null) return unknown;
   const named = weight === null ? condition : `${modules === undefined ? "^" : "(?:^|\\.)"}${weight}$`;
+  // Names of parameters are asked from the module on.
+  if (around !== undefined && named !== "") return unknown;
   const rule = (pattern: string, trained: boolean): Freezing => ({
     rule: {
       pattern: pattern === "" || pattern.startsWith("^") ? pattern : `^${pattern}`,
       trained,
       ...(modules === undefined ? {} : { modules }),
+      ...(except === undefined ? {} : { except }),
+      ...(around === undefined ? {} : { around }),
       ...(part.length > 0 ? { part: adapted ? wrappedPart(part) : part } : {}),
       ...(adapted ? { adapted } : {}),
     },
@@ -225,11 +213,16 @@ export function freezingOf(python: PythonModule): readonly LocatedSetting[] {
     own !== undefined && made !== undefined && deed.at.start >= own.start && deed.at.end <= own.end
       ? { ...deed, order: made }
       : deed;
-  const deeds = deedsOf(python)
-    .map(placed)
-    .filter(({ order, path }) => order <= training.ends && isModel(path, training, python))
+  const done = [...deedsOf(python).map(placed), ...byCallbacks(python, training)].filter(
+    ({ order }) => order <= training.ends,
+  );
+  const deeds = done
+    .filter(({ path }) => isModel(path, training, python))
     .map((deed) => ({ ...deed, path: inside(deed.path) }))
     .map((deed) => ({ order: deed.order, at: deed.at, found: rulesOf(deed, deed.order > adapter) }));
+  const lost = done
+    .filter(({ path }) => isOfLoop(path) && !isModel(path, training, python))
+    .map(({ order, at, raw }) => ({ order, at, found: [{ unknown: raw }] as readonly Freezing[] }));
   const methods = python.calls.flatMap((call) => {
     const name = call.callee.slice(call.callee.lastIndexOf(".") + 1);
     const rule = Object.hasOwn(FREEZES, name) ? FREEZES[name] : undefined;
@@ -238,7 +231,7 @@ export function freezingOf(python: PythonModule): readonly LocatedSetting[] {
       return [];
     return [{ order, at: calleeSpan, found: [{ rule }] as readonly Freezing[] }];
   });
-  const all = [...deeds, ...methods].toSorted((a, b) => a.order - b.order);
+  const all = [...deeds, ...lost, ...methods].toSorted((a, b) => a.order - b.order);
   const texts = all.flatMap(({ at, found }) => found.map((one) => ({ at, ...saidOf(one) }))).map(bounded);
   return [
     ...listed(
@@ -250,6 +243,38 @@ export function freezingOf(python: PythonModule): readonly LocatedSetting[] {
       texts.filter(({ known }) => !known),
     ),
   ];
+}
+
+/** Whether a way begins at a name of a loop whose rounds are not followed. */
+function isOfLoop({ object }: PythonPath): boolean {
+  if (object.kind !== "unknown") return false;
+  const inner = object.reason.args["reason"];
+  return typeof inner === "object" && inner !== null && "id" in inner && inner.id === "open.loop";
+}
+
+const CALLBACK = /Callback$/;
+/** Runs once before the first step; parameters without gradients have no states by then (transformers/trainer.py, `on_train_begin`). */
+const BEGINS = "on_train_begin";
+
+/** What the script's own callbacks do to the model that they are given when training begins. */
+function byCallbacks(python: PythonModule, { ends, trainer }: Training): readonly Deed[] {
+  const own = python.classes.filter(
+    ({ name, bases, methods }) =>
+      bases.some((base) => CALLBACK.test(base)) &&
+      methods.has(BEGINS) &&
+      python.calls.some(({ callee }) => callee === name),
+  );
+  if (trainer === undefined || own.length === 0) return [];
+  return deedsOf(python).flatMap((deed): Deed[] => {
+    const { start, end } = deed.at;
+    const inside = own.some(({ methods }) => {
+      const method = methods.get(BEGINS);
+      return method !== undefined && start >= method.start && end <= method.end;
+    });
+    if (!inside || deed.path.root !== "model") return [];
+    const object = trainer.keywords.entries.find(({ key }) => key === "model")?.value ?? trainer.positional[0];
+    return object === undefined ? [] : [{ ...deed, order: ends, path: { ...deed.path, object } }];
+  });
 }
 
 /** Classes of models without a head. */

@@ -31,6 +31,12 @@ export function classOf(node: SyntaxNode, evaluator: Evaluating): PythonClass {
     name: name === null ? "" : evaluator.slice(name),
     bases: bases.map((base) => evaluator.slice(base)),
     fields: { kind: "map", entries, ...span(body ?? node) },
+    methods: new Map(
+      childrenNamed(body, "FunctionDefinition").map((one) => [
+        evaluator.slice(childNamed(one, "VariableName") ?? one),
+        span(one),
+      ]),
+    ),
     ...span(node),
   };
 }

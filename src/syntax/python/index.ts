@@ -22,6 +22,7 @@ import type {
 } from "../tree";
 import { classOf } from "./classes";
 import { Collector } from "./collect";
+import { Conditions } from "./conditions";
 import { Flow, type Guard } from "./flow";
 import { childNamed, childrenNamed, childrenOf, span } from "./nodes";
 import { declaredDefaults, optionsOf, spellingsOf, startedFunctions, writtenOptions } from "./options";
@@ -93,6 +94,7 @@ export function readModule(text: string, started: GivenOptions = NOTHING_GIVEN, 
   }
   const { found, flow, evaluator } = interpreted({ text, tree, first }, started);
   const paths = new Paths(flow, evaluator, found.callNodes);
+  const conditions = new Conditions(flow, evaluator, paths);
   const asked = new Map<readonly Guard[], readonly PythonGuard[]>();
   const guardsOf = (guards: readonly Guard[]) => {
     const known = asked.get(guards) ?? testsOf(guards);
@@ -103,7 +105,7 @@ export function readModule(text: string, started: GivenOptions = NOTHING_GIVEN, 
     guards.map(({ test, holds }): PythonGuard => {
       const every = everyOf(test, evaluator);
       const told = every === null ? {} : { every: evaluator.evaluate(every) };
-      return { test: paths.test(test), raw: evaluator.slice(test), holds, ...told, ...span(test) };
+      return { test: conditions.test(test), raw: evaluator.slice(test), holds, ...told, ...span(test) };
     });
   const calls = found.callNodes.flatMap((node) => {
     const call = evaluator.call(node);
@@ -130,7 +132,7 @@ export function readModule(text: string, started: GivenOptions = NOTHING_GIVEN, 
     if (object === null || reached === undefined) return [];
     const attribute = evaluator.slice(name.lastChild ?? name);
     const said = evaluator.evaluate(value);
-    const test = said.kind === "unknown" ? paths.test(value) : null;
+    const test = said.kind === "unknown" ? conditions.test(value) : null;
     const source = (said.kind === "unknown" ? paths.of(value) : null) ?? null;
     const guards = guardsOf(reached.guards);
     const { order } = reached;

@@ -1,14 +1,13 @@
-/** Ways from names to parts of objects, and what conditions ask of the names of such parts. */
+/** Ways from names to parts of objects. */
 
 import type { SyntaxNode } from "@lezer/common";
-import { table } from "../../terms/table";
 import type { Bound } from "../../terms/weights";
 import { MAX_DEPTH } from "../text";
-import type { LocatedNode, PythonPath, PythonStep, PythonTest } from "../tree";
+import type { LocatedNode, PythonPath, PythonStep } from "../tree";
 import { LONGEST_NAME, MAX_WAYS } from "./bounds";
 import type { Flow } from "./flow";
 import type { Binding, Loop } from "./names";
-import { childNamed, childrenOf, junction } from "./nodes";
+import { childNamed, childrenOf } from "./nodes";
 import type { Parameter } from "./parameters";
 import type { Evaluator } from "./values";
 
@@ -16,34 +15,11 @@ import type { Evaluator } from "./values";
 const HANDS_ON = /^(?:list|tuple|iter|reversed|sorted|tqdm)$/;
 /** A list of modules, made of others. */
 const MODULES = /(?:^|\.)ModuleList$/;
-const ANY = /^(?:any|all)$/;
-const HOW: Readonly<Record<string, "begins" | "ends">> = table({ startswith: "begins", endswith: "ends" });
-/** Functions of `re`, and methods of what `re.compile` gives. */
-const MATCHES: Readonly<Record<string, "search" | "match" | "fullmatch">> = table({
-  search: "search",
-  match: "match",
-  fullmatch: "fullmatch",
-});
-
-/** What the names of a comprehension stand for in one of its rounds. */
-type Rounds = ReadonlyMap<string, LocatedNode>;
-
-const NO_ROUNDS: Rounds = new Map();
 
 /** How many layers a model has, as scripts ask for it. */
 const COUNTS = /^(?:len\([\w.]{1,120}\)|[\w.]{1,120}\.config\.(?:num_hidden_layers|n_layer|num_layers))$/;
-const HOLDS: Readonly<Record<string, (index: number, numbers: readonly number[]) => boolean>> = table({
-  "<": (index, [bound = 0]) => index < bound,
-  "<=": (index, [bound = 0]) => index <= bound,
-  ">": (index, [bound = 0]) => index > bound,
-  ">=": (index, [bound = 0]) => index >= bound,
-  "==": (index, [bound]) => index === bound,
-  "!=": (index, [bound]) => index !== bound,
-  in: (index, numbers) => numbers.includes(index),
-  "not in": (index, numbers) => !numbers.includes(index),
-});
 /** Layers of the deepest models are fewer. */
-const MAX_PICKED = 256;
+export const MAX_PICKED = 256;
 /** Rounds asked in one module; no script has so many loops with conditions. */
 const MAX_ASKS = 64 * MAX_PICKED;
 
@@ -51,23 +27,23 @@ function numberAt(value: number, { from: start, to: end }: SyntaxNode): LocatedN
   return { kind: "scalar", value, raw: String(value), start, end };
 }
 
-function bare(node: SyntaxNode): SyntaxNode[] {
+/** Children without brackets, commas and comments. */
+export function bare(node: SyntaxNode): SyntaxNode[] {
   return childrenOf(node).filter(({ name }) => !/^(?:[()[\],:]|Comment|⚠)$/.test(name));
-}
-
-/** Tests that must hold together, or of which one must. */
-function together(kind: "and" | "or", tests: readonly PythonTest[]): PythonTest {
-  const [only] = tests;
-  return tests.length === 1 && only !== undefined ? only : { kind, tests };
 }
 
 /** Calls of one function whose arguments are looked at. */
 const MAX_CALLS = 16;
+/** Items of a list that a loop goes over. */
+const MAX_LISTED = 64;
 
 export class Paths {
   /** Which call of its function gives a parameter what it stands for, and how many there are. */
   private call = 0;
   private calls = 1;
+  /** Which item of a written list a loop's name stands for, and how many there are. */
+  private round = 0;
+  private rounds = 1;
   /** Rounds of loops that were asked whether a condition holds in them. */
   private asks = 0;
   /** Calls of methods, by where what they belong to is made. */
@@ -86,16 +62,25 @@ export class Paths {
     const paths: PythonPath[] = [];
     this.calls = 1;
     for (this.call = 0; this.call < Math.min(this.calls, MAX_CALLS); this.call++) {
-      const path = this.of(node);
-      if (path !== undefined) paths.push(path);
+      this.rounds = 1;
+      for (this.round = 0; this.round < Math.min(this.rounds, MAX_LISTED); this.round++) {
+        const path = this.of(node);
+        if (path !== undefined) paths.push(path);
+      }
     }
     this.call = 0;
+    this.round = 0;
     return paths;
+  }
+
+  /** Counts what is followed; true: that was too much. */
+  isFar(): boolean {
+    return ++this.ways > MAX_WAYS;
   }
 
   /** The way to what an expression is; undefined: it is no part of an object that has a name. */
   of(node: SyntaxNode, depth = 0): PythonPath | undefined {
-    if (depth > MAX_DEPTH || ++this.ways > MAX_WAYS) return undefined;
+    if (depth > MAX_DEPTH || this.isFar()) return undefined;
     switch (node.name) {
       case "VariableName":
         return this.named(node, depth);
@@ -186,6 +171,8 @@ export class Paths {
   }
 
   private iterated({ over, targets }: Loop, element: number, depth: number): PythonPath | undefined {
+    const listed = targets === 1 ? this.listed(over) : undefined;
+    if (listed !== undefined) return this.ofListed(listed, depth);
     const list = over.name === "CallExpression" ? childNamed(over, "ArgList") : null;
     const callee =
       over.name === "CallExpression" && over.firstChild !== null ? this.evaluator.slice(over.firstChild) : "";
@@ -202,6 +189,25 @@ export class Paths {
     }
     const path = this.of(over, depth + 1);
     return path && { ...path, steps: [...path.steps, each] };
+  }
+
+  /** The list that is written where a loop goes over it, or a name for it. */
+  private listed(over: SyntaxNode): SyntaxNode | undefined {
+    const [binding, ...others] = over.name === "VariableName" ? (this.flow.bindingsAt(over) ?? []) : [];
+    const node = over.name === "VariableName" && others.length === 0 ? binding?.expression : over;
+    return node != null && /^(?:Array|Tuple)Expression$/.test(node.name) ? node : undefined;
+  }
+
+  /** An item of such a list: a part of an object, or each of those that are put in (`[model.embeddings, *model.layer[:8]]`). */
+  private ofListed(list: SyntaxNode, depth: number): PythonPath | undefined {
+    const items = childrenOf(list).filter(({ name }) => !/^(?:[()[\],]|Comment|⚠)$/.test(name));
+    const spread = (at: number) => this.evaluator.slice(items[at] as SyntaxNode) === "*";
+    const all = items.flatMap((node, at) => (spread(at) ? [] : [{ node, each: at > 0 && spread(at - 1) }]));
+    this.rounds = Math.max(this.rounds, all.length);
+    const one = all[Math.min(this.round, all.length - 1)];
+    const path = one && this.of(one.node, depth + 1);
+    if (path === undefined || one?.each !== true) return path;
+    return { ...path, steps: [...path.steps, { kind: "each", element: 0, names: 1 }] };
   }
 
   private member(node: SyntaxNode, depth: number): PythonPath | undefined {
@@ -284,7 +290,7 @@ export class Paths {
   }
 
   /** The indices of which conditions hold; those of lists longer than anybody's are not asked for. */
-  private holding(index: string, conditions: readonly SyntaxNode[]): PythonStep {
+  holding(index: string, conditions: readonly SyntaxNode[]): PythonStep {
     const at: number[] = [];
     this.asks += MAX_PICKED;
     if (this.asks > MAX_ASKS) return { kind: "unknown" };
@@ -297,7 +303,7 @@ export class Paths {
     return { kind: "picked", at };
   }
 
-  private number(node: SyntaxNode): number | undefined {
+  number(node: SyntaxNode): number | undefined {
     const value = this.evaluator.evaluate(node);
     return value.kind === "scalar" && typeof value.value === "number" ? value.value : undefined;
   }
@@ -369,220 +375,5 @@ export class Paths {
     const path = this.of(callee.firstChild, depth + 1);
     const method = this.evaluator.slice(callee.lastChild ?? callee);
     return path && { ...path, steps: [...path.steps, { kind: "call", name: method }] };
-  }
-
-  /** What a condition asks. */
-  test(node: SyntaxNode): PythonTest {
-    return this.tested(node, NO_ROUNDS, 0);
-  }
-
-  private tested(node: SyntaxNode, rounds: Rounds, depth: number): PythonTest {
-    const open: PythonTest = { kind: "open", raw: this.evaluator.slice(node) };
-    if (depth > MAX_DEPTH || ++this.ways > MAX_WAYS) return open;
-    const parts = childrenOf(node).filter(({ name }) => name !== "Comment");
-    if (node.name === "ParenthesizedExpression") {
-      const [inner] = bare(node);
-      return inner === undefined ? open : this.tested(inner, rounds, depth + 1);
-    }
-    const lists = junction(node);
-    if (lists !== undefined) {
-      const all = lists.map((list) =>
-        together(
-          "and",
-          list.map((one) => {
-            const test = this.tested(one.node, rounds, depth + 1);
-            return one.negated ? { kind: "not" as const, test } : test;
-          }),
-        ),
-      );
-      return together("or", all);
-    }
-    if (node.name === "BinaryExpression")
-      return this.compared(parts, rounds) ?? this.numbered(parts) ?? this.roundsOf(node) ?? open;
-    if (node.name === "CallExpression") return this.asked(node, rounds, depth) ?? open;
-    return open;
-  }
-
-  private compared(parts: readonly SyntaxNode[], rounds: Rounds): PythonTest | undefined {
-    const [left, ...rest] = parts;
-    const right = rest.at(-1);
-    const operator = rest
-      .slice(0, -1)
-      .map((part) => this.evaluator.slice(part))
-      .join(" ");
-    if (left === undefined || right === undefined) return undefined;
-    if (operator === "in" || operator === "not in") {
-      const found = this.contained(left, right, rounds);
-      return found === undefined || operator === "in" ? found : { kind: "not", test: found };
-    }
-    if (operator === "is" || operator === "is not") {
-      // A match, or None.
-      const matched = right.name === "None" && left.name === "CallExpression" ? this.matched(left, rounds) : undefined;
-      return matched === undefined || operator === "is not" ? matched : { kind: "not", test: matched };
-    }
-    if (operator !== "==" && operator !== "!=") return undefined;
-    const [text] = this.texts(right, rounds) ?? [];
-    const subject = this.subject(left);
-    if (text === undefined || subject === undefined) return undefined;
-    const same: PythonTest = { kind: "text", how: "is", text, subject };
-    return operator === "==" ? same : { kind: "not", test: same };
-  }
-
-  /** `int(name.split(".")[2]) < 6` as a pattern of the name; the number may have a name of its own. */
-  private numbered(parts: readonly SyntaxNode[]): PythonTest | undefined {
-    const [left, ...rest] = parts;
-    const right = rest.at(-1);
-    const piece = left && this.pieceOf(left);
-    if (piece === undefined || right === undefined) return undefined;
-    const operator = rest
-      .slice(0, -1)
-      .map((part) => this.evaluator.slice(part))
-      .join(" ");
-    const value = this.evaluator.evaluate(right);
-    const given = value.kind === "list" ? value.items : [value];
-    const numbers = given.flatMap((one) => (one.kind === "scalar" && typeof one.value === "number" ? [one.value] : []));
-    const holds = Object.hasOwn(HOLDS, operator) ? HOLDS[operator] : undefined;
-    if (holds === undefined || numbers.length === 0 || numbers.length < given.length) return undefined;
-    const at = Array.from({ length: MAX_PICKED }, (_, k) => k).filter((k) => holds(k, numbers));
-    const text = `(?:[^.]*\\.){${piece.index}}(?:${at.length === 0 ? "(?!)" : at.join("|")})(?:\\.|$)`;
-    return { kind: "text", how: "match", text, subject: piece.subject };
-  }
-
-  /** The piece of a name between its dots that an expression reads as a number. */
-  private pieceOf(node: SyntaxNode): { readonly index: number; readonly subject: PythonPath } | undefined {
-    const [binding, ...others] = node.name === "VariableName" ? (this.flow.bindingsAt(node) ?? []) : [];
-    const expression = node.name === "VariableName" && others.length === 0 ? binding?.expression : node;
-    const list = expression?.name === "CallExpression" ? childNamed(expression, "ArgList") : null;
-    if (expression?.firstChild == null || list === null || this.evaluator.slice(expression.firstChild) !== "int")
-      return undefined;
-    const [item] = bare(list);
-    const [split, bracket, at] = item?.name === "MemberExpression" ? childrenOf(item) : [];
-    const index = bracket?.name === "[" && at !== undefined ? this.number(at) : undefined;
-    const callee = split?.name === "CallExpression" ? split.firstChild : null;
-    const dots = childNamed(split, "ArgList");
-    if (index === undefined || index < 0 || index > 16 || callee?.name !== "MemberExpression" || !dots)
-      return undefined;
-    const isSplit =
-      this.evaluator.slice(callee.lastChild ?? callee) === "split" &&
-      /^\(\s?["']\.["']\s?\)$/.test(this.evaluator.slice(dots));
-    const subject = isSplit && callee.firstChild !== null ? this.subject(callee.firstChild) : undefined;
-    return subject && { index, subject };
-  }
-
-  /** `i < 6` of `for i, layer in enumerate(layers)`: the rounds in which it holds. */
-  private roundsOf(node: SyntaxNode): PythonTest | undefined {
-    const names: SyntaxNode[] = [];
-    node.cursor().iterate((cursor) => {
-      if (cursor.name === "VariableName" && names.length < MAX_CALLS) names.push(cursor.node);
-    });
-    for (const name of names) {
-      const [binding, ...others] = this.flow.bindingsAt(name) ?? [];
-      const over = others.length === 0 && binding?.element === 0 ? binding.loop?.over : undefined;
-      const list = over?.name === "CallExpression" ? childNamed(over, "ArgList") : null;
-      if (list == null || over?.firstChild == null || this.evaluator.slice(over.firstChild) !== "enumerate") continue;
-      const [source] = bare(list);
-      const path = source && this.of(source);
-      const chosen = this.holding(this.evaluator.slice(name), [node]);
-      return path && chosen.kind === "picked" ? { kind: "rounds", at: chosen.at, over: path } : undefined;
-    }
-    return undefined;
-  }
-
-  /** `"norm" in name`, or `name in NAMES`. */
-  private contained(left: SyntaxNode, right: SyntaxNode, rounds: Rounds): PythonTest | undefined {
-    const [text] = this.texts(left, rounds) ?? [];
-    const within = this.subject(right);
-    if (text !== undefined && within !== undefined) return { kind: "text", how: "contains", text, subject: within };
-    const subject = this.subject(left);
-    const texts = this.texts(right, rounds);
-    if (subject === undefined || texts === undefined) return undefined;
-    return { kind: "or", tests: texts.map((text) => ({ kind: "text", how: "is", text, subject })) };
-  }
-
-  private asked(node: SyntaxNode, rounds: Rounds, depth: number): PythonTest | undefined {
-    const callee = node.firstChild;
-    const list = childNamed(node, "ArgList");
-    if (callee === null || list === null) return undefined;
-    const [argument] = bare(list);
-    const name = this.evaluator.slice(callee);
-    if (ANY.test(name)) return this.quantified(name, list, rounds, depth);
-    if (name === "isinstance") return this.isInstance(bare(list));
-    if (name === "bool" && argument !== undefined) return this.tested(argument, rounds, depth + 1);
-    const matched = this.matched(node, rounds);
-    if (matched !== undefined) return matched;
-    const how = callee.name === "MemberExpression" ? HOW[this.evaluator.slice(callee.lastChild ?? callee)] : undefined;
-    const subject = how === undefined || callee.firstChild === null ? undefined : this.subject(callee.firstChild);
-    const texts = argument === undefined ? undefined : this.texts(argument, rounds);
-    if (how === undefined || subject === undefined || texts === undefined) return undefined;
-    return { kind: "or", tests: texts.map((text) => ({ kind: "text", how, text, subject })) };
-  }
-
-  /** `isinstance(m, (nn.LayerNorm, nn.Embedding))` of what a loop gives. */
-  private isInstance([object, classes]: readonly SyntaxNode[]): PythonTest | undefined {
-    const subject = object && this.subject(object);
-    if (subject === undefined || classes === undefined) return undefined;
-    const all = classes.name === "TupleExpression" ? bare(classes) : [classes];
-    const names = all.map((one) => this.evaluator.slice(one).split(".").at(-1) ?? "");
-    return names.every((name) => /^[A-Z]\w{0,60}$/.test(name))
-      ? { kind: "instance", classes: names, subject }
-      : undefined;
-  }
-
-  /** `re.search(PATTERN, name)`, or `PATTERN.search(name)` of a compiled one; flags change what is matched. */
-  private matched(node: SyntaxNode, rounds: Rounds): PythonTest | undefined {
-    const [callee, list] = [node.firstChild, childNamed(node, "ArgList")];
-    if (callee?.name !== "MemberExpression" || callee.firstChild === null || list === null) return undefined;
-    const how = MATCHES[this.evaluator.slice(callee.lastChild ?? callee)];
-    if (how === undefined) return undefined;
-    const given = bare(list);
-    const ofModule = this.evaluator.slice(callee.firstChild) === "re";
-    const [pattern, name] = ofModule ? given : [this.compiledFrom(callee.firstChild), given[0]];
-    const subject = name && this.subject(name);
-    const [text, ...others] = (pattern && this.texts(pattern, rounds)) ?? [];
-    if (given.length !== (ofModule ? 2 : 1) || subject === undefined || text === undefined || others.length > 0)
-      return undefined;
-    return { kind: "text", how, text, subject };
-  }
-
-  /** The pattern in `NAME = re.compile(PATTERN)`. */
-  private compiledFrom(node: SyntaxNode): SyntaxNode | undefined {
-    const [binding, ...others] = node.name === "VariableName" ? (this.flow.bindingsAt(node) ?? []) : [];
-    const made = node.name === "CallExpression" ? node : others.length === 0 ? binding?.expression : undefined;
-    if (made?.firstChild == null || this.evaluator.slice(made.firstChild) !== "re.compile") return undefined;
-    const list = childNamed(made, "ArgList");
-    const [pattern, ...flags] = list === null ? [] : bare(list);
-    return flags.length === 0 ? pattern : undefined;
-  }
-
-  /** `any(key in name for key in KEYS)`. */
-  private quantified(name: string, list: SyntaxNode, rounds: Rounds, depth: number): PythonTest | undefined {
-    const inner = bare(list)[0];
-    const holder = inner !== undefined && /Comprehension/.test(inner.name) ? inner : list;
-    const children = childrenOf(holder).filter((child) => !/^(?:[()[\]]|Comment)$/.test(child.name));
-    const at = children.findIndex((child) => child.name === "for");
-    const [test, target, over] = [children[0], children[at + 1], children[at + 3]];
-    if (at < 1 || test === undefined || target === undefined || over === undefined || children.length > at + 4)
-      return undefined;
-    const items = this.evaluator.evaluate(over);
-    if (items.kind !== "list") return undefined;
-    const key = this.evaluator.slice(target);
-    const tests = items.items.map((item) => this.tested(test, new Map([...rounds, [key, item]]), depth + 1));
-    return { kind: name === "any" ? "or" : "and", tests };
-  }
-
-  /** A name that a loop gives. */
-  private subject(node: SyntaxNode): PythonPath | undefined {
-    const path = this.of(node);
-    return path?.steps.at(-1)?.kind === "each" ? path : undefined;
-  }
-
-  /** One text, or several. */
-  private texts(node: SyntaxNode, rounds: Rounds): readonly string[] | undefined {
-    const value = this.evaluator.inRound(node, rounds);
-    const items = value.kind === "list" ? value.items : [value];
-    const texts = items.flatMap((item) =>
-      item.kind === "scalar" && typeof item.value === "string" ? [item.value] : [],
-    );
-    return texts.length === items.length && texts.length > 0 ? texts : undefined;
   }
 }
