@@ -276,7 +276,7 @@ def mmdit(**config):
 
 
 GIVEN = (("encoded", "given"),)
-BOTH = (("encoded", "encoded"),)
+BOTH = (("encoded", "encoded"), ("given", "encoded"))
 
 PIPELINES = {
     "unet": {
@@ -319,7 +319,7 @@ PIPELINES = {
             dict,
             (),
             {"prompt_embeds": ("S", 4096), "pooled_prompt_embeds": (768,)},
-            GIVEN,
+            (*GIVEN, ("given", "given")),
             step=16,
             loss=flow_loss,
             channels=16,

@@ -19,6 +19,14 @@ export interface DiffusionScript {
   readonly adapts?: readonly string[];
   /** `--lora_alpha`; the rank where the script has no such option. */
   readonly alpha?: number;
+  /** Whether text encoders that a step calls are adapted or trained with the denoiser: what is put on them, `true` where all is. */
+  readonly textsAdapt?: readonly string[] | true;
+  /** `train_text_encoder` where nothing says it. */
+  readonly trainsTexts?: boolean;
+  /** The program's own modules around diffusers': its LoRA is in float32 and is given what the layer is given. */
+  readonly own?: true;
+  /** Attention keeps its scores unless another kernel is asked for (sd-scripts, library/original_unet.py, CrossAttention). */
+  readonly keepsScores?: true;
   /** Tokens of a prompt: the default of `--max_sequence_length`, and those of other encoders that stand before them. */
   readonly tokens?: { readonly own: number; readonly before: number };
 }
@@ -37,7 +45,46 @@ const SD3 = {
   wholeAutoencoder: "always",
 } as const;
 
+/** Linear layers and 1×1 convolutions of `Transformer2DModel` (sd-scripts, networks/lora.py, UNET_TARGET_REPLACE_MODULE). */
+const TRANSFORMER = ["proj_in", "proj_out", ...ATTENTION, "ff.net.0.proj", "ff.net.2"];
+/** `CLIPAttention` and `CLIPMLP` (TEXT_ENCODER_TARGET_REPLACE_MODULE). */
+const CLIP = ["q_proj", "k_proj", "v_proj", "out_proj", "fc1", "fc2"] as const;
+/** Every linear layer of FLUX's blocks (networks/lora_flux.py; ai-toolkit, toolkit/lora_special.py with `transformer_only`). */
+const BLOCKS = [
+  ...JOINT,
+  ...FEEDING,
+  ...["norm1", "norm1_context", "norm"].map((name) => `${name}.linear`),
+  "proj_mlp",
+  "proj_out",
+];
+const OWN = { batch: 1, resolution: 512, latents: "encoded", own: true } as const;
+const OWN_TOKENS = { own: 512, before: 0 };
+
+/** Programs of sd-scripts (`train_network.py` and its heirs, `fine_tune.py`, `sdxl_train.py`, `flux_train.py`) and jobs of ai-toolkit. */
+function ownScripts(): Readonly<Record<string, DiffusionScript>> {
+  const unets = (["sd15", "sd21", "sdxl"] as const).flatMap((line) => {
+    const row = { ...OWN, texts: "encoded", resolution: line === "sdxl" ? 1024 : 512 } as const;
+    const lora = { ...row, adapts: TRANSFORMER, alpha: 1 };
+    return [
+      [`sd-scripts.lora.${line}`, { ...lora, textsAdapt: CLIP, trainsTexts: true, keepsScores: true }],
+      [`sd-scripts.whole.${line}`, { ...row, keepsScores: true }],
+      [`sd-scripts.dreambooth.${line}`, { ...row, textsAdapt: true, trainsTexts: true, keepsScores: true }],
+      [`ai-toolkit.lora.${line}`, { ...row, adapts: TRANSFORMER }],
+      [`ai-toolkit.whole.${line}`, row],
+    ] as const;
+  });
+  const flux = { ...OWN, texts: "given", tokens: OWN_TOKENS } as const;
+  return Object.fromEntries([
+    ...unets,
+    ["sd-scripts.lora.flux", { ...flux, adapts: BLOCKS, alpha: 1 }],
+    ["sd-scripts.whole.flux", flux],
+    ["ai-toolkit.lora.flux", { ...flux, adapts: BLOCKS }],
+    ["ai-toolkit.whole.flux", flux],
+  ]);
+}
+
 export const DIFFUSION_SCRIPTS: Readonly<Record<string, DiffusionScript>> = table({
+  ...ownScripts(),
   text_to_image: { batch: 16, resolution: 512, latents: "encoded", texts: "encoded" },
   text_to_image_lora: { batch: 16, resolution: 512, latents: "encoded", texts: "encoded", adapts: ATTENTION },
   text_to_image_sdxl: { batch: 16, resolution: 1024, latents: "given", texts: "given" },

@@ -238,6 +238,8 @@ const ROWS: Readonly<Partial<Record<keyof typeof SCHEMAS, Framework>>> = {
     float8: { backend: "transformer-engine", keeps: "head", cachesWeights: true },
   },
   diffusers: { name: "diffusers", denoises: true },
+  "sd-scripts": { name: "sd-scripts", denoises: true, ownCode: true },
+  "ai-toolkit": { name: "ai-toolkit", denoises: true, ownCode: true },
   nnunet: { name: "nnU-Net", plans: true, readOnly: UNFOLLOWED },
   timm: {
     name: "timm",

@@ -53,6 +53,7 @@ const CONTENT = new RegExp(
     "output_dir\\b|merge_file\\b|torchtitan",
     "trainer\\s*:[\\s\\S]{0,400}(precision|devices|strategy)\\s*:",
     "ActorRolloutRef|actor_rollout_ref|openrlhf",
+    "network_(dim|module)\\b|sd_trainer|max_resolution",
     "nnUNet|ultralytics|detectron2|mmengine|train_dataloader",
   ].join("|"),
 );

@@ -1,6 +1,7 @@
 /** All formats, and which of them a document is. */
 
 import { accelerate } from "./accelerate";
+import { aiToolkit } from "./ai-toolkit";
 import { axolotl } from "./axolotl";
 import { deepspeed } from "./deepspeed";
 import { detectron2, detectron2Shell } from "./detectron2";
@@ -21,6 +22,7 @@ import { megatronBridgePython, nemo, nemoShell } from "./nemo";
 import { nnunet, nnunetShell } from "./nnunet";
 import { openrlhf, openrlhfShell } from "./openrlhf";
 import type { Recognition } from "./recognition";
+import { sdScripts, sdScriptsShell } from "./sd-scripts";
 import { timm, timmShell } from "./timm";
 import { torchtitan, torchtitanPython, torchtitanShell } from "./torchtitan";
 import { torchtune, torchtuneShell } from "./torchtune";
@@ -88,6 +90,12 @@ export const SCHEMAS = {
     formats: [nemo, nemoShell, megatronBridgePython],
   },
   diffusers: { title: "diffusers", foundIn: "flags of its training scripts", formats: [diffusersShell] },
+  "sd-scripts": {
+    title: "sd-scripts",
+    foundIn: "flags of its programs, TOML, presets of kohya_ss",
+    formats: [sdScripts, sdScriptsShell],
+  },
+  "ai-toolkit": { title: "ai-toolkit", foundIn: "YAML, JSON", formats: [aiToolkit] },
   nnunet: { title: "nnU-Net", foundIn: "plans, `nnUNetv2_train`", formats: [nnunet, nnunetShell] },
   ultralytics: {
     title: "Ultralytics",

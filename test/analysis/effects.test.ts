@@ -27,6 +27,7 @@ const WITHOUT: Readonly<Record<string, string>> = {
   device_map: "tried with several cards in `own-names.test.ts`",
   use_cache: "tried with loops of one's own in `own-loop.test.ts`",
   pipeline_micro_batch: "decides how often a stage works, tried in `test/formats/frameworks.test.ts`",
+  network_module: "networks of other kinds than LoRA have no estimate",
   frames: "scripts of diffusers that make videos have no estimate",
   device_list: "Ultralytics has no estimate",
   freeze: "Ultralytics has no estimate",

@@ -39,6 +39,11 @@ const WITHOUT: readonly (readonly [format: RegExp, keys: RegExp, why: string])[]
     "decides how many prompts a batch has, of as many texts",
   ],
   [/^diffusers$/, /^(?:use_\w+|boft_\w+|lora_\w+|max_num_frames)$/, "scripts with these options have no estimate"],
+  [/^ai-toolkit$/, /^/, "its keys stand in a list of processes, tried in `diffusion.test.ts`"],
+  [/^sd-scripts$/, /^network_alpha$/, "of linear layers and convolutions, where it takes nothing"],
+  [/^sd-scripts$/, /^(?:xformers|sdpa)$/, "keeps what the attention keeps that is counted"],
+  [/^sd-scripts$/, /^network_module$/, "networks of other kinds have no estimate"],
+  [/^sd-scripts$/, /^train_text_encoder$/, "another spelling of `network_train_unet_only`"],
   [/^diffusers$/, /xformers/, "keeps what the attention keeps that is counted"],
   [
     /^gpt-neox$/,

@@ -214,6 +214,12 @@ export const KEY_SEEDS: Readonly<Record<string, Seed>> = {
     DreamBooth:
       "accelerate launch train_dreambooth_lora_sdxl.py --pretrained_model_name_or_path stabilityai/stable-diffusion-xl-base-1.0 --resolution 512 --train_batch_size 2 --rank 4 --mixed_precision fp16\n",
   }),
+  ...variants("sd-scripts", (more) => on(1, "run.sh", more, {}), {
+    SDXL: "accelerate launch sdxl_train_network.py --pretrained_model_name_or_path a.safetensors --train_data_dir d --resolution 512,512 --network_module networks.lora --network_dim 8 --mixed_precision fp16\n",
+    whole:
+      "accelerate launch fine_tune.py --pretrained_model_name_or_path a.safetensors --train_data_dir d --in_json m.json --resolution 256 --xformers --mixed_precision bf16\n",
+    FLUX: "accelerate launch flux_train_network.py --pretrained_model_name_or_path a.sft --train_data_dir d --ae ae.sft --resolution 512 --network_module networks.lora_flux --network_dim 4 --gradient_checkpointing --mixed_precision bf16\n",
+  }),
   "gpt-neox, checkpointed": neox('{ "stage": 1 }')('  "checkpoint_activations": true,\n'),
   "gpt-neox, tensor parallel": {
     ...neox('{ "stage": 1 }')(""),

@@ -5,6 +5,7 @@
  */
 import type { DType } from "../../core/engine/dtype";
 import type { AdapterSpec, ModelConfig, TrainingRun } from "../../core/training/run";
+import { floatNamed } from "../../terms/dtypes";
 import { say } from "../../words/message";
 import { DIFFUSION_SCRIPTS, type DiffusionScript } from "../diffusion-scripts";
 import type { ResolveContext } from "./context";
@@ -33,32 +34,34 @@ function scriptOf(c: ResolveContext): DiffusionScript | null {
     return null;
   }
   const other = OTHERWISE.map((one) => c.settings.find(one)).find((found) => found?.value === true);
-  if (other === undefined) return script;
+  if (other === undefined || script.textsAdapt !== undefined) return script;
   c.obstacles.push({ code: "not-modelled", message: say("not-modelled.switch", { key: other.key }) });
   return null;
 }
 
 /** LoRA as the scripts make it: `lora_alpha` is the rank, and factors are raised where the precision is float16 alone. */
-function adapterOf(
-  c: ResolveContext,
-  { adapts, alpha }: DiffusionScript,
-  precision: TrainingRun["autocast"],
-): AdapterSpec | null {
+function adapterOf(c: ResolveContext, script: DiffusionScript, precision: TrainingRun["autocast"]): AdapterSpec | null {
+  const { adapts, alpha } = script;
   if (adapts === undefined) return null;
   const rank = Number(c.value("lora_rank", 4));
   if (c.settings.find("lora_rank") === undefined) c.put("lora_rank", rank, "default", "rank", null);
   c.put("adapter", "lora", "default", "rank", null);
-  const modules = adapts.map((module) => module.replaceAll(".", "\\.")).join("|");
+  const spelled = (names: readonly string[]) => names.map((name) => name.replaceAll(".", "\\.")).join("|");
+  const { textsAdapt } = script;
+  const texts =
+    trainsTexts(c, script) && Array.isArray(textsAdapt) ? `|text_encoder.*\\.(?:${spelled(textsAdapt)})` : "";
+  const own = script.own === true;
   return {
     type: "lora",
     rank,
     alpha: c.settings.number("lora_alpha") ?? alpha ?? rank,
     dropout: 0,
-    targetModules: `${DENOISER}\\..*\\.(?:${modules})`,
+    targetModules: `${DENOISER}\\..*\\.(?:${spelled(adapts)})${texts}`,
     modulesToSave: [],
     bias: "none",
     useRslora: false,
     autocastAdapterDtype: precision === "float16",
+    ...(own ? { keepsInput: true, castTo: floatNamed(c.settings.string("trained_dtype")) ?? "float32" } : {}),
   };
 }
 
@@ -81,6 +84,22 @@ function tokensOf(c: ResolveContext, { tokens }: DiffusionScript): number {
   return tokens.before + (c.settings.number("sequence_length") ?? tokens.own);
 }
 
+/** Dtype of the denoiser's weights. */
+function loadDtypeOf(c: ResolveContext, { adapts }: DiffusionScript, half: DType): DType {
+  if (adapts === undefined) return floatNamed(c.settings.string("trained_dtype")) ?? "float32";
+  return c.settings.string("load_dtype") === "float8" ? "float8" : half;
+}
+
+/** A program with networks of its own, whose checkpoint is told by the program: a published pipeline stands for it. */
+function supposeOwn(c: ResolveContext, { keepsScores }: DiffusionScript): void {
+  c.suppose(say("assume.own-code", { framework: c.framework.name }), "model");
+  const [model, published] = [c.settings.string("model"), c.settings.string("config_name")];
+  if (published !== undefined && model !== published)
+    c.suppose(say("assume.checkpoint", { name: model ?? "?", published }), "model");
+  if (keepsScores === true && c.settings.find("attention") === undefined)
+    c.suppose(say("assume.no-kernel", { framework: c.framework.name }), "xformers");
+}
+
 /** Dtypes of the models beside the denoiser, where they are not those of its weights. */
 function partDtypes(
   c: ResolveContext,
@@ -89,8 +108,9 @@ function partDtypes(
   half: DType,
 ): Readonly<Record<string, DType>> {
   const named = c.settings.find("autoencoder") !== undefined;
+  const texts = script.textsAdapt === true && trainsTexts(c, script) ? "float32" : half;
   const whole = script.wholeAutoencoder === "always" || (script.wholeAutoencoder === "own" && !named);
-  const dtypes = BESIDE.map((part): [string, DType] => [part, part === "vae" && whole ? "float32" : half]);
+  const dtypes = BESIDE.map((part): [string, DType] => [part, part === "vae" ? (whole ? "float32" : half) : texts]);
   return Object.fromEntries(dtypes.filter(([, dtype]) => dtype !== load));
 }
 
@@ -103,6 +123,7 @@ type Others = Pick<TrainingRun, "beside" | "embeds">;
  */
 function besideOf(c: ResolveContext, script: DiffusionScript, config: ModelConfig, half: DType): Others {
   const { denoiser_parameters: denoiser, text_parameters: texts } = config;
+  if (script.own === true) return ownBesideOf(c, script, config, half);
   if (c.settings.boolean("use_ema") === true && typeof denoiser === "number")
     return { beside: { elements: denoiser, dtype: "float32" } };
   if (script.texts === "encoded" || typeof texts !== "number") return {};
@@ -114,9 +135,37 @@ function besideOf(c: ResolveContext, script: DiffusionScript, config: ModelConfi
   return script.adapts === undefined ? {} : { embeds: { elements: texts, dtype: half } };
 }
 
+/** Text encoders that are in no graph stay on the device unless their answers are kept. */
+function ownBesideOf(c: ResolveContext, script: DiffusionScript, config: ModelConfig, half: DType): Others {
+  const { text_parameters: texts } = config;
+  if (script.tokens === undefined || typeof texts !== "number" || c.settings.boolean("cached_texts") === true)
+    return {};
+  c.suppose(say("assume.text-encoders"), "cached_texts");
+  return { beside: { elements: texts, dtype: c.settings.boolean("texts_quantized") === true ? "float8" : half } };
+}
+
 /** Every picture has a prompt of its own (`custom_instance_prompts`). */
 function hasCaptions(c: ResolveContext): boolean {
   return c.settings.find("caption_column") !== undefined;
+}
+
+/** Whether the text encoders that a step calls are adapted or trained, too. */
+function trainsTexts(c: ResolveContext, { trainsTexts: standard, texts }: DiffusionScript): boolean {
+  return texts === "encoded" && (c.settings.boolean("train_text_encoder") ?? standard) === true;
+}
+
+/** A program's own row, with what it is asked to make once before it trains: the models for that lie on the host then. */
+function withCaches(c: ResolveContext, script: DiffusionScript): DiffusionScript {
+  if (script.own !== true) return script;
+  const cached = (name: "cached_latents" | "cached_texts"): boolean => c.settings.boolean(name) === true;
+  const texts = cached("cached_texts") && !trainsTexts(c, script) ? "given" : script.texts;
+  const latents = cached("cached_latents") || texts !== script.texts ? "given" : script.latents;
+  return {
+    ...script,
+    latents,
+    texts,
+    ...(c.settings.boolean("whole_autoencoder") === true ? { wholeAutoencoder: "always" } : {}),
+  };
 }
 
 /** The script's row, with texts embedded in every step where they differ and the text encoders are in a graph. */
@@ -130,10 +179,11 @@ function diffusionRun(c: ResolveContext, device: ReturnType<typeof deviceOf>): T
   const model = modelOf(c);
   const row = scriptOf(c);
   if (model === null || row === null) return null;
-  const script = withCaptions(c, row);
+  const script = withCaches(c, withCaptions(c, row));
+  if (script.own === true) supposeOwn(c, script);
   const precision = precisionOf(c);
   const half = precision ?? "float32";
-  const loadDtype = script.adapts === undefined ? "float32" : half;
+  const loadDtype = loadDtypeOf(c, script, half);
   const config = { ...model.config, latents: script.latents, texts: script.texts };
   const worldSize = worldSizeOf(c, device.spec);
   const microBatchSize = batchOf(c, script);
@@ -142,6 +192,7 @@ function diffusionRun(c: ResolveContext, device: ReturnType<typeof deviceOf>): T
   c.put("load_dtype", loadDtype, "default", "mixed_precision", null);
   const side = c.settings.number("image_size");
   const checkpointing = checkpointingOf(c);
+  const frozen = script.textsAdapt === true && trainsTexts(c, script) ? BESIDE.slice(0, 1) : BESIDE;
   return {
     model: { ...model, config },
     task: "diffusion",
@@ -165,7 +216,8 @@ function diffusionRun(c: ResolveContext, device: ReturnType<typeof deviceOf>): T
         : { ...optimizerOf(c, config), oneGroup: true },
     maxGradNorm: Number(c.value("max_grad_norm", 1)),
     adapter: adapterOf(c, script, precision),
-    trained: { rules: BESIDE.map((part) => ({ pattern: `^${part}\\.`, trained: false })) },
+    trained: { rules: frozen.map((part) => ({ pattern: `^${part}\\.`, trained: false })) },
+    ...(script.own === true ? { standsFor: c.framework.name } : {}),
     quantization: null,
     fusedLoss: false,
     labelSmoothing: 0,

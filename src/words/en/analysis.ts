@@ -378,6 +378,9 @@ export const ANALYSIS = {
   "assume.traced-changed": "{entry} as traced on {when}; changed since: {files}",
   "assume.traced-loss": "loss: {loss}, as `vram-lens trace` was told or took it to be",
   "assume.traced-holds": "the graph holds for {conditions}",
+  "assume.checkpoint": "{published} stands for the checkpoint `{name}`",
+  "assume.no-kernel":
+    "attention that keeps no scores: without `--xformers` or `--sdpa` {framework} keeps them, which needs more",
   "assume.model-name": "`{name}` taken for {published}, by its name",
   "assume.vocabulary": "vocabulary of {size|,} tokens",
   "assume.own-code": "transformers' code for {framework}'s own: what layers keep may differ",

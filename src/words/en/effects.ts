@@ -422,6 +422,7 @@ export const EFFECTS = {
   mixed_precision: "Dtype of the forward pass and of the frozen parts; trained weights stay float32.",
   max_num_frames: "Frames per clip: activations grow in proportion.",
   use_8bit_adam: "Adam with 8-bit states.",
+  full_half: "What is trained, its gradients and its states are in 16 bits.",
   train_text_encoder: "Trains the text encoder too: its gradients and states are added.",
   with_prior_preservation: "Adds class images to every batch: twice the rows per forward.",
   "diffusers.offload": "Moves the frozen parts to the host between their forwards.",

@@ -352,6 +352,8 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "assume.traced-changed": "{entry}，于 {when} 追踪；此后已改动：{files}",
   "assume.traced-loss": "损失：{loss}（由 `vram-lens trace` 指定或推断）",
   "assume.traced-holds": "该图适用于 {conditions}",
+  "assume.checkpoint": "以 {published} 代表检查点 `{name}`",
+  "assume.no-kernel": "注意力不保存分数矩阵：没有 `--xformers` 或 `--sdpa` 时 {framework} 会保存，需要更多显存",
   "assume.model-name": "按名称把 `{name}` 视为 {published}",
   "assume.vocabulary": "词表大小 {size|,}",
   "assume.own-code": "以 transformers 的代码代替 {framework} 自己的：各层保留的内容可能不同",

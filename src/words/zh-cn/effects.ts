@@ -408,6 +408,7 @@ export const EFFECTS: Readonly<Record<keyof typeof EN, string>> = {
   mixed_precision: "前向与冻结部分的精度；训练的权重保持 float32。",
   max_num_frames: "每个片段的帧数：激活随之成比例增长。",
   use_8bit_adam: "8 位状态的 Adam。",
+  full_half: "被训练的权重及其梯度和优化器状态都用 16 位。",
   train_text_encoder: "文本编码器也训练：增加其梯度与状态。",
   with_prior_preservation: "每批加入类别图像：每次前向的行数翻倍。",
   "diffusers.offload": "冻结部分在两次前向之间移到主机。",

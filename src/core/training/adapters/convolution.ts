@@ -12,7 +12,7 @@ import { dropout } from "../../engine/ops/nonlinear";
 import { sameView, type Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { AdapterSpec } from "../run";
-import { type AdapterLayer, adapterDtype, castInput, done, parameter } from "./layer";
+import { type AdapterLayer, adapterDtype, castInput, done, inputOf, parameter } from "./layer";
 import { rankOf } from "./ranks";
 
 /** How a convolution's windows lie: its operands behind weight and bias. */
@@ -63,7 +63,7 @@ export function loraConvolution(torch: Torch, adapter: AdapterSpec, base: BaseCo
   const forward: ModuleForward = (torch, input, rest = []) => {
     const windows = windowsOf(rest);
     const result = convolution(torch, input, weight, bias, windows);
-    const x = castInput(torch, input, dtype);
+    const x = inputOf(torch, adapter, input, dtype);
     const dropped = dropout(torch, x, adapter.dropout, true);
     const change =
       magnitude === null

@@ -53,6 +53,11 @@ export function done(value: Tensor, ...operands: (Tensor | null)[]): Tensor {
   return value;
 }
 
+/** What an adapter computes with, owned: peft casts it to the factors' dtype, other libraries leave that to autocast. */
+export function inputOf(torch: Torch, { keepsInput }: AdapterSpec, input: Tensor, dtype: DType): Tensor {
+  return keepsInput === true && torch.autocasting ? input.retain() : castInput(torch, input, dtype);
+}
+
 /** A new tensor that stays, booked as the adapter's. */
 export function buffer(torch: Torch, sizes: readonly number[], dtype: DType): Tensor {
   const tensor = torch.empty("empty", sizes, dtype);

@@ -12,7 +12,16 @@ import { dropout } from "../../engine/ops/nonlinear";
 import { sameView, type Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { AdapterSpec } from "../run";
-import { type AdapterLayer, adapterDtype, type BaseLayer, castInput, done, inModule, parameter } from "./layer";
+import {
+  type AdapterLayer,
+  adapterDtype,
+  type BaseLayer,
+  castInput,
+  done,
+  inModule,
+  inputOf,
+  parameter,
+} from "./layer";
 import { mergedLora } from "./merged-queries";
 import { rankOf } from "./ranks";
 
@@ -91,7 +100,7 @@ function plainLora(adapter: AdapterSpec, lora: Lora, base: BaseLayer): ModuleFor
   return (torch, input) => {
     const result = insideHooks(torch, base, input);
     torch.trail?.read(`${lora.a.name}.weight`);
-    const x = castInput(torch, input, adapter.seenAs?.(lora.a) ?? lora.a.dtype);
+    const x = inputOf(torch, adapter, input, adapter.seenAs?.(lora.a) ?? lora.a.dtype);
     const sum = delta(torch, adapter, lora, x, result, base);
     const { dtype } = result;
     result.release();

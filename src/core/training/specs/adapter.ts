@@ -71,6 +71,8 @@ export interface AdapterSpec {
   readonly initialization?: InitializationSpec;
   /** peft's `autocast_adapter_dtype`: half-precision adapters are raised to float32. */
   readonly autocastAdapterDtype: boolean;
+  /** Under autocast a layer is given what the module is given, without a cast to the factors' dtype (sd-scripts, ai-toolkit). */
+  readonly keepsInput?: boolean;
   /** What the trainer casts all that is trained to afterwards, but for DoRA's magnitudes: TRL beside a quantized base. */
   readonly castTo?: DType;
   /** Modules left out although `targetModules` names them. */
