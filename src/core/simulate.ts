@@ -420,8 +420,12 @@ class TrainingSimulation {
 
   /** Text generated with what the steps left on the device. */
   generateAtEnd(generation: GenerationSpec): void {
-    this.torch.ledger.enter("generation", STEPS);
+    const { torch, strategy } = this;
+    torch.ledger.enter("generation", STEPS);
+    // transformers/trainer_seq2seq.py, prediction_step.
+    const whole = strategy.summon?.(torch, "all");
     this.generate(generation);
+    whole?.release();
   }
 
   /** A checkpoint with what the steps left on the device. */
@@ -471,7 +475,10 @@ class TrainingSimulation {
       torch.usage = undefined;
       torch.watch(null);
     }
+    // trl/distributed.py, `summon_full_params`.
+    const outside = strategy.summon?.(torch, "outside");
     const cacheBytes = this.generate(generation);
+    outside?.release();
     torch.usage = usage;
     if (gathered !== null) torch.watch(watcher);
     // What was called last is let go as what follows is gathered.

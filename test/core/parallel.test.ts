@@ -155,6 +155,20 @@ describe("parallel strategies", () => {
     assert.ok([...streamsOf(true)].some((one) => one.startsWith("2 ")));
   });
 
+  it("ZeRO-1 and 2 reduce on a stream of its own where communication overlaps", () => {
+    for (const zeroStage of [1, 2] as const) {
+      const reducedOn = (overlapComm: boolean) => {
+        const one = simulateFullest(spread(8, { deepspeed: { zeroStage, overlapComm, reduceBucketSize: 1e6 } }), llama);
+        assert.ok(one.ok);
+        const { ledger } = one.simulation;
+        const of = (id: number) => ledger.labelOf(id).operator;
+        return new Set([...(ledger.streams ?? [])].flatMap((stream, id) => (of(id) === "cat" ? [stream] : [])));
+      };
+      assert.ok(reducedOn(true).has(2));
+      assert.ok(!reducedOn(false).has(2));
+    }
+  });
+
   it("FSDP's streams have pools of their own: what is gathered and reduced lies in no hole of the model's", () => {
     for (const version of [1, 2] as const) {
       const run = spread(8, { fsdp: { version } });

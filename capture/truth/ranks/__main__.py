@@ -15,7 +15,7 @@ import sys
 import time
 
 from ..receipts import FAMILIES, ROOT, alone, load
-from . import context, copies, evaluating, group, handing, heads, packing, pipeline, saving
+from . import context, copies, evaluating, generating, group, handing, heads, packing, pipeline, saving
 from .experts import ATTENTION, EXPERTS, sized
 from .sharding import KINDS, Sharded, mesh_of, split_layers
 from ..rows import drawn_in
@@ -113,11 +113,12 @@ OFFLOADED = ("fsdp2-offload", "blocks-offload", "fsdp1-offload")
 SAVED = ("fsdp2-saved", "fsdp1-saved")
 EVALUATED = ("fsdp2-evaluated", "fsdp1-evaluated")
 HANDED = ("fsdp2-handed", "fsdp1-handed")
+GENERATED = ("fsdp2-generated", "fsdp1-generated")
 PACKED = ("fsdp1-packed", "fsdp2-packed")
 MORE = ("fsdp1-more", "fsdp2-more")
 ROUTED = ("fsdp2-experts", "fsdp1-experts")
 COPIED = ("ddp", "ddp-packed")
-EVERY = (*KINDS, *COPIED, *OFFLOADED, *SAVED, *EVALUATED, *HANDED, *PACKED, *MORE, *ROUTED, *SPLIT)
+EVERY = (*KINDS, *COPIED, *OFFLOADED, *SAVED, *EVALUATED, *HANDED, *GENERATED, *PACKED, *MORE, *ROUTED, *SPLIT)
 OPTIMIZERS = ("adamw_torch_fused", "adamw_torch", "sgd", "sgd_momentum", "rmsprop", "adagrad")
 
 
@@ -250,6 +251,13 @@ def draw(kind, number):
         # Flat parameters have no adapters merged into their parts.
         if kind == "fsdp1":
             case.pop("peft", None)
+    if how == "generated":
+        # Rows of embeddings are many, answers outlast a step's logits.
+        model["vocab_size"] = r.choice((model["vocab_size"], 9000, 30000))
+        case.update(batch=1, seq=r.randint(7, 40))
+        case["generate"] = {"batch": r.choice((1, 2, 4)), "prompt": r.randint(5, 200), "new_tokens": r.choice((2, 9, 40))}
+        if kind == "fsdp1" and r.random() < 0.4:
+            case["generate"]["summons"] = "all"
     if how == "evaluated":
         ranks["world"] = r.choice((2, 4, 8, 16))
         ranks.pop("replicas", None)
@@ -623,6 +631,8 @@ def run(oracle, case):
             ledger.phase = f"step{step}"
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
+        if "generate" in case:
+            generating.generate(oracle, case, sharded.model, ledger)
         if "eval" in case:
             evaluating.evaluate(oracle, case, sharded.model, optimizer, ledger)
         if ranks.get("saves"):

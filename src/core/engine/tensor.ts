@@ -53,7 +53,8 @@ export class Tensor {
     readonly storage: Storage,
     readonly sizes: Sizes,
     strides: Sizes | null,
-    readonly dtype: DType,
+    /** Changes only of a parameter whose name is given to other memory (`parameter.data = …`). */
+    public dtype: DType,
   ) {
     this.knownStrides = strides;
   }

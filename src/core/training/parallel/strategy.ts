@@ -128,6 +128,8 @@ export interface Strategy {
   keepGathered?(torch: Torch): void;
   /** All parameters in full at once, as long as the result lives; null where they are there anyway. */
   gatherAll?(torch: Torch): Whole | null;
+  /** Parameters whole as they rest while text is generated, all of them or those that no layer has; the rest is gathered by its hooks. */
+  summon?(torch: Torch, which: "all" | "outside"): Whole;
   /** All parameters are made whole and handed over, where they are not there anyway. */
   handOver?(torch: Torch, handover: WeightHandover): void;
   /** What becomes of a gradient when it first appears. */

@@ -4,10 +4,11 @@
  * (DeepSpeedZeroOptimizer), whose methods' names the comments give.
  */
 import type { DType } from "../../../engine/dtype";
+import { SIDE_STREAMS } from "../../../engine/labels";
 import { alias, type Tensor } from "../../../engine/tensor";
 import type { Torch } from "../../../engine/torch";
 import type { Optimizer } from "../../optimizers";
-import { elements, reserve, reserveWhole } from "../strategy";
+import { elements, onStream, reserve, reserveWhole } from "../strategy";
 import { converted, dropGradient, flatten, moveGradient, normOf } from "./blocks";
 import { communicatedIn, type EngineOptions, type MakeOptimizer, masterOf, type ZeroEngine } from "./engine";
 import { type FlatGroup, flatGroup, type Placed, placesOf, slicesOf } from "./layout";
@@ -169,9 +170,14 @@ export class Stage12 implements ZeroEngine {
     this.bucket.push(place);
   }
 
-  /** `reduce_ipg_grads`. */
+  /** `reduce_ipg_grads`: on `reduction_stream` what is reduced, and what of it is copied out. */
   private reduceBucket(torch: Torch): void {
     if (this.bucket.length === 0) return;
+    const { overlapComm } = this.options.spec;
+    onStream(torch, overlapComm ? SIDE_STREAMS.reducing : null, () => this.reduceThere(torch));
+  }
+
+  private reduceThere(torch: Torch): void {
     if (this.contiguous) this.average(torch);
     else this.reduceApart(torch);
     const own = new Set(this.groups.flatMap((group) => group.own.map(({ tensor }) => tensor)));

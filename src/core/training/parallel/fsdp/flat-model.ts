@@ -5,7 +5,7 @@ import { type ModuleHooks, onGradient, passThrough } from "../../../engine/modul
 import type { Tensor } from "../../../engine/tensor";
 import type { Torch } from "../../../engine/torch";
 import type { FsdpSpec } from "../../run";
-import { onStream, reserve } from "../strategy";
+import { onStream, reserve, type Whole } from "../strategy";
 import type { FlatParameter } from "./flat-parameter";
 
 export interface FlatOptions {
@@ -204,6 +204,23 @@ export class FlatModel implements ModuleHooks {
   keepGathered(torch: Torch): void {
     for (const { path, flat } of this.states)
       if (path === "" || this.spec.reshardAfterForward === false) flat?.receive(torch);
+  }
+
+  /**
+   * The model itself is called without its wrapper, and finds its own parameters as they rest; layers are gathered by their hooks, beside
+   * what is whole of them (torch/distributed/fsdp/_unshard_param_utils.py).
+   */
+  summon(torch: Torch, which: "all" | "outside"): Whole {
+    const found: (Whole | null)[] = this.states.flatMap(({ path, flat }) => {
+      if (flat === null) return [];
+      if (path === "") return [flat.summonToRead(torch)];
+      return [which === "all" ? flat.summonBeside(torch) : flat.leftGradient(torch)];
+    });
+    return {
+      release: () => {
+        for (const whole of found) whole?.release();
+      },
+    };
   }
 
   rest(torch: Torch): void {

@@ -4,7 +4,7 @@ import { SIDE_STREAMS } from "../../../engine/labels";
 import { type Node, releaseNode } from "../../../engine/node";
 import { alias, type Tensor } from "../../../engine/tensor";
 import type { Torch } from "../../../engine/torch";
-import { ghost, onStream, reserve } from "../strategy";
+import { ghost, onStream, reserve, type Whole } from "../strategy";
 
 export interface FlatParameterOptions {
   /** Every parameter begins at 16 bytes, and the end is padded to equal shards (`use_orig_params`). */
@@ -38,6 +38,9 @@ export class FlatParameter {
   readonly pieces = new Map<Tensor, Tensor | null>();
   private split: Node | null = null;
   private onDevice: Tensor | null = null;
+  private wasReduced = false;
+  /** It is whole by a context of its own (`summon_full_params`). */
+  private isSummoned = false;
   /** The parameters' names are views of the whole (`_use_unsharded_views`). */
   isSeenWhole = false;
 
@@ -117,6 +120,7 @@ export class FlatParameter {
   private unshardThere(torch: Torch): void {
     const { options } = this;
     this.isSeenWhole = true;
+    if (this.isSummoned) return;
     // A shard on the host is sent again even where its whole is here.
     if (this.isUnsharded) {
       if (options.onHost && this.isMixed) this.sent(torch)?.release();
@@ -202,7 +206,57 @@ export class FlatParameter {
     sent?.release();
   }
 
+  /** The whole in the dtype it rests in (`_force_full_precision`), on the stream of what computes. */
+  private summon(torch: Torch): Tensor {
+    const { own, ranks, shardElements, options } = this;
+    const sent = options.onHost ? reserve(torch, "to", shardElements, own, "communication") : null;
+    if (ranks === 1) return sent ?? this.shard.retain();
+    const whole = reserve(torch, "all_gather", shardElements * ranks, own, "communication");
+    sent?.release();
+    return whole;
+  }
+
+  /** The same for hooks that gather it in another dtype beside it; in its own they find it there, and let go of it. */
+  summonBeside(torch: Torch): Whole {
+    if (this.isMixed) return this.summon(torch);
+    this.unshard(torch);
+    return { release: () => this.free(torch) };
+  }
+
+  /** The same, as what is called finds it. */
+  summonToRead(torch: Torch): Whole {
+    this.free(torch);
+    const whole = this.summon(torch);
+    this.point(whole.storage.id);
+    this.read(this.own);
+    this.isSummoned = true;
+    return {
+      release: () => {
+        this.isSummoned = false;
+        this.read(this.gatheredDtype);
+        this.point(-1);
+        whole.release();
+      },
+    };
+  }
+
+  /**
+   * The sum of a step's gradients while the wrapper around the model is not called: pieces have let go of it, the flat parameter has not
+   * (`_reset_flat_param_grad_info_if_needed`).
+   */
+  leftGradient(torch: Torch): Whole | null {
+    const { options, shardElements, own, wasReduced } = this;
+    if (!wasReduced || !options.aligned || options.onHost) return null;
+    return reserve(torch, "reduce_scatter", shardElements, own, "gradients");
+  }
+
+  /** The parameters' dtype is that of the memory they name. */
+  private read(dtype: DType): void {
+    for (const parameter of this.parameters) parameter.dtype = dtype;
+  }
+
   free(torch: Torch): void {
+    if (this.isSummoned) return;
     this.isSeenWhole = false;
     if (!this.isUnsharded) return;
     if (this.whole.storage.id !== this.shard.storage.id) torch.ledger.free(this.whole.storage.id);
@@ -228,6 +282,7 @@ export class FlatParameter {
     this.hasViews = false;
     if (savedGradient === null) return;
     this.savedGradient = null;
+    this.wasReduced = true;
     // The optimizer reads the copy on the host (`_cpu_grad`).
     if (this.options.onHost) {
       savedGradient.release();

@@ -7,7 +7,7 @@ import type { ModuleHooks } from "../../../engine/module-hooks";
 import type { Tensor } from "../../../engine/tensor";
 import type { Torch } from "../../../engine/torch";
 import type { FsdpSpec, SavingSpec } from "../../run";
-import { type ForwardUsage, type ModelEnds, reserve, type Strategy } from "../strategy";
+import { type ForwardUsage, type ModelEnds, reserve, type Strategy, type Whole } from "../strategy";
 import { FlatModel, type FlatOptions } from "./flat-model";
 import { FlatParameter } from "./flat-parameter";
 import { frozenShards } from "./frozen";
@@ -98,6 +98,11 @@ export class FlatSharding implements Strategy {
 
   keepGathered(torch: Torch): void {
     this.model?.keepGathered(torch);
+  }
+
+  /** `FullyShardedDataParallel.summon_full_params`, with `recurse` or of the model's own parameters alone. */
+  summon(torch: Torch, which: "all" | "outside"): Whole {
+    return this.model?.summon(torch, which) ?? { release: () => {} };
   }
 
   /** Unit after unit (`_iter_fsdp1_params`): a unit's memory goes with its context, whoever still names a part of it. */
