@@ -50,12 +50,16 @@ export type LossStatement =
 export interface LossFunction {
   /** Parameters behind `self`, in their order. */
   readonly parameters: readonly string[];
+  /** What parameters stand for that a call leaves out. */
+  readonly defaults?: Readonly<Record<string, LossExpression>>;
   readonly body: readonly LossStatement[];
 }
 
 export interface OwnLoss extends LossFunction {
   /** What names outside of the function are bound to, where that is written out (`self.loss_fct`, a module's own name). */
   readonly outside: Readonly<Record<string, LossExpression>>;
+  /** Functions of the script that it calls, by their names. */
+  readonly functions?: Readonly<Record<string, LossFunction>>;
   /** Its names stay until they are bound again: it is a round of a loop. */
   readonly keepsNames?: true;
 }

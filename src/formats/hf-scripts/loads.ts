@@ -8,13 +8,22 @@ const TRAINER = /Trainer$/;
 const OPTIMIZER =
   /(?:^|\.)(?:\w{0,80}Adam\w{0,80}|SGD|RMSprop|Adagrad|Adafactor|Lion\w{0,80}|LAMB|LARS|Muon|Sophia\w{0,80})$/;
 
+/** What is stepped, in what an optimizer is given; longer texts are cut. */
+const STEPPED = /\b([A-Za-z_][\w.]{0,80}?)\.(?:named_)?parameters\(/g;
+const LONGEST = 400;
+/** A layer beside the model (`head = nn.Linear(768, 2)`). */
+const LAYER = /^(?:torch\.)?nn\.\w{1,60}\(/;
+
 /** The text of what cannot be known without running. */
 export function rawOf(node: LocatedNode | undefined): string | undefined {
   return node?.kind === "unknown" ? node.raw : undefined;
 }
 
 /** Names of the trained model, the surest first: what a trainer is given, what an optimizer steps, what `train()` is called on. */
-export function trainedNames({ calls }: PythonModule): readonly string[] {
+export function trainedNames({ calls, assignments }: PythonModule): readonly string[] {
+  const layers = new Set(
+    assignments.entries.flatMap(({ key, value }) => (LAYER.test(rawOf(value) ?? "") ? [key] : [])),
+  );
   const given = calls
     .filter(({ callee }) => TRAINER.test(callee))
     .map(({ keywords, positional }) =>
@@ -22,9 +31,10 @@ export function trainedNames({ calls }: PythonModule): readonly string[] {
     );
   const stepped = calls
     .filter(({ callee }) => OPTIMIZER.test(callee))
-    .map(({ positional }) => /^([\w.]+)\.(?:named_)?parameters\(/.exec(rawOf(positional[0]) ?? "")?.[1]);
+    .flatMap(({ positional }) => [...(rawOf(positional[0]) ?? "").slice(0, LONGEST).matchAll(STEPPED)])
+    .map(([, name]) => name);
   const trained = calls.map(({ callee }) => /^([\w.]+)\.train$/.exec(callee)?.[1]);
-  return [...given, ...stepped, ...trained].filter((name) => name !== undefined);
+  return [...given, ...stepped, ...trained].filter((name) => name !== undefined).filter((name) => !layers.has(name));
 }
 
 /**

@@ -24,6 +24,7 @@ import { classOf } from "./classes";
 import { Collector } from "./collect";
 import { Conditions } from "./conditions";
 import { Flow, type Guard } from "./flow";
+import { functionsIn } from "./loss-functions";
 import { childNamed, childrenNamed, childrenOf, span } from "./nodes";
 import { declaredDefaults, optionsOf, spellingsOf, startedFunctions, writtenOptions } from "./options";
 import { expressionTree, functionTree } from "./own-loss";
@@ -297,12 +298,13 @@ function nameOf(node: SyntaxNode, evaluator: Evaluator): string {
 }
 
 /** What a function computes; null: something that is not read. */
-function lossIn(own: SyntaxNode, { bound }: Collector, evaluator: Evaluator, outside: Outside): OwnLoss | null {
-  const tree = functionTree(own, (one) => evaluator.slice(one), bound);
+function lossIn(own: SyntaxNode, found: Collector, evaluator: Evaluator, outside: Outside): OwnLoss | null {
+  const tree = functionTree(own, (one) => evaluator.slice(one), found.bound);
   if (tree === undefined) return null;
-  const text = JSON.stringify(tree);
+  const functions = functionsIn(tree, found, evaluator);
+  const text = JSON.stringify([tree, functions]);
   const named = Object.entries(outside()).filter(([name]) => text.includes(`"${name.split(".").at(-1)}"`));
-  return { ...tree, outside: Object.fromEntries(named) };
+  return { ...tree, outside: Object.fromEntries(named), ...functions };
 }
 
 /** What a module binds to numbers and to what torch gives; found once, where something asks. */

@@ -73,7 +73,18 @@ class Reader {
       const named = child.name === "VariableName" && !/^(?:AssignOp|TypeDef)$/.test(list[k - 1]?.name ?? "");
       return named ? [this.slice(child)] : [];
     });
-    return { parameters: parameters.filter((name) => name !== "self"), body: this.body(childNamed(node, "Body"), 0) };
+    const defaults = parameters.flatMap((name) => {
+      const at = list.findIndex((child) => child.name === "VariableName" && this.slice(child) === name);
+      const after = list.slice(at + 1).filter((child) => child.name !== "TypeDef");
+      return after[0]?.name === "AssignOp" && after[1] !== undefined
+        ? [[name, this.expression(after[1], 0)] as const]
+        : [];
+    });
+    return {
+      parameters: parameters.filter((name) => name !== "self"),
+      ...(defaults.length === 0 ? {} : { defaults: Object.fromEntries(defaults) }),
+      body: this.body(childNamed(node, "Body"), 0),
+    };
   }
 
   round(body: SyntaxNode | null, backward: SyntaxNode, depth: number): LossStatement[] {

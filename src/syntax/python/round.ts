@@ -3,6 +3,7 @@ import type { SyntaxNode } from "@lezer/common";
 import type { LossStatement, OwnLoss } from "../../terms/own-loss";
 import type { PythonRound } from "../tree";
 import type { Collector } from "./collect";
+import { functionsIn } from "./loss-functions";
 import { childNamed, childrenOf, span } from "./nodes";
 import { roundTree } from "./own-loss";
 import type { Evaluator } from "./values";
@@ -12,10 +13,11 @@ const LOOPS = /^(?:For|While)Statement$/;
 
 /** The round around the module's first call of `backward`; undefined: there is none. */
 export function roundIn(
-  { callNodes, bound }: Collector,
+  found: Collector,
   evaluator: Evaluator,
   outside: () => OwnLoss["outside"],
 ): PythonRound | undefined {
+  const { callNodes, bound } = found;
   const slice = (node: SyntaxNode): string => evaluator.slice(node);
   const backward = callNodes.find(({ firstChild }) => firstChild !== null && BACKWARD.test(slice(firstChild)));
   const around = backward === undefined ? null : roundAround(backward);
@@ -29,11 +31,16 @@ export function roundIn(
   const [only, ...more] = batch;
   const named: readonly LossStatement[] =
     more.length === 0 ? statements : [{ names: batch, value: { name: BATCH } }, ...statements];
-  const text = JSON.stringify(statements);
+  const functions = functionsIn(statements, found, evaluator);
+  const text = JSON.stringify([statements, functions]);
   const used = Object.entries(outside()).filter(([name]) => text.includes(`"${name.split(".").at(-1)}"`));
   const parameters = [MODEL, more.length === 0 ? (only ?? BATCH) : BATCH];
   const keeps = apart ? {} : { keepsNames: true as const };
-  return { ...place, apart, loss: { parameters, body: named, outside: Object.fromEntries(used), ...keeps } };
+  return {
+    ...place,
+    apart,
+    loss: { parameters, body: named, outside: Object.fromEntries(used), ...functions, ...keeps },
+  };
 }
 
 /** Names that no script has. */

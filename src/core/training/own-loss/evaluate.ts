@@ -1,11 +1,12 @@
 /** Runs a loss that a script wrote itself: its names hold what they are bound to until the function returns, as Python's do. */
-import type { LossExpression, LossIndex, LossStatement, OwnLoss } from "../../../terms/own-loss";
+import type { LossExpression, LossFunction, LossIndex, LossStatement, OwnLoss } from "../../../terms/own-loss";
 import { isTensor } from "../../engine/ops/arithmetic";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import { namedTensors, partOf, partsBehind } from "./batch";
-import { computed, dotted, isNew } from "./expressions";
+import { computed, dotted } from "./expressions";
 import { binary, functionNamed, type Given, LOSS_MODULES, operator, signed } from "./functions";
+import { sliced } from "./slices";
 import { bounded, held, Inputs, letGo, Named, NotFollowed, numberOf, Outputs, tensorOf, type Value } from "./values";
 
 /** What the function's calls of models run. */
@@ -24,9 +25,12 @@ const PLACES = ["loss", "logits"] as const;
 const CLASSES = /(?:^|\.)(?:num_labels|vocab_size|num_classes|n_classes)$/;
 const WITHOUT_GRADIENTS = /^torch\.(?:no_grad|inference_mode|autograd\.no_grad)$/;
 const AUTOCASTS = /autocast$/;
-const END = Number.MAX_SAFE_INTEGER;
+/** Functions of a script inside one another. */
+const DEEPEST = 8;
 /** The trained model by names of the trainer's. */
 const TRAINED = /^self\.(?:model|\w{0,20}student\w{0,20})$/;
+/** Where tensors are put, which is the one device here. */
+const DEVICE = "torch.device";
 /** What is called for what it says. */
 const TELLS = /^(?:print|self\.log|logger\.\w{1,20}|logging\.\w{1,20}|wandb\.log)$/;
 /** Methods that change how a model runs. */
@@ -61,8 +65,12 @@ export function runOwnLoss(
   return [tensorOf(first), ...(asksOutputs ? partsBehind(outputs) : []), ...named];
 }
 
+type Call = Extract<LossExpression, { readonly call: LossExpression }>;
+
 class Run {
-  private readonly names = new Map<string, Value>();
+  private names = new Map<string, Value>();
+  /** Functions of the script that run inside one another. */
+  private depth = 0;
   /** Classes of the logits that a model gave last. */
   private classes: number | null = null;
   /** Names bound behind the first forward. */
@@ -79,6 +87,7 @@ class Run {
     this.names.set(name, value);
     letGo(before);
     // By the second name behind a forward, what the round before had bound to such names is gone.
+    if (this.depth > 0) return;
     if (this.loss.keepsNames === true && this.classes !== null && ++this.bound === 2) this.torch.rebinds?.();
   }
 
@@ -246,36 +255,8 @@ class Run {
         return object instanceof Outputs ? this.part(object, name) : partOf(object, name);
       }
       if (Array.isArray(object) && typeof index === "number") return held(object.at(index) as Value);
-      return this.sliced(tensorOf(object), at);
+      return sliced(this.torch, tensorOf(object), at, (one) => this.value(one));
     });
-  }
-
-  /** `x[..., :-1, :]`: one operator for each index that changes something. */
-  private sliced(tensor: Tensor, at: readonly LossIndex[]): Tensor {
-    const counted = at.filter((one) => one !== "..." && !isNew(one)).length;
-    let current = tensor.retain();
-    let dim = 0;
-    for (const index of at) {
-      const before = current;
-      if (index === "...") dim += tensor.rank - counted;
-      else if ("index" in index) {
-        const value = this.value(index.index);
-        if (value === null) current = tensorOf(operator(this.torch, "unsqueeze", [before, dim++]));
-        else if (typeof value === "number") current = tensorOf(operator(this.torch, "select", [before, dim, value]));
-        else {
-          const places: Value[] = [...Array.from({ length: dim }, () => null), tensorOf(value)];
-          current = tensorOf(operator(this.torch, "index", [before, places]));
-          letGo(value);
-        }
-      } else {
-        const [from, to] = [index.from, index.to].map((one) => (one === null ? null : numberOf(this.value(one))));
-        if (from !== null || to !== null)
-          current = tensorOf(operator(this.torch, "slice", [before, dim, from ?? 0, to ?? END]));
-        dim++;
-      }
-      if (current !== before) before.release();
-    }
-    return current;
   }
 
   /** A batch with other tensors under its names. */
@@ -294,7 +275,30 @@ class Run {
     return new Inputs(tensors, true);
   }
 
-  private call(expression: Extract<LossExpression, { readonly call: LossExpression }>): Value {
+  /** A function of the script: its names go when it returns. */
+  private ofScript(own: LossFunction, expression: Call): Value {
+    if (expression.spread.length > 0 || expression.args.length > own.parameters.length || this.depth >= DEEPEST)
+      throw new NotFollowed();
+    const given = new Map<string, Value>();
+    for (const [k, one] of expression.args.entries()) given.set(own.parameters[k] ?? "", this.value(one));
+    for (const [name, one] of expression.keywords) given.set(name, this.value(one));
+    for (const name of own.parameters) {
+      if (given.has(name)) continue;
+      const standard = own.defaults?.[name];
+      if (standard === undefined) throw new NotFollowed();
+      given.set(name, this.value(standard));
+    }
+    const outer = this.names;
+    this.names = given;
+    this.depth++;
+    const returned = this.body(own.body);
+    this.end();
+    this.depth--;
+    this.names = outer;
+    return returned ?? null;
+  }
+
+  private call(expression: Call): Value {
     const { call } = expression;
     if ("attribute" in call) {
       if ("call" in call.of && dotted(call.of.call) === "super") return this.trainers(call.attribute, expression);
@@ -304,11 +308,15 @@ class Run {
     const callee = this.value(call);
     if (!(callee instanceof Named)) throw new NotFollowed();
     const last = callee.path.split(".").at(-1) ?? "";
+    const { functions = {} } = this.loss;
+    const own = Object.hasOwn(functions, callee.path) ? functions[callee.path] : undefined;
+    if (own !== undefined) return this.ofScript(own, expression);
     if (callee.path === "model" || TRAINED.test(callee.path)) return this.runs(this.calls.model, expression);
     if (TELLS.test(callee.path) || MODES.has(last)) {
       for (const one of expression.args) letGo(this.value(one));
       return null;
     }
+    if (callee.path === DEVICE) return new Named(DEVICE);
     if (callee.path === "isinstance") return this.isInstance(expression.args);
     if (/^torch\b/.test(callee.path)) {
       const given = this.given(expression);
@@ -326,10 +334,7 @@ class Run {
   }
 
   /** The Trainer's own loss, as an overriding one calls it (transformers/trainer.py, `compute_loss`). */
-  private trainers(
-    name: string,
-    { args, keywords }: Extract<LossExpression, { readonly call: LossExpression }>,
-  ): Value {
+  private trainers(name: string, { args, keywords }: Call): Value {
     const [model, inputs] = args;
     if (name !== "compute_loss" || model === undefined || inputs === undefined) throw new NotFollowed();
     const outputs = this.runs(this.calls.model, { call: model, args: [], keywords: [], spread: [inputs] });
@@ -348,7 +353,7 @@ class Run {
     return names.includes("dict");
   }
 
-  private given({ args, keywords, spread }: Extract<LossExpression, { readonly call: LossExpression }>): Given {
+  private given({ args, keywords, spread }: Call): Given {
     if (spread.length > 0) throw new NotFollowed();
     return {
       args: args.map((one) => this.scalar(one)),
@@ -365,7 +370,7 @@ class Run {
     return made;
   }
 
-  private method(object: Value, name: string, expression: Extract<LossExpression, { readonly call: LossExpression }>) {
+  private method(object: Value, name: string, expression: Call) {
     const { args, keywords } = this.given(expression);
     if (object instanceof Inputs) {
       const [key] = args;
@@ -391,10 +396,7 @@ class Run {
   }
 
   /** A model's forward on what the call gives it. */
-  private runs(
-    model: CalledByLoss["model"],
-    { args, keywords, spread }: Extract<LossExpression, { readonly call: LossExpression }>,
-  ): Outputs {
+  private runs(model: CalledByLoss["model"], { args, keywords, spread }: Call): Outputs {
     const tensors = new Map<string, Tensor>();
     const options = new Map<string, Value>();
     const given: Value[] = [];
