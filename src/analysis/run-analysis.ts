@@ -17,8 +17,9 @@ import { Stopped } from "./stopped";
 import { needsMore, usableOf, type Verdict, verdictOf } from "./verdict";
 
 /**
- * Events that one answer may follow beside those of the run itself (what other values, plans and batches come to): about a
- * second. Ordinary runs have tens of thousands of events, so that it is more than anything asked for takes.
+ * Events that one answer may follow beside those of the run itself (what other values, plans and batches come to), what is
+ * simulated among them counted for as many as it takes: one to two seconds. Ordinary runs come to a hundred thousand, so that
+ * it is more than anything asked for takes.
  */
 const MOST_BESIDE = 12_000_000;
 const TOO_LONG: EstimateResult = {
@@ -58,7 +59,7 @@ export class RunAnalysis {
   readonly base: Variant;
   private paddedReserve: VariedReserve | null | undefined;
   private variedBase: Variant | undefined;
-  /** Events that the answer in the making may still follow. */
+  /** Events that the answer in the making may still take. */
   private left = MOST_BESIDE;
   private isCut = false;
 
@@ -80,9 +81,9 @@ export class RunAnalysis {
     this.isCut = false;
   }
 
-  /** Counts what another analysis followed for this answer. */
+  /** Counts what another analysis took for this answer. */
   spend({ base }: RunAnalysis): void {
-    this.left -= base.estimate?.events ?? 0;
+    this.left -= base.estimate?.effort ?? 0;
   }
 
   /** Whether something was left out of the present answer because it takes too long. */
@@ -193,7 +194,7 @@ export class RunAnalysis {
       return { result: TOO_LONG };
     }
     const result = this.estimator.estimate(run, this.inputs.graphs, detail, enough, batches);
-    if (result.ok) this.left -= result.estimate.events;
+    if (result.ok) this.left -= result.estimate.effort;
     const captured = this.inputs.graphs?.graphs.some(({ attention }) => attention === run.attention);
     if (!result.ok || captured === true || !buildsNoMask(run.attention)) return { result };
     const supposed = { message: say("assume.attention", { attention: run.attention }), settleWith: "attention" };

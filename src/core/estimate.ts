@@ -210,6 +210,7 @@ function read(run: TrainingRun, simulation: Simulation, full: boolean, enough: E
     ...(simulation.cacheBytes === null ? {} : { cacheBytes: Math.round(simulation.cacheBytes) }),
     assumptions: [],
     events: ledger.eventCount,
+    effort: ledger.effort,
     operators: isAtLeast
       ? null
       : operatorsOf(

@@ -8,6 +8,9 @@ import { NotModelled } from "./not-modelled";
 
 /** Events of a run, played ones included: about half a second, and 200 MB. */
 export const MOST_EVENTS = 12_000_000;
+/** Events that are played in the time that one allocation takes to simulate, with the operator that makes it (1.1 against 0.13 µs). */
+export const SIMULATED = 8;
+
 /** Allocations that are simulated one by one: ordinary runs have tens of thousands, the largest known 70,000. */
 export const MOST_SIMULATED = 400_000;
 /** Weights of a model: the one with the most has 70,000 (experts that are counted one by one). */

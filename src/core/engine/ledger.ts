@@ -7,7 +7,7 @@
 import { say } from "../../words/message";
 import { widened } from "../columns";
 import type { ComponentKind, Phase } from "../report/estimate";
-import { MOST_EVENTS, MOST_SIMULATED, OverBudget } from "./budget";
+import { MOST_EVENTS, MOST_SIMULATED, OverBudget, SIMULATED } from "./budget";
 import { type Label, Labels, NO_KERNEL, type SideStream, type Work } from "./labels";
 import { ImpossibleSizes } from "./not-modelled";
 import type { Note, PlacedNote } from "./notes";
@@ -123,6 +123,11 @@ export class Ledger {
   /** Bytes of one block. */
   sizeOf(id: number): number {
     return this.byteColumn[id]!;
+  }
+
+  /** What the stream took to make, in events that are played. */
+  get effort(): number {
+    return this.eventCount + SIMULATED * this.simulated;
   }
 
   /** How many labels there are. */

@@ -104,6 +104,8 @@ export interface Estimate {
   readonly assumptions: readonly Assumption[];
   /** What a micro-batch computes; null where the engine did not follow it. */
   readonly operators: Operators | null;
-  /** Length of the event stream it was read off: what the estimate took. */
+  /** Length of the event stream it was read off. */
   readonly events: number;
+  /** What the estimate took: events that take as long to play as it took to simulate. */
+  readonly effort: number;
 }

@@ -135,6 +135,7 @@ export function synthetic(shape: Shape): (run: TrainingRun) => Estimate {
       assumptions: [],
       operators: null,
       events: 1,
+      effort: 1,
     };
   };
 }
