@@ -76,6 +76,10 @@ export const SETTINGS = {
   expert_kernels: { type: "boolean" },
   packs_head: { type: "boolean" },
   use_unsloth: { type: "boolean" },
+  /** The engine that generates has the trained model's own tensors as its weights. */
+  engine_shares_weights: { type: "boolean" },
+  /** The engine sleeps between generations, and takes a share by the card's size when it wakes. */
+  engine_standby: { type: "boolean" },
   vocab_divisor: { type: "integer" },
   vocab_size: { type: "integer" },
   // The batch and its lengths

@@ -4,6 +4,7 @@ import { resolveRun } from "../../src/analysis/resolve";
 import { simulate } from "../../src/core/simulate";
 import { graphsOf } from "../core/receipts/case";
 import { causalRun } from "../core/runs";
+import { graphsWithTrainers } from "../core/trainers/receipts";
 import { gatherFiles, resolveFiles } from "./resolve-run";
 
 function script(load: string, adapt: string, loader = "FastLanguageModel"): string {
@@ -49,7 +50,7 @@ describe("analysis: Unsloth", () => {
     const family = graphsOf(run.model.family);
     const peak = (rewritten: boolean): number => {
       const result = simulate({ ...run, checkpointing: { useReentrant: rewritten, rewritten } }, family);
-      assert.ok(result.ok);
+      assert.ok(result.ok, JSON.stringify(result));
       return result.simulation.ledger.peak;
     };
     // What layers share is differentiated twice under the reentrant kind, where they are called by names.
@@ -89,6 +90,46 @@ describe("analysis: Unsloth", () => {
     const all = ["vision_layers", "language_layers", "attention_modules", "mlp_modules"];
     const { said } = await resolved("", all.map((name) => `, finetune_${name}=True`).join(""), "FastVisionModel");
     assert.doesNotMatch(said, /uncounted|finetune_/);
+  });
+
+  it("generates with an engine whose weights are the model's own, which may stand by while it trains", async () => {
+    const grpo = (load: string, before = "") => `${before}from unsloth import FastLanguageModel
+from trl import GRPOConfig, GRPOTrainer
+model, tokenizer = FastLanguageModel.from_pretrained("Qwen/Qwen3-0.6B", load_in_4bit=False, fast_inference=True${load})
+model = FastLanguageModel.get_peft_model(model, r=8)
+args = GRPOConfig(output_dir="o", max_prompt_length=64, max_completion_length=64)
+GRPOTrainer(model=model, reward_funcs=[score], args=args, train_dataset=data).train()
+`;
+    const pin = "runs:\n  - match: '*'\n    device: { name: RTX 4090 }\n";
+    const read = async (text: string) => {
+      const { run } = await resolveFiles({ "train.py": text, ".vramlens.yaml": pin }, "train.py");
+      assert.ok(run);
+      return run;
+    };
+    const run = await read(grpo(", gpu_memory_utilization=0.6"));
+    const rollout = run.trainer?.rollout;
+    assert.ok(rollout && run.trainer);
+    assert.equal(rollout.sharesWeights, true);
+    assert.equal(rollout.sync, undefined);
+    const family = graphsWithTrainers(run.model.family);
+    const { sharesWeights: _, ...apart } = rollout;
+    const twice = { ...run, trainer: { ...run.trainer, rollout: apart } };
+    const [once, both] = [run, twice].map((each) => {
+      const result = simulate(each, family);
+      assert.ok(result.ok, JSON.stringify(result));
+      return result.simulation.ledger.peak;
+    });
+    // Qwen3-0.6B's 596,049,920 parameters in bfloat16.
+    assert.ok(Math.abs((both! - once!) / (2 * 596_049_920) - 1) < 0.001, `${both! - once!}`);
+    const standby = await read(
+      grpo(", gpu_memory_utilization=0.6", 'import os\nos.environ["UNSLOTH_VLLM_STANDBY"] = "1"\n'),
+    );
+    const card = rollout.generatingBytes / 0.6;
+    const taken = standby.trainer?.rollout;
+    assert.equal(taken?.sleepingBytes, 0);
+    assert.ok(Math.abs((taken?.generatingBytes ?? 0) / card - 0.825 * 0.95) < 1e-6);
+    const awake = await read(grpo("", 'import os\nos.environ["UNSLOTH_VLLM_STANDBY"] = "0"\n'));
+    assert.equal(awake.trainer?.rollout?.sleepingBytes, awake.trainer?.rollout?.generatingBytes);
   });
 
   it("embeds texts in pairs with sentence-transformers' trainer, on modules of its own, in 16 bits", async () => {
@@ -160,7 +201,7 @@ SentenceTransformerTrainer(model=model, args=args, loss=loss).train()
         ...(packsExperts ? { packsExperts } : {}),
       };
       const result = simulate(causalRun({ model: moe, loadDtype: "bfloat16", quantization }), graphsOf("qwen3_moe"));
-      assert.ok(result.ok);
+      assert.ok(result.ok, JSON.stringify(result));
       return result.simulation.ledger.live;
     };
     const experts = 2 * 8 * 3 * 64 * 32;

@@ -19,6 +19,7 @@ import type { RunInputs } from "../inputs";
 import type { Settings } from "../settings";
 import { holds } from "../versions";
 import type { ResolveContext } from "./context";
+import { standbyShare } from "./standby";
 
 /** Trainers that generate the completions they learn from. */
 export const GENERATES: ReadonlySet<TrainerKind> = new Set(["grpo", "rloo"]);
@@ -191,7 +192,10 @@ export function rolloutSpec(c: ResolveContext, kind: TrainerKind, adapted: boole
   };
   const { scores, ...generated } = paced(pace, batch.micro, batch.accumulation);
   const reference = beta === 0 ? "none" : adapted ? "adapter" : "model";
-  const bytes = vllm ? { ...vllmBytes(c, batch), sync: syncOf(c) } : { generatingBytes: 0, sleepingBytes: 0 };
+  // Tensors that both have are handed to nobody.
+  const handed =
+    c.settings.boolean("engine_shares_weights") === true ? ({ sharesWeights: true } as const) : { sync: syncOf(c) };
+  const bytes = vllm ? { ...vllmBytes(c, batch), ...handed } : { generatingBytes: 0, sleepingBytes: 0 };
   const level = c.settings.string("importance_sampling_level") === "sequence" ? "sequence" : "token";
   const loss = c.settings.list("loss_type")?.[0] ?? String(c.ofTrainer("loss_type") ?? "dapo");
   if (kind === "grpo" && c.settings.find("loss_type") === undefined)
@@ -340,7 +344,8 @@ function syncOf(c: ResolveContext): WeightSyncSpec {
 function vllmBytes(c: ResolveContext, { deviceBytes }: Batch): { generatingBytes: number; sleepingBytes: number } {
   if (c.value("vllm_mode", "colocate") === "server") return { generatingBytes: 0, sleepingBytes: 0 };
   const name = "vllm_gpu_memory_utilization";
-  const share = Number(handsOnVllmShare(c.inputs, c.settings) ? c.value(name, 0.3) : c.ofTrainer(name));
+  const stated = Number(handsOnVllmShare(c.inputs, c.settings) ? c.value(name, 0.3) : c.ofTrainer(name));
+  const share = c.settings.boolean("engine_standby") === true ? standbyShare(deviceBytes) : stated;
   if (deviceBytes === null) c.suppose(say("assume.vllm"), "device");
   const bytes = Math.round((deviceBytes ?? 0) * share);
   // ms-swift's levels: 1 keeps the weights on the host, 2 nowhere (swift/rlhf_trainers/args_mixin.py).

@@ -68,6 +68,13 @@ const WITHIN = [
   ["finetune_mlp_modules", "mlp|feed_forward|ffn|dense|mixer"],
 ] as const;
 
+/** vLLM's cache sleeps while the policy trains (unsloth_zoo/vllm_utils.py, `load_vllm`). */
+const STANDBY = /environ\["UNSLOTH_VLLM_STANDBY"\]$/;
+
+function asksForStandby(value: LocatedNode): boolean {
+  return value.kind === "scalar" && String(value.value) !== "0";
+}
+
 type Said = (name: SettingName, value: string | number | boolean, entry?: Entry) => LocatedSetting;
 
 function scalar(value: string | number | boolean, at: Span): LocatedNode {
@@ -121,6 +128,7 @@ export function unslothSettings(python: PythonModule): readonly LocatedSetting[]
   const kind = plainOf(checkpoints) ?? standard.checkpoints;
   const share = keyword(load, "gpu_memory_utilization");
   const generates = plainOf(keyword(load, "fast_inference")) === true;
+  const standby = python.assignments.entries.findLast(({ key, value }) => STANDBY.test(key) && asksForStandby(value));
   const whole = keyword(load, "full_finetuning");
   const other = ["load_in_4bit", "load_in_8bit", "load_in_16bit", "full_finetuning", "load_in_fp8"].some(
     (name) => keyword(load, name) !== undefined && plainOf(keyword(load, name)) !== false,
@@ -147,6 +155,10 @@ export function unslothSettings(python: PythonModule): readonly LocatedSetting[]
       ? [
           said("use_vllm", true, keyword(load, "fast_inference")),
           said("vllm_mode", "colocate", keyword(load, "fast_inference")),
+          said("engine_shares_weights", true, keyword(load, "fast_inference")),
+          ...(standby === undefined
+            ? []
+            : [said("vllm_enable_sleep_mode", true, standby), said("engine_standby", true, standby)]),
           // The loader's own default (unsloth/models/loader.py).
           said("vllm_gpu_memory_utilization", Number(plainOf(share) ?? 0.5), share),
         ]

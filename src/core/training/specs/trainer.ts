@@ -78,6 +78,8 @@ export interface RolloutSpec {
   /** Bytes that vLLM takes of the card while it generates, and while the policy trains. */
   readonly generatingBytes: number;
   readonly sleepingBytes: number;
+  /** Its weights, of those bytes, are the trained model's own tensors (unsloth_zoo/vllm_utils.py, `convert_vllm_to_huggingface`). */
+  readonly sharesWeights?: true;
 }
 
 /** What PPO adds to a rollout. */

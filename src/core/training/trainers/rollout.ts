@@ -7,6 +7,7 @@
 
 import { isFloating } from "../../engine/dtype";
 import { playRegion } from "../../engine/folding/region";
+import type { Ledger } from "../../engine/ledger";
 import { slice } from "../../engine/ops/layout";
 import { repeated } from "../../engine/pieces";
 import { hostTensor, type Tensor } from "../../engine/tensor";
@@ -52,6 +53,8 @@ export class Rollout implements Before {
   readonly resident: Tensor | null;
   /** Bytes of the models. */
   private readonly loadedBytes: number;
+  /** What vLLM takes beside the models while it generates, and while it sleeps. */
+  private readonly engine: { readonly generating: number; readonly sleeping: number };
   /** Bytes of all there was before there were states of the optimizer. */
   private stateless: number | undefined;
 
@@ -61,7 +64,11 @@ export class Rollout implements Before {
     private readonly strategy: Strategy,
   ) {
     this.loadedBytes = torch.ledger.live;
-    this.resident = this.vllm(options.spec.rollout.sleepingBytes);
+    const { generatingBytes, sleepingBytes, sharesWeights } = options.spec.rollout;
+    const shared = sharesWeights === true ? weightBytes(torch.ledger) : 0;
+    const beside = (bytes: number): number => Math.max(0, bytes - shared);
+    this.engine = { generating: beside(generatingBytes), sleeping: beside(sleepingBytes) };
+    this.resident = this.vllm(this.engine.sleeping);
   }
 
   /** Before micro-batch `micro` of a step: whether a generation is due. */
@@ -77,16 +84,17 @@ export class Rollout implements Before {
   run(step: number): void {
     const { torch, options } = this;
     const { spec, microBatch } = options;
-    const { sequences, generates, generatingBytes, sleepingBytes } = spec.rollout;
+    const { sequences, generates } = spec.rollout;
+    const woken = this.engine.generating - this.engine.sleeping - this.parkedBytes;
     const { promptLength, completionLength } = spec;
     torch.ledger.enter("generation", step);
     // Of an engine that slept, only the weights are awake (trl/generation/vllm_generation.py, sync_weights).
     if (options.sync !== undefined) {
-      const awake = this.vllm(Math.min(generatingBytes - sleepingBytes - this.parkedBytes, options.engineBytes));
+      const awake = this.vllm(Math.min(woken, options.engineBytes));
       options.sync();
       awake?.release();
     }
-    this.vllm(generatingBytes - sleepingBytes - this.parkedBytes)?.release();
+    this.vllm(woken)?.release();
     // All of the generation batch at once.
     if (generates)
       options.generate({
@@ -202,6 +210,12 @@ export class Rollout implements Before {
   private vllm(bytes: number): Tensor | null {
     return vllmBlock(this.torch, bytes);
   }
+}
+
+/** Bytes of the weights that are loaded, without adapters. */
+function weightBytes(ledger: Ledger): number {
+  const alive = ledger.aliveByLabel(ledger.events.length - 1);
+  return alive.reduce((sum, { label, bytes }) => (label.kind === "weights" ? sum + bytes : sum), 0);
 }
 
 /** What vLLM takes of the card: blocks of its own allocator. */
