@@ -9,7 +9,7 @@ import { printed } from "./shapes";
 import { unallocated } from "./wordings";
 
 /** Where the page goes on after this test's table. */
-const ENDS = "\n## Runs\n";
+const ENDS = "\n## Reported runs\n";
 
 describe("sizes as messages print them", () => {
   it("are intervals of half a step", () => {

@@ -1,0 +1,80 @@
+/** What people reported with what they ran (`reported-runs.ts`): the part of the run, and the tensor that found no room. */
+import { strict as assert } from "node:assert";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createAnalyzer } from "../../../src/analysis";
+import type { Explanation } from "../../../src/analysis/explain/explain";
+import { explainLog } from "../../../src/analysis/explain/log";
+import { memoryRuntime, uri } from "../../analysis/memory-runtime";
+import { REPORTED, type ReportedRun } from "./reported-runs";
+
+const [BEGINS, ENDS] = ["\n## Reported runs\n", "\n## Runs\n"];
+
+async function explained({ files, frames, message, ranks }: ReportedRun): Promise<Explanation> {
+  const analyzer = createAnalyzer(memoryRuntime(files));
+  const traceback = frames.flatMap(([file, name, code]) => [`  File "${file}", line 1, in ${name}`, `    ${code}`]);
+  const log = [...(frames.length > 0 ? ["Traceback (most recent call last):"] : []), ...traceback, message, ""].join(
+    "\n",
+  );
+  const [name] = Object.keys(files);
+  const options = { configs: [uri(name ?? "")], ...(ranks === undefined ? {} : { deviceCount: ranks }) };
+  const [found] = await explainLog(log, options, (of, more) => analyzer.analyse(of, { ...more, plans: false }));
+  assert.ok(found, log);
+  return found;
+}
+
+function isIt({ bytes, is }: ReportedRun, { tensor }: Explanation): boolean {
+  if (tensor === null || tensor === undefined) return false;
+  const near = bytes.some((one) => Math.abs(one - tensor.bytes) <= 0.002 * one); // padded to a multiple of the ranks
+  return near && is.test(`${tensor.operator} ${tensor.scope} ${tensor.parameters.join(" ")}`);
+}
+
+/** A loss inside of a model is part of its forward. */
+const alike = (a: string | null | undefined, b: string): boolean => a === b || (b === "loss" && a === "forward");
+
+describe("failures that people reported with what they ran", () => {
+  const rows: { thread: string; size: string; said: string; part: boolean | undefined; tensor: boolean }[] = [];
+
+  for (const row of REPORTED)
+    it(row.thread, async () => {
+      const found = await explained(row);
+      const part = row.part === undefined ? undefined : alike(found.part, row.part);
+      const { tensor } = found;
+      const said = tensor
+        ? `${tensor.operator}${tensor.scope === "" ? "" : ` of ${tensor.scope}`}, ${found.part}`
+        : "none";
+      rows.push({ thread: row.thread, size: row.size, said, part, tensor: isIt(row, found) });
+      assert.notEqual(part, false, `${found.part}`);
+    });
+
+  it("mostly have the tensor named", () => {
+    const named = rows.filter(({ tensor }) => tensor).length;
+    assert.ok(named >= 0.8 * REPORTED.length, `${named} of ${REPORTED.length}`);
+  });
+
+  it("have their figures on the page", () => {
+    const path = join(__dirname, "../../../docs/out-of-memory.md");
+    const parts = rows.filter(({ part }) => part !== undefined);
+    const lines = rows.map(({ thread, size, said, tensor }) => {
+      const [repository, issue] = thread.split("#");
+      return `| [${thread}](https://github.com/${repository}/issues/${issue}) | ${size} | ${said} | ${tensor ? "yes" : "no"} |`;
+    });
+    const section = [
+      BEGINS.trimStart(),
+      `${rows.length} failures that people reported together with what they ran (\`test/evidence/log/reported-runs.ts\`: settings and figures are theirs, retold`,
+      "as the shortest script or config that says them). What failed is known by arithmetic, and by the line where the thread shows one:",
+      `the tensor is named in ${rows.filter(({ tensor }) => tensor).length} of ${rows.length}, the part of the run is right in ${parts.filter(({ part }) => part === true).length} of the ${parts.length} whose thread shows it.`,
+      "The two that are not are of FSDP on one GPU, whose flat parameters an estimate does not have.",
+      "",
+      "| reported in | bytes asked for | said | it is |",
+      "|---|---|---|---|",
+      ...lines,
+      "",
+    ].join("\n");
+    const page = readFileSync(path, "utf8");
+    const at = page.includes(BEGINS) ? page.indexOf(BEGINS) : page.indexOf(ENDS);
+    const written = `${page.slice(0, at)}\n${section}${page.slice(page.indexOf(ENDS))}`;
+    if (process.env["UPDATE_DOCS"] === "1") writeFileSync(path, written);
+    else assert.equal(page, written, "npm run generate writes it");
+  });
+});
