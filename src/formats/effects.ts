@@ -1,7 +1,8 @@
 /** Notation of the tables of keys: keys that change memory, and keys that do not. */
 
 import { spelled } from "../terms/dtypes";
-import type { SettingName } from "../terms/settings";
+import { isType, type SettingType } from "../terms/setting-row";
+import { type SettingName, settingRow } from "../terms/settings";
 import { table } from "../terms/table";
 import type { EffectId } from "../words/message";
 import type { KeySpec } from "./types";
@@ -11,15 +12,20 @@ type Extra = Partial<Omit<KeySpec, "key" | "name" | "type" | "effect" | "memory"
 /** The last word of a dotted path. */
 export type LastWord<Path extends string> = Path extends `${string}.${infer Below}` ? LastWord<Below> : Path;
 
-/** A row of a table. What is said of a key has the key's last word for its id, where the row names no other. */
+/**
+ * A row of a table. Type and range are the setting's, where the row has no others; what is said of a key has the key's last word for
+ * its id, where the row names no other.
+ */
 interface Row {
+  <Key extends string>(key: LastWord<Key> extends EffectId ? Key : never, name: SettingName, extra?: Extra): KeySpec;
+  (key: string, name: SettingName, effect: EffectId, extra?: Extra): KeySpec;
   <Key extends string>(
     key: LastWord<Key> extends EffectId ? Key : never,
     name: SettingName | null,
-    type: KeySpec["type"],
+    type: SettingType,
     extra?: Extra,
   ): KeySpec;
-  (key: string, name: SettingName | null, type: KeySpec["type"], effect: EffectId, extra?: Extra): KeySpec;
+  (key: string, name: SettingName | null, type: SettingType, effect: EffectId, extra?: Extra): KeySpec;
 }
 
 /** A key that changes GPU memory. */
@@ -29,10 +35,20 @@ export const memory: Row = rows(true);
 export const other: Row = rows(false);
 
 function rows(memory: boolean): Row {
-  return (key: string, name: SettingName | null, type: KeySpec["type"], said?: EffectId | Extra, more?: Extra) => {
-    const [effect, extra] = typeof said === "string" ? [said, more] : [lastWord(key), said];
-    return { key, name, type, effect, memory, ...extra };
+  return (key: string, name: SettingName | null, ...said: readonly (SettingType | EffectId | Extra | undefined)[]) => {
+    const words = said.filter((part) => typeof part === "string");
+    const type = words.find(isType) ?? (name === null ? "any" : settingRow(name).type);
+    const effect = words.find((word): word is EffectId => !isType(word)) ?? lastWord(key);
+    const extra = said.find((part) => typeof part === "object");
+    return { key, name, type, effect, memory, ...rangeOf(name, type), ...extra };
   };
+}
+
+/** The range of a setting's numbers, for a key that spells them as the setting does. */
+export function rangeOf(name: SettingName | null, type: SettingType): Pick<KeySpec, "min" | "max"> {
+  if (name === null) return {};
+  const { type: own, min, max } = settingRow(name);
+  return own === type ? { ...(min === undefined ? {} : { min }), ...(max === undefined ? {} : { max }) } : {};
 }
 
 /** What is said of a key by default; that there are words of this id, the row's type has seen to. */

@@ -4,7 +4,7 @@
  */
 import type { SettingName } from "../terms/settings";
 import type { EffectId } from "../words/message";
-import { type LastWord, lastWord } from "./effects";
+import { type LastWord, lastWord, rangeOf } from "./effects";
 import type { KeySpec } from "./types";
 
 /** What a class says of a field; what its trainers do not agree on stands with the trainers. */
@@ -49,7 +49,8 @@ export function rowsOver<Name extends string, Block extends string = "">(
       const [name = lastWord(field) as SettingName, effect = lastWord(field)] = named as [SettingName | null, EffectId];
       const key = `${block}${field}` as string & Name;
       const { since: _, type = "any", ...captured }: Field = fields[key];
-      return { key, name, ...captured, type: meant.values === undefined ? type : "enum", ...meant, effect, memory };
+      const kind = meant.values === undefined ? type : "enum";
+      return { key, name, ...rangeOf(name, meant.type ?? kind), ...captured, type: kind, ...meant, effect, memory };
     };
   return { memory: row(true), other: row(false) };
 }

@@ -142,7 +142,7 @@ export const PEFT_CALLS: readonly (readonly [RegExp, string])[] = PEFT_CLASSES.m
 /** Keywords of the classes; the call itself names the adapter. */
 export const PEFT_CALL_KEYS: readonly KeySpec[] = [
   ...PEFT_CLASSES.flatMap((entry) => [
-    memory(`${entry.type}.call`, "adapter", "boolean", "adapter", { means: { true: entry.type } }),
+    memory(`${entry.type}.call`, "adapter", "adapter", { means: { true: entry.type } }),
     ...writtenFields(entry).map(([written, spec]) => key(entry.type, written, spec)),
   ]),
   ...Object.entries(LORA_FIELDS).map(([written, name]) => key("lora", written, FIELDS[name]!)),
@@ -164,8 +164,8 @@ const TYPES: Readonly<Record<string, string>> = table(
 export const PEFT_CONFIG_KEYS: readonly KeySpec[] = [
   // TrainingArguments themselves take no such key: it is written into no file that lacks it.
   memory("peft_type", "adapter", "string", "adapter", { means: TYPES, unwritten: true }),
-  memory("r", "lora_rank", "integer", "rank", { min: 0 }),
-  memory("num_virtual_tokens", "adapter_virtual_tokens", "integer", "num_virtual_tokens", { min: 1 }),
+  memory("r", "lora_rank", "rank", { min: 0 }),
+  memory("num_virtual_tokens", "adapter_virtual_tokens", "num_virtual_tokens"),
 ];
 
 /** Canonical settings of a saved adapter's config by field, or undefined for a type that is not known. */

@@ -4,6 +4,7 @@
  */
 
 import type { LocatedNode, ParsedDocument, Span, SpanEdit } from "../syntax/tree";
+import type { SettingType } from "../terms/setting-row";
 import type { SettingName } from "../terms/settings";
 import type { EffectId, Message } from "../words/message";
 import type { Direction } from "./directions";
@@ -96,7 +97,7 @@ export interface KeySpec {
   readonly aliases?: readonly string[];
   /** null: the key stands for no setting. One that changes memory all the same is said not to be counted. */
   readonly name: SettingName | null;
-  readonly type: "integer" | "number" | "boolean" | "string" | "enum" | "list" | "map" | "any";
+  readonly type: SettingType;
   readonly values?: readonly string[];
   /** The file may say `auto`. */
   readonly auto?: true;

@@ -2,11 +2,19 @@
 
 import type { ComponentKind } from "./names";
 
+const TYPES = ["integer", "number", "boolean", "string", "enum", "list", "map", "any"] as const;
 /** What a value is; `any` where formats spell it with words, numbers and switches alike. */
-export type SettingType = "integer" | "number" | "boolean" | "string" | "enum" | "list" | "map" | "any";
+export type SettingType = (typeof TYPES)[number];
+
+export function isType(word: string): word is SettingType {
+  return (TYPES as readonly string[]).includes(word);
+}
 
 export interface SettingRow {
   readonly type: SettingType;
+  /** Smallest and largest number of it that libraries take; a key that takes others says so in its own row. */
+  readonly min?: number;
+  readonly max?: number;
   /** Place in the report's list of settings; the others are not listed. */
   readonly reported?: number;
   /** Kinds of memory whose bytes come from it, with its place among the settings that each of them comes from. */

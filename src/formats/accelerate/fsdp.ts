@@ -4,8 +4,8 @@ import type { KeySpec } from "../types";
 
 /** What the blocks of the Trainer and of axolotl have in common (accelerate/utils/dataclasses.py, FullyShardedDataParallelPlugin). */
 export const FSDP_BLOCK: readonly KeySpec[] = [
-  memory("fsdp_config.transformer_layer_cls_to_wrap", "fsdp_wrap_class", "any"),
+  memory("fsdp_config.transformer_layer_cls_to_wrap", "fsdp_wrap_class"),
   memory("fsdp_config.backward_prefetch", "fsdp_backward_prefetch", "any", "fsdp_backward_prefetch"),
-  memory("fsdp_config.use_orig_params", "fsdp_use_orig_params", "boolean", "fsdp_use_orig_params"),
-  memory("fsdp_config.state_dict_type", "fsdp_state_dict_type", "any", "fsdp_state_dict_type"),
+  memory("fsdp_config.use_orig_params", "fsdp_use_orig_params", "fsdp_use_orig_params"),
+  memory("fsdp_config.state_dict_type", "fsdp_state_dict_type", "fsdp_state_dict_type"),
 ].map((row) => ({ ...row, aliases: [row.key.replace(".", ".fsdp_")] }));

@@ -29,7 +29,7 @@ export const SHARDING: Readonly<Record<string, string>> = table({
 
 const DEEPSPEED: readonly KeySpec[] = [
   memory("deepspeed_config", null, "map", "deepspeed"),
-  memory("deepspeed_config.zero_stage", "zero_stage", "integer", "zero", { default: 2, min: 0, max: 3 }),
+  memory("deepspeed_config.zero_stage", "zero_stage", "zero", { default: 2 }),
   memory("deepspeed_config.offload_optimizer_device", "offload_optimizer", "enum", "offload-optimizer", {
     default: "none",
     values: ["none", "cpu", "nvme"],
@@ -40,17 +40,14 @@ const DEEPSPEED: readonly KeySpec[] = [
   }),
   other("deepspeed_config.offload_optimizer_nvme_path", null, "string"),
   other("deepspeed_config.offload_param_nvme_path", null, "string", "offload_optimizer_nvme_path"),
-  memory("deepspeed_config.gradient_accumulation_steps", "gradient_accumulation_steps", "integer", "accumulation", {
-    auto: true,
-    min: 1,
-  }),
-  memory("deepspeed_config.gradient_clipping", "max_grad_norm", "number", "clipping", { auto: true, min: 0 }),
-  memory("deepspeed_config.zero3_init_flag", "zero3_init", "boolean"),
-  memory("deepspeed_config.zero3_save_16bit_model", "stage3_gather_16bit_weights_on_model_save", "boolean"),
+  memory("deepspeed_config.gradient_accumulation_steps", "gradient_accumulation_steps", "accumulation", { auto: true }),
+  memory("deepspeed_config.gradient_clipping", "max_grad_norm", "clipping", { auto: true }),
+  memory("deepspeed_config.zero3_init_flag", "zero3_init"),
+  memory("deepspeed_config.zero3_save_16bit_model", "stage3_gather_16bit_weights_on_model_save"),
   memory("deepspeed_config.deepspeed_config_file", "deepspeed", "string", "deepspeed", { link: "engine" }),
   other("deepspeed_config.deepspeed_multinode_launcher", null, "string"),
   other("deepspeed_config.deepspeed_hostfile", null, "string"),
-  other("deepspeed_config.deepspeed_moe_layer_cls_names", "moe_layer_classes", "string"),
+  other("deepspeed_config.deepspeed_moe_layer_cls_names", "moe_layer_classes"),
 ];
 
 /** Options of FSDP, with the prefix the wizard writes and without. */
@@ -111,21 +108,19 @@ const FSDP: readonly KeySpec[] = [
 
 const MEGATRON: readonly KeySpec[] = [
   memory("megatron_lm_config", null, "map"),
-  memory("megatron_lm_config.megatron_lm_tp_degree", "tensor_parallel", "integer", "tensor", { min: 1 }),
-  memory("megatron_lm_config.megatron_lm_pp_degree", "pipeline_parallel", "integer", "pipeline", { min: 1 }),
-  memory("megatron_lm_config.megatron_lm_num_micro_batches", "gradient_accumulation_steps", "integer", "accumulation", {
-    min: 1,
-  }),
-  memory("megatron_lm_config.megatron_lm_gradient_clipping", "max_grad_norm", "number", "clipping", { min: 0 }),
-  memory("megatron_lm_config.megatron_lm_sequence_parallelism", "sequence_parallelism", "boolean", "sequence-parallel"),
-  memory("megatron_lm_config.megatron_lm_recompute_activations", "gradient_checkpointing", "boolean", "checkpointing"),
+  memory("megatron_lm_config.megatron_lm_tp_degree", "tensor_parallel", "tensor"),
+  memory("megatron_lm_config.megatron_lm_pp_degree", "pipeline_parallel", "pipeline"),
+  memory("megatron_lm_config.megatron_lm_num_micro_batches", "gradient_accumulation_steps", "accumulation"),
+  memory("megatron_lm_config.megatron_lm_gradient_clipping", "max_grad_norm", "clipping"),
+  memory("megatron_lm_config.megatron_lm_sequence_parallelism", "sequence_parallelism", "sequence-parallel"),
+  memory("megatron_lm_config.megatron_lm_recompute_activations", "gradient_checkpointing", "checkpointing"),
   memory("megatron_lm_config.megatron_lm_use_distributed_optimizer", null, "boolean"),
-  memory("megatron_lm_config.context_parallel_size", "context_parallel", "integer", "context", {
+  memory("megatron_lm_config.context_parallel_size", "context_parallel", "context", {
     default: 2,
-    min: 1,
+
     aliases: ["megatron_lm_config.megatron_lm_context_parallel_size"],
   }),
-  memory("megatron_lm_config.expert_model_parallel_size", "expert_parallel", "integer", "expert", { min: 1 }),
+  memory("megatron_lm_config.expert_model_parallel_size", "expert_parallel", "expert"),
 ];
 
 const PARALLELISM: readonly KeySpec[] = [
@@ -144,43 +139,37 @@ const PARALLELISM: readonly KeySpec[] = [
       min: 1,
     }),
   ),
-  memory("parallelism_config.parallelism_config_cp_comm_strategy", "context_rotation", "string", "context", {
+  memory("parallelism_config.parallelism_config_cp_comm_strategy", "context_rotation", "context", {
     default: "allgather",
     aliases: ["parallelism_config.cp_comm_strategy"],
   }),
 ];
 
 export const ACCELERATE_KEYS: readonly KeySpec[] = [
-  memory("distributed_type", "distributed_type", "string"),
-  memory("mixed_precision", "compute_dtype", "any", "compute", {
-    default: "no",
-    writes: { fp32: "no" },
-    means: PRECISION,
-  }),
-  memory("num_processes", "world_size", "integer"),
-  other("num_machines", "num_machines", "integer", { default: 1, min: 1 }),
+  memory("distributed_type", "distributed_type"),
+  memory("mixed_precision", "compute_dtype", "compute", { default: "no", writes: { fp32: "no" }, means: PRECISION }),
+  memory("num_processes", "world_size"),
+  other("num_machines", "num_machines", { default: 1, min: 1 }),
   other("machine_rank", null, "integer"),
   other("gpu_ids", null, "any"),
   other("compute_environment", null, "string"),
-  memory("use_cpu", "use_cpu", "boolean", { default: false }),
-  memory("fp16", "compute_dtype", "any", "compute", {
+  memory("use_cpu", "use_cpu", { default: false }),
+  memory("fp16", "compute_dtype", "compute", {
     removedIn: "accelerate 0.12",
     replacedBy: "mixed_precision",
     means: { true: "fp16", false: "fp32" },
   }),
   other("downcast_bf16", null, "any"),
   memory("dynamo_config", null, "map", "compile"),
-  memory("dynamo_config.dynamo_backend", "torch_compile_backend", "string", "compile", { aliases: ["dynamo_backend"] }),
-  memory("dynamo_config.dynamo_use_regional_compilation", "regional_compilation", "boolean", "compile", {
-    default: false,
-  }),
+  memory("dynamo_config.dynamo_backend", "torch_compile_backend", "compile", { aliases: ["dynamo_backend"] }),
+  memory("dynamo_config.dynamo_use_regional_compilation", "regional_compilation", "compile", { default: false }),
   memory("fp8_config", null, "map"),
-  memory("fp8_config.backend", "fp8_backend", "string"),
+  memory("fp8_config.backend", "fp8_backend"),
   ...harmless(
     "fp8_config.amax_compute_algo fp8_config.amax_history_len fp8_config.fp8_format fp8_config.override_linear_precision " +
       "parallelism_config.parallelism_config_sp_backend parallelism_config.parallelism_config_sp_seq_length_is_variable",
   ),
-  memory("parallelism_config.parallelism_config_sp_attn_implementation", "attention", "string", "attention"),
+  memory("parallelism_config.parallelism_config_sp_attn_implementation", "attention", "attention"),
   ...DEEPSPEED,
   ...FSDP,
   ...MEGATRON,

@@ -6,7 +6,7 @@ import { memory, onlyWhenOn, other, PRECISION, touching } from "../effects";
 import type { KeySpec } from "../types";
 
 export const AI_TOOLKIT_KEYS: readonly KeySpec[] = [
-  memory("model.name_or_path", "model", "string", "model"),
+  memory("model.name_or_path", "model", "model"),
   ...(
     [
       ["model.is_flux", "flux"],
@@ -16,35 +16,34 @@ export const AI_TOOLKIT_KEYS: readonly KeySpec[] = [
   ).map(([key, line]) =>
     other(key, null, "boolean", "model", { also: [{ name: "model_type", means: onlyWhenOn(line), only: true }] }),
   ),
-  other("model.arch", "model_type", "string", "model", { means: { sd1: "sd15", sd2: "sd21" } }),
+  other("model.arch", "model_type", "model", { means: { sd1: "sd15", sd2: "sd21" } }),
   memory("model.quantize", null, "boolean", "quantization", {
     also: [{ name: "load_dtype", means: onlyWhenOn("float8"), only: true }],
   }),
-  memory("model.quantize_te", "texts_quantized", "boolean", "quantization"),
-  memory("train.batch_size", "micro_batch_size", "integer", "micro-batch", { default: 1, min: 1 }),
-  memory("train.gradient_accumulation_steps", "gradient_accumulation_steps", "integer", "accumulation", {
+  memory("model.quantize_te", "texts_quantized", "quantization"),
+  memory("train.batch_size", "micro_batch_size", "micro-batch", { default: 1 }),
+  memory("train.gradient_accumulation_steps", "gradient_accumulation_steps", "accumulation", {
     aliases: ["train.gradient_accumulation"],
     default: 1,
-    min: 1,
   }),
-  memory("train.gradient_checkpointing", "gradient_checkpointing", "boolean", "checkpointing", { default: true }),
+  memory("train.gradient_checkpointing", "gradient_checkpointing", "checkpointing", { default: true }),
   memory("train.dtype", "compute_dtype", "string", "mixed_precision", { default: "fp32", means: PRECISION }),
-  memory("train.optimizer", "optimizer", "string", {
+  memory("train.optimizer", "optimizer", {
     default: "adamw",
     means: { adamw8bit: "adamw_8bit", adam8bit: "adamw_8bit", lion8bit: "lion_8bit" },
   }),
-  memory("train.max_grad_norm", "max_grad_norm", "number", "clipping", { default: 1.0, min: 0 }),
-  memory("train.train_text_encoder", "train_text_encoder", "boolean"),
-  memory("train.ema_config.use_ema", "use_ema", "boolean", "ema"),
-  memory("network.linear", "lora_rank", "integer", "rank", { aliases: ["network.rank"], default: 4, min: 1 }),
-  memory("network.linear_alpha", "lora_alpha", "number", "alpha"),
-  memory("network.type", "network_module", "string", "adapter"),
-  memory("datasets.resolution", "image_size", "any", "image", { default: 512, unwritten: true }),
-  memory("datasets.cache_latents", "cached_latents", "boolean", "cache_latents", {
+  memory("train.max_grad_norm", "max_grad_norm", "clipping", { default: 1.0 }),
+  memory("train.train_text_encoder", "train_text_encoder"),
+  memory("train.ema_config.use_ema", "use_ema", "ema"),
+  memory("network.linear", "lora_rank", "rank", { aliases: ["network.rank"], default: 4, min: 1 }),
+  memory("network.linear_alpha", "lora_alpha", "alpha"),
+  memory("network.type", "network_module", "adapter"),
+  memory("datasets.resolution", "image_size", "image", { default: 512, unwritten: true }),
+  memory("datasets.cache_latents", "cached_latents", "cache_latents", {
     aliases: ["datasets.cache_latents_to_disk"],
     unwritten: true,
   }),
-  memory("datasets.cache_text_embeddings", "cached_texts", "boolean", "pre_compute_text_embeddings", {
+  memory("datasets.cache_text_embeddings", "cached_texts", "pre_compute_text_embeddings", {
     aliases: ["train.cache_text_embeddings"],
     unwritten: true,
   }),

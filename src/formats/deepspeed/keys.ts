@@ -23,28 +23,23 @@ const OFFLOAD = ["none", "cpu", "nvme"];
 const HALF_TYPES = ["fp32", "fp16", "bf16", "float32", "float16", "bfloat16", "int8"];
 
 const BATCH: readonly KeySpec[] = [
-  memory("train_batch_size", "global_batch_size", "integer", { ...AUTO, min: 1 }),
-  memory("train_micro_batch_size_per_gpu", "micro_batch_size", "integer", {
+  memory("train_batch_size", "global_batch_size", { ...AUTO, min: 1 }),
+  memory("train_micro_batch_size_per_gpu", "micro_batch_size", { ...AUTO }),
+  memory("gradient_accumulation_steps", "gradient_accumulation_steps", "deepspeed.gradient_accumulation_steps", {
     ...AUTO,
     min: 1,
+    default: 1,
   }),
-  memory(
-    "gradient_accumulation_steps",
-    "gradient_accumulation_steps",
-    "integer",
-    "deepspeed.gradient_accumulation_steps",
-    { ...AUTO, min: 1, default: 1 },
-  ),
-  memory("gradient_clipping", "max_grad_norm", "number", {
+  memory("gradient_clipping", "max_grad_norm", {
     ...AUTO,
-    min: 0,
+
     default: 1.0,
     defaultsBy: { "deepspeed<0.19.3": 0 },
   }),
 ];
 
 const ZERO: readonly KeySpec[] = auto([
-  zero.memory("stage", "zero_stage", { type: "integer", min: 0, max: 3 }),
+  zero.memory("stage", "zero_stage", { type: "integer" }),
   zero.memory("contiguous_gradients"),
   zero.memory("reduce_bucket_size"),
   zero.memory("overlap_comm"),
@@ -66,7 +61,7 @@ const ZERO: readonly KeySpec[] = auto([
   zero.memory("zero_quantized_weights", "quantized_weights"),
   zero.memory("zero_quantized_gradients", "quantized_gradients"),
   zero.memory("zero_quantized_nontrainable_weights", "quantized_frozen_weights"),
-  memory(`${Z}mics_shard_size`, "mics_shard_size", "integer", "mics_shard_size", { default: -1, min: -1 }),
+  memory(`${Z}mics_shard_size`, "mics_shard_size", "mics_shard_size", { default: -1 }),
   other(`${Z}mics_hierarchical_params_gather`, null, "boolean", "mics_hierarchical_params_gather"),
   zero.memory("offload_optimizer", "offload_optimizer_block", { type: "map" }),
   zero.memory("offload_param", "offload_param_block", { type: "map" }),
@@ -97,7 +92,7 @@ const ZERO: readonly KeySpec[] = auto([
   zero.memory("cpu_offload_param", "deprecated_cpu_offload_param", {
     replacedBy: "offload_param",
   }),
-  memory(`${Z}cpu_offload_params`, "deprecated_cpu_offload_param", "boolean", "cpu_offload_param", {
+  memory(`${Z}cpu_offload_params`, "deprecated_cpu_offload_param", "cpu_offload_param", {
     replacedBy: "offload_param",
   }),
   zero.other("cpu_offload_use_pin_memory", null, {
@@ -132,13 +127,13 @@ const ZERO: readonly KeySpec[] = auto([
 /** Blocks of ZeRO that nothing fills in. */
 const ZERO_BLOCKS: readonly KeySpec[] = [
   memory("zero_optimization", null, "any"),
-  memory(`${Z}zeropp_loco_param`, "zeropp_loco_param", "map", "zeropp_loco_param"),
+  memory(`${Z}zeropp_loco_param`, "zeropp_loco_param", "zeropp_loco_param"),
   zero.memory("zenflow", { type: "map" }),
   zero.memory("leaf_module", { type: "map" }),
 ];
 
 const PRECISION: readonly KeySpec[] = [
-  memory("fp16", "fp16_block", "map", "deepspeed.fp16"),
+  memory("fp16", "fp16_block", "deepspeed.fp16"),
   ...auto([
     half.memory("fp16.enabled", "fp16"),
     half.memory("fp16.auto_cast", null),
@@ -148,7 +143,7 @@ const PRECISION: readonly KeySpec[] = [
     ),
     half.other("fp16.consecutive_hysteresis", null, "loss_scale"),
   ]),
-  memory("bf16", "bf16_block", "map", "deepspeed.bf16", { aliases: ["bfloat16"] }),
+  memory("bf16", "bf16_block", "deepspeed.bf16", { aliases: ["bfloat16"] }),
   ...auto([
     half.memory("bf16.enabled", "bf16", "bf16.enabled", { aliases: ["bfloat16.enabled"] }),
     half.memory("bf16.immediate_grad_update", null, {
@@ -158,33 +153,27 @@ const PRECISION: readonly KeySpec[] = [
     half.memory("bf16.bf16_master_weights_and_grads"),
     half.memory("bf16.bf16_optimizer_states"),
   ]),
-  memory("amp", "amp_block", "map"),
-  memory("amp.enabled", "amp", "boolean", "amp.enabled", { ...AUTO, default: false }),
+  memory("amp", "amp_block"),
+  memory("amp.enabled", "amp", "amp.enabled", { ...AUTO, default: false }),
   other("amp.opt_level", null, "string", AUTO),
   memory("torch_autocast", null, "map"),
   memory("torch_autocast.enabled", null, "boolean", "torch_autocast.enabled", { ...AUTO, default: false }),
   memory("torch_autocast.dtype", null, "string", AUTO),
   other("torch_autocast.lower_precision_safe_modules", null, "list"),
   memory("data_types", null, "map"),
-  memory("data_types.grad_accum_dtype", "grad_accum_dtype", "enum", {
-    ...AUTO,
-    values: HALF_TYPES,
-  }),
-  memory("communication_data_type", "communication_data_type", "enum", {
-    ...AUTO,
-    values: HALF_TYPES,
-  }),
+  memory("data_types.grad_accum_dtype", "grad_accum_dtype", { ...AUTO, values: HALF_TYPES }),
+  memory("communication_data_type", "communication_data_type", { ...AUTO, values: HALF_TYPES }),
 ];
 
 const OTHER: readonly KeySpec[] = [
   memory("optimizer", null, "map", "deepspeed.optimizer"),
-  memory("optimizer.type", "deepspeed_optimizer", "string", AUTO),
+  memory("optimizer.type", "deepspeed_optimizer", AUTO),
   other("optimizer.params", null, "map"),
-  memory("optimizer.params.torch_adam", "deepspeed_torch_adam", "boolean", AUTO),
-  other("optimizer.params.max_grad_norm", "deepspeed_optimizer_max_grad_norm", "number", "params.max_grad_norm"),
-  other("zero_allow_untested_optimizer", "zero_allow_untested_optimizer", "boolean"),
+  memory("optimizer.params.torch_adam", "deepspeed_torch_adam", AUTO),
+  other("optimizer.params.max_grad_norm", "deepspeed_optimizer_max_grad_norm", "params.max_grad_norm"),
+  other("zero_allow_untested_optimizer", "zero_allow_untested_optimizer"),
   other("zero_force_ds_cpu_optimizer", null, "boolean"),
-  memory("activation_checkpointing", "deepspeed_activation_checkpointing", "map", "deepspeed.activation_checkpointing"),
+  memory("activation_checkpointing", "deepspeed_activation_checkpointing", "deepspeed.activation_checkpointing"),
   ...[
     "partition_activations",
     "contiguous_memory_optimization",
@@ -197,28 +186,24 @@ const OTHER: readonly KeySpec[] = [
     nullable: true,
   }),
   memory("tensor_parallel", null, "map"),
-  memory("tensor_parallel.autotp_size", "tensor_parallel", "integer", { ...AUTO, default: 1, min: 0 }),
-  memory("sequence_parallel_size", "sequence_parallel", "integer", {
-    ...AUTO,
-    default: 1,
-    min: 1,
-  }),
-  memory("pipeline", "pipeline_block", "any", "deepspeed.pipeline"),
+  memory("tensor_parallel.autotp_size", "tensor_parallel", { ...AUTO, default: 1, min: 0 }),
+  memory("sequence_parallel_size", "sequence_parallel", { ...AUTO, default: 1 }),
+  memory("pipeline", "pipeline_block", "deepspeed.pipeline"),
   memory("hybrid_engine", null, "map"),
-  memory("hybrid_engine.enabled", "hybrid_engine_enabled", "boolean", "hybrid_engine.enabled", { default: false }),
+  memory("hybrid_engine.enabled", "hybrid_engine_enabled", "hybrid_engine.enabled", { default: false }),
   memory("compile", null, "map", "deepspeed.compile"),
-  memory("compile.deepcompile", "deepcompile", "boolean", { ...AUTO, default: false }),
-  memory("autotuning", "autotuning", "map"),
+  memory("compile.deepcompile", "deepcompile", { ...AUTO, default: false }),
+  memory("autotuning", "autotuning"),
   other("autotuning.enabled", null, "boolean", "hybrid_engine.enabled", { default: false }),
   ...touching("random-tokens", "data_efficiency"),
   ...touching("attention", "sparse_attention"),
   other("progressive_layer_drop", null, "map", "harmless"),
   other("compile.backend", null, "any", "harmless"),
-  memory("compression_training", "compression_training", "map"),
-  memory("curriculum_learning", "curriculum_learning", "map"),
-  memory("elasticity", "elasticity", "map"),
-  memory("elasticity.enabled", "elasticity_enabled", "boolean", "hybrid_engine.enabled", { default: false }),
-  other("aio", "aio", "map"),
+  memory("compression_training", "compression_training"),
+  memory("curriculum_learning", "curriculum_learning"),
+  memory("elasticity", "elasticity"),
+  memory("elasticity.enabled", "elasticity_enabled", "hybrid_engine.enabled", { default: false }),
+  other("aio", "aio"),
   other("aio.block_size", null, "integer", "aio.block_size", { ...AUTO, default: 1_048_576, min: 1 }),
   other("aio.queue_depth", null, "integer", { ...AUTO, default: 8, min: 1 }),
   other("aio.intra_op_parallelism", null, "integer", {

@@ -5,7 +5,7 @@ import type { KeySpec } from "../types";
 export const DETECTRON2_KEYS: readonly KeySpec[] = [
   memory("_BASE_", null, "string", { link: "include" }),
   memory("MODEL", null, "map", "model"),
-  memory("MODEL.META_ARCHITECTURE", "model", "string", "model"),
+  memory("MODEL.META_ARCHITECTURE", "model", "model"),
   memory("MODEL.BACKBONE.NAME", null, "string", "model"),
   memory("MODEL.BACKBONE.FREEZE_AT", null, "integer", "frozen", { default: 2 }),
   memory("MODEL.RESNETS.DEPTH", null, "integer", "layers", { default: 50 }),
@@ -22,14 +22,14 @@ export const DETECTRON2_KEYS: readonly KeySpec[] = [
   memory("INPUT.CROP.ENABLED", null, "boolean", "image"),
   memory("INPUT.CROP.SIZE", null, "any", "image"),
   memory("SOLVER", null, "map"),
-  memory("SOLVER.IMS_PER_BATCH", "global_batch_size", "integer", { default: 16, min: 1 }),
-  memory("SOLVER.AMP.ENABLED", "amp", "boolean", "compute", {
+  memory("SOLVER.IMS_PER_BATCH", "global_batch_size", { default: 16 }),
+  memory("SOLVER.AMP.ENABLED", "amp", "compute", {
     default: false,
     also: [{ name: "compute_dtype", means: { true: "fp16", false: "fp32" } }],
   }),
-  memory("SOLVER.OPTIMIZER", "optimizer", "string", "optimizer"),
-  memory("SOLVER.CLIP_GRADIENTS.CLIP_VALUE", "max_grad_norm", "number", "clipping"),
+  memory("SOLVER.OPTIMIZER", "optimizer", "optimizer"),
+  memory("SOLVER.CLIP_GRADIENTS.CLIP_VALUE", "max_grad_norm", "clipping"),
   memory("SOLVER.REFERENCE_WORLD_SIZE", null, "integer"),
-  memory("INPUT.MIN_SIZE_TRAIN", "image_size", "any", "image"),
+  memory("INPUT.MIN_SIZE_TRAIN", "image_size", "image"),
   memory("INPUT.MAX_SIZE_TRAIN", null, "integer", "image", { default: 1333 }),
 ];

@@ -21,8 +21,8 @@ const SCRIPT_KEYS: readonly KeySpec[] = [
   ...touching("engine-tensor", "vllm_tensor_parallel_size vllm_num_engines inference_tp_size"),
   ...touching("engine-part", "enable_hybrid_engine"),
   // Options that are handed to `BitsAndBytesConfig` under nearly its own names (peft/examples/sft/utils.py, qlora.py).
-  memory("use_nested_quant", "double_quantization", "boolean", "bnb_4bit_use_double_quant"),
-  memory("bnb_4bit_quant_storage_dtype", "bnb_4bit_quant_storage", "string", "bnb_4bit_quant_storage"),
+  memory("use_nested_quant", "double_quantization", "bnb_4bit_use_double_quant"),
+  memory("bnb_4bit_quant_storage_dtype", "bnb_4bit_quant_storage", "bnb_4bit_quant_storage"),
   ...touching("masks", "actor_dropout critic_dropout"),
   // LMFlow, FlagEmbedding and InternVL have these (lmflow/args.py, AbsArguments, InternVL's ModelArguments).
   ...touching("block", "use_lisa lisa_activated_layers"),
@@ -32,10 +32,10 @@ const SCRIPT_KEYS: readonly KeySpec[] = [
   ...harmless("train_data negatives_cross_device sentence_pooling_method normalize_embeddings"),
   ...harmless("pooling normalize append_eos_token same_dataset_within_batch"),
   ...touching("adapter", "use_llm_lora use_backbone_lora"),
-  memory("per_device_training_batch_size", "micro_batch_size", "integer", "micro-batch", { min: 1 }),
-  memory("model_max_length", "sequence_length", "integer", "sequence", { min: 1 }),
-  memory("max_seq_len", "sequence_length", "integer", "sequence", { min: 1 }),
-  memory("lora_enable", "use_peft", "boolean", "adapter", {
+  memory("per_device_training_batch_size", "micro_batch_size", "micro-batch"),
+  memory("model_max_length", "sequence_length", "sequence"),
+  memory("max_seq_len", "sequence_length", "sequence"),
+  memory("lora_enable", "use_peft", "adapter", {
     aliases: ["use_lora", "use_peft_lora", "lora"],
     also: [{ name: "adapter", means: onlyWhenOn("lora"), only: true }],
   }),
@@ -43,8 +43,8 @@ const SCRIPT_KEYS: readonly KeySpec[] = [
     also: [{ name: "quantization", means: { "4": "nf4", "8": "int8", "16": "none" }, only: true }],
   }),
   // LLaVA's own (llava/train/train.py, ModelArguments).
-  memory("vision_tower", "vision_tower", "string"),
-  memory("mm_projector_type", "projector", "string", "mm_projector", { aliases: ["connector_type"] }),
+  memory("vision_tower", "vision_tower"),
+  memory("mm_projector_type", "projector", "mm_projector", { aliases: ["connector_type"] }),
   // TinyLLaVA's parts, each of which is trained or not (tinyllava/training_recipe/base.py).
   ...(
     [
@@ -55,23 +55,23 @@ const SCRIPT_KEYS: readonly KeySpec[] = [
   ).map(([key, name]) =>
     memory(key, name, "string", "frozen", { means: { frozen: true, full: false, lora: false, qlora: false } }),
   ),
-  memory("tune_mm_mlp_adapter", "freeze_language_model", "boolean", "frozen"),
-  memory("freeze_mm_mlp_adapter", "freeze_projector", "boolean", "frozen"),
-  memory("freeze_backbone", "freeze_language_model", "boolean", "frozen"),
-  memory("use_4bit_quantization", "load_in_4bit", "boolean", "quantization", { aliases: ["use_4bit", "q_lora"] }),
-  memory("use_8bit_quantization", "load_in_8bit", "boolean", "quantization", { aliases: ["use_8bit", "int8"] }),
-  memory("use_8bit_qunatization", "load_in_8bit", "boolean", "quantization"),
+  memory("tune_mm_mlp_adapter", "freeze_language_model", "frozen"),
+  memory("freeze_mm_mlp_adapter", "freeze_projector", "frozen"),
+  memory("freeze_backbone", "freeze_language_model", "frozen"),
+  memory("use_4bit_quantization", "load_in_4bit", "quantization", { aliases: ["use_4bit", "q_lora"] }),
+  memory("use_8bit_quantization", "load_in_8bit", "quantization", { aliases: ["use_8bit", "int8"] }),
+  memory("use_8bit_qunatization", "load_in_8bit", "quantization"),
   memory("use_flash_attn", null, "boolean", "attention", {
     aliases: ["use_flash_attention_2", "use_flash_attention", "flash_attn"],
     also: [{ name: "attention", means: onlyWhenOn("flash_attention_2"), only: true }],
   }),
   ...OWN_ADAPTER_KEYS,
-  memory("grad_checkpoint", "gradient_checkpointing", "boolean", "checkpointing"),
+  memory("grad_checkpoint", "gradient_checkpointing", "checkpointing"),
   memory("use_adalora", null, "boolean", "adapter", {
     also: [{ name: "adapter", means: onlyWhenOn("adalora"), only: true }],
   }),
-  memory("init_r", "lora_rank", "integer", "rank", { min: 1 }),
-  memory("mixed_precision", "mixed_precision", "string", "compute", {
+  memory("init_r", "lora_rank", "rank", { min: 1 }),
+  memory("mixed_precision", "mixed_precision", "compute", {
     means: { bf16: "bf16", fp16: "fp16" },
     also: [
       {
@@ -81,7 +81,7 @@ const SCRIPT_KEYS: readonly KeySpec[] = [
       },
     ],
   }),
-  memory("zero_stage", "zero_stage", "integer", "zero", { min: 0, max: 3 }),
+  memory("zero_stage", "zero_stage", "zero"),
   memory("offload_optimizer_device", "offload_optimizer", "string", "offload-optimizer"),
   memory("offload_param_device", "offload_param", "string", "offload-param"),
   memory("deepspeed_config", "deepspeed", "string", "deepspeed", {
@@ -130,88 +130,80 @@ export function scriptKeys({ keys }: Trained): readonly KeySpec[] {
 
 /** Keywords of the calls around the trainer; the prefix is the call. */
 export const CALL_KEYS: readonly KeySpec[] = [
-  memory("lora.call", "adapter", "boolean", "adapter", { means: onlyWhenOn("lora") }),
-  memory("lora.r", "lora_rank", "integer", "rank", { default: 8, min: 1 }),
-  memory("lora.lora_alpha", "lora_alpha", "number", "alpha", { default: 8 }),
-  memory("lora.lora_dropout", "lora_dropout", "number", "dropout", { default: 0, min: 0, max: 1 }),
-  memory("lora.target_modules", "lora_target_modules", "any", "targets"),
-  memory("lora.modules_to_save", "lora_modules_to_save", "any", "to-save"),
-  memory("lora.bias", "lora_bias", "string"),
-  memory("lora.use_dora", "use_dora", "boolean"),
-  memory("lora.autocast_adapter_dtype", "autocast_adapter_dtype", "boolean"),
-  memory("lora.use_rslora", "use_rslora", "boolean"),
+  memory("lora.call", "adapter", "adapter", { means: onlyWhenOn("lora") }),
+  memory("lora.r", "lora_rank", "rank", { default: 8, min: 1 }),
+  memory("lora.lora_alpha", "lora_alpha", "alpha", { default: 8 }),
+  memory("lora.lora_dropout", "lora_dropout", "dropout", { default: 0, max: 1 }),
+  memory("lora.target_modules", "lora_target_modules", "targets"),
+  memory("lora.modules_to_save", "lora_modules_to_save", "to-save"),
+  memory("lora.bias", "lora_bias"),
+  memory("lora.use_dora", "use_dora"),
+  memory("lora.autocast_adapter_dtype", "autocast_adapter_dtype"),
+  memory("lora.use_rslora", "use_rslora"),
   // A convolution's transposed weight, and what the adapter is called (peft/tuners/lora/config.py, peft/mapping_func.py).
   ...harmless("lora.fan_in_fan_out lora.adapter_name"),
-  memory("loftq.loftq_bits", "adapter_loftq_bits", "integer"),
-  memory("loftq.loftq_iter", "adapter_loftq_iterations", "integer", { min: 1 }),
-  memory("bnb.load_in_4bit", "load_in_4bit", "boolean", "quantization"),
-  memory("bnb.load_in_8bit", "load_in_8bit", "boolean", "quantization"),
-  memory("bnb.bnb_4bit_quant_type", "bnb_4bit_quant_type", "string", { default: "fp4" }),
-  memory("bnb.bnb_4bit_use_double_quant", "double_quantization", "boolean", {
-    default: false,
-  }),
-  memory("bnb.bnb_4bit_compute_dtype", "quantization_compute_dtype", "string", {
-    default: "float32",
-  }),
-  memory("bnb.llm_int8_skip_modules", "quantization_skip_modules", "any"),
-  memory("bnb.bnb_4bit_quant_storage", "bnb_4bit_quant_storage", "string"),
-  memory("load.0", "model", "string", "model", {
+  memory("loftq.loftq_bits", "adapter_loftq_bits"),
+  memory("loftq.loftq_iter", "adapter_loftq_iterations"),
+  memory("bnb.load_in_4bit", "load_in_4bit", "quantization"),
+  memory("bnb.load_in_8bit", "load_in_8bit", "quantization"),
+  memory("bnb.bnb_4bit_quant_type", "bnb_4bit_quant_type", { default: "fp4" }),
+  memory("bnb.bnb_4bit_use_double_quant", "double_quantization", { default: false }),
+  memory("bnb.bnb_4bit_compute_dtype", "quantization_compute_dtype", { default: "float32" }),
+  memory("bnb.llm_int8_skip_modules", "quantization_skip_modules"),
+  memory("bnb.bnb_4bit_quant_storage", "bnb_4bit_quant_storage"),
+  memory("load.0", "model", "model", {
     aliases: ["load.pretrained_model_name_or_path", "load.model_name", "load.model_name_or_path"],
     link: "model",
   }),
-  memory("load.torch_dtype", "load_dtype", "string", "load", { aliases: ["load.dtype"] }),
+  memory("load.torch_dtype", "load_dtype", "load", { aliases: ["load.dtype"] }),
   // A map has one for each part of a model (transformers/modeling_utils.py, `_attn_implementation`).
   memory("load.attn_implementation", "attention", "any", "attention"),
-  memory("load.load_in_4bit", "load_in_4bit", "boolean", "quantization"),
-  memory("load.load_in_8bit", "load_in_8bit", "boolean", "quantization"),
-  memory("load.max_seq_length", "sequence_length", "integer", "sequence", { nullable: true }),
-  memory("load.gradient_checkpointing", "gradient_checkpointing", "boolean", "checkpointing"),
+  memory("load.load_in_4bit", "load_in_4bit", "quantization"),
+  memory("load.load_in_8bit", "load_in_8bit", "quantization"),
+  memory("load.max_seq_length", "sequence_length", "sequence", { nullable: true }),
+  memory("load.gradient_checkpointing", "gradient_checkpointing", "checkpointing"),
   memory("load.use_flash_attention_2", null, "boolean", "attention", {
     also: [{ name: "attention", means: onlyWhenOn("flash_attention_2"), only: true }],
     removedIn: "transformers 5",
     replacedBy: "load.attn_implementation",
   }),
-  memory("load.use_cache", "use_cache", "boolean", "load.use_cache"),
-  memory("load.num_labels", "num_labels", "integer", { min: 1 }),
-  memory("load.device_map", "device_map", "any"),
+  memory("load.use_cache", "use_cache", "load.use_cache"),
+  memory("load.num_labels", "num_labels"),
+  memory("load.device_map", "device_map"),
   // How transformers splits a model while it loads it (transformers/distributed/configuration_utils.py).
   ...["load", "distributed"].flatMap((call) => [
-    memory(`${call}.tp_plan`, "tensor_plan", "any", "tensor"),
-    memory(`${call}.tp_size`, "tensor_parallel", "integer", "tensor", { min: 1 }),
+    memory(`${call}.tp_plan`, "tensor_plan", "tensor"),
+    memory(`${call}.tp_size`, "tensor_parallel", "tensor"),
   ]),
-  memory("distributed.enable_expert_parallel", "shares_experts", "boolean", "expert", { default: false }),
+  memory("distributed.enable_expert_parallel", "shares_experts", "expert", { default: false }),
   ...touching("parallelism_config_dp_shard_size", "distributed.fsdp_size distributed.fsdp_cpu_offload"),
   ...touching("pipeline", "distributed.pp_size"),
-  memory("enable.call", "gradient_checkpointing", "boolean", "checkpointing"),
-  memory("kbit.call", "prepare_for_kbit", "boolean"),
+  memory("enable.call", "gradient_checkpointing", "checkpointing"),
+  memory("kbit.call", "prepare_for_kbit"),
   memory("trainer.model", "model", "any", { aliases: ["trainer.0"], link: "model" }),
-  memory("trainer.max_seq_length", "sequence_length", "integer", "sequence", { nullable: true }),
-  memory("trainer.packing", "packing", "boolean"),
+  memory("trainer.max_seq_length", "sequence_length", "sequence", { nullable: true }),
+  memory("trainer.packing", "packing"),
   // What wraps the model of a loop of one's own (torch/nn/parallel/distributed.py, accelerate/utils/dataclasses.py).
-  memory("ddp.find_unused_parameters", "ddp_find_unused_parameters", "boolean", "ddp_find_unused_parameters", {
-    default: false,
-  }),
-  memory("ddp.static_graph", "ddp_static_graph", "boolean", "ddp_static_graph", { default: false }),
-  memory("ddp.gradient_as_bucket_view", "ddp_bucket_views", "boolean", "ddp_bucket_views", { default: false }),
+  memory("ddp.find_unused_parameters", "ddp_find_unused_parameters", "ddp_find_unused_parameters", { default: false }),
+  memory("ddp.static_graph", "ddp_static_graph", "ddp_static_graph", { default: false }),
+  memory("ddp.gradient_as_bucket_view", "ddp_bucket_views", "ddp_bucket_views", { default: false }),
   other("ddp.bucket_cap_mb", null, "integer", "ddp_bucket_cap_mb"),
-  memory("accelerator.mixed_precision", "mixed_precision", "string", "compute", {
+  memory("accelerator.mixed_precision", "mixed_precision", "compute", {
     also: [{ name: "compute_dtype", means: { bf16: "bf16", fp16: "fp16", fp8: "fp8", no: "fp32" }, only: true }],
   }),
-  memory("accelerator.gradient_accumulation_steps", "gradient_accumulation_steps", "integer", "accumulation", {
-    min: 1,
-  }),
-  memory("loader.batch_size", "micro_batch_size", "integer", "micro-batch", { min: 1 }),
-  memory("model_args.model_name_or_path", "model", "string", "model", { link: "model" }),
+  memory("accelerator.gradient_accumulation_steps", "gradient_accumulation_steps", "accumulation"),
+  memory("loader.batch_size", "micro_batch_size", "micro-batch"),
+  memory("model_args.model_name_or_path", "model", "model", { link: "model" }),
   // TRL's ModelConfig, of which `get_peft_config` makes the adapter (trl/trainer/utils.py).
-  memory("model_args.use_peft", "use_peft", "boolean", "adapter", {
+  memory("model_args.use_peft", "use_peft", "adapter", {
     also: [{ name: "adapter", means: onlyWhenOn("lora"), only: true }],
   }),
-  memory("model_args.lora_r", "lora_rank", "integer", "rank", { min: 1 }),
-  memory("model_args.lora_alpha", "lora_alpha", "number", "alpha"),
-  memory("model_args.lora_dropout", "lora_dropout", "number", "dropout", { min: 0, max: 1 }),
-  memory("model_args.lora_target_modules", "lora_target_modules", "any", "targets"),
-  memory("model_args.attn_implementation", "attention", "string", "attention"),
-  memory("model_args.dtype", "load_dtype", "string", "load", { aliases: ["model_args.torch_dtype"] }),
+  memory("model_args.lora_r", "lora_rank", "rank", { min: 1 }),
+  memory("model_args.lora_alpha", "lora_alpha", "alpha"),
+  memory("model_args.lora_dropout", "lora_dropout", "dropout", { max: 1 }),
+  memory("model_args.lora_target_modules", "lora_target_modules", "targets"),
+  memory("model_args.attn_implementation", "attention", "attention"),
+  memory("model_args.dtype", "load_dtype", "load", { aliases: ["model_args.torch_dtype"] }),
 ];
 
 /** Arguments of calls that have no row of their own and are read where what they belong to is followed. */

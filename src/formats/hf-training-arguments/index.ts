@@ -35,7 +35,7 @@ export const OTHER_FRAMEWORKS: readonly string[] = [
 
 /** What scripts of people's own call the length, beside the names of transformers' scripts. */
 const LENGTHS = ["max_length", "model_max_length", "max_seq_len"].map((key) =>
-  memory(key, "sequence_length", "integer", "sequence", { min: 1, nullable: true }),
+  memory(key, "sequence_length", "sequence", { nullable: true }),
 );
 
 /** A rank that no switch stands beside is an adapter's: TrainingArguments has none, and a program that reads one uses it. */

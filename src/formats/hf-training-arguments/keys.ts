@@ -15,29 +15,20 @@ const own = rowsOver(captured.fields);
 const INTERVAL = ["no", "steps", "epoch", "best"];
 
 export const TRAINING_ARGUMENTS_KEYS: readonly KeySpec[] = [
-  own.memory("per_device_train_batch_size", "micro_batch_size", { min: 1 }),
-  own.memory("per_gpu_train_batch_size", "micro_batch_size", {
-    min: 1,
-    replacedBy: "per_device_train_batch_size",
-  }),
-  own.memory("per_device_eval_batch_size", "eval_batch_size", { min: 1 }),
-  own.memory("per_gpu_eval_batch_size", "eval_batch_size", {
-    min: 1,
-    replacedBy: "per_device_eval_batch_size",
-  }),
-  own.memory("gradient_accumulation_steps", { min: 1 }),
-  own.memory("eval_accumulation_steps", { min: 1 }),
+  own.memory("per_device_train_batch_size", "micro_batch_size"),
+  own.memory("per_gpu_train_batch_size", "micro_batch_size", { replacedBy: "per_device_train_batch_size" }),
+  own.memory("per_device_eval_batch_size", "eval_batch_size"),
+  own.memory("per_gpu_eval_batch_size", "eval_batch_size", { replacedBy: "per_device_eval_batch_size" }),
+  own.memory("gradient_accumulation_steps"),
+  own.memory("eval_accumulation_steps"),
   own.memory("gradient_checkpointing", "gradient_checkpointing", "checkpointing"),
   own.memory("gradient_checkpointing_kwargs"),
-  memory("gradient_checkpointing_kwargs.use_reentrant", "use_reentrant", "boolean", {
+  memory("gradient_checkpointing_kwargs.use_reentrant", "use_reentrant", {
     default: false,
     defaultsBy: { "transformers<5": true },
   }),
-  memory("gradient_checkpointing_kwargs.every_n_layers", "checkpoint_every_n_layers", "integer", {
-    default: 1,
-    min: 1,
-  }),
-  memory("gradient_checkpointing_kwargs.offload", "offload_activations", "boolean", { default: false }),
+  memory("gradient_checkpointing_kwargs.every_n_layers", "checkpoint_every_n_layers", { default: 1, min: 1 }),
+  memory("gradient_checkpointing_kwargs.offload", "offload_activations", { default: false }),
   own.memory("bf16"),
   own.memory("fp16"),
   own.other("bf16_full_eval", null),
@@ -52,35 +43,34 @@ export const TRAINING_ARGUMENTS_KEYS: readonly KeySpec[] = [
   own.memory("optim_args"),
   own.memory("weight_decay"),
   own.memory("optim_target_modules"),
-  own.memory("max_grad_norm", { min: 0 }),
+  own.memory("max_grad_norm"),
   own.memory("use_liger_kernel", "fused_loss", "fused-loss"),
   own.other("liger_kernel_config", null),
-  own.memory("label_smoothing_factor", "label_smoothing", { min: 0, max: 1 }),
+  own.memory("label_smoothing_factor", "label_smoothing"),
   own.memory("torch_compile", "torch_compile", "compile"),
   own.memory("torch_compile_backend"),
   own.other("torch_compile_mode", "torch_compile_mode", "torch_compile_backend"),
   own.other("neftune_noise_alpha", null),
-  own.memory("torch_empty_cache_steps", "empty_cache_steps", { min: 1 }),
+  own.memory("torch_empty_cache_steps", "empty_cache_steps"),
   own.memory("auto_find_batch_size"),
   own.memory("deepspeed", "deepspeed", "hf-training-arguments.deepspeed", { link: "engine" }),
   own.memory("fsdp", "fsdp_options", "hf-training-arguments.fsdp", { type: "any" }),
   own.memory("fsdp_config"),
-  memory("fsdp_config.version", "fsdp_version", "integer", {
+  memory("fsdp_config.version", "fsdp_version", {
     default: 2,
     defaultsBy: { "transformers<5": 1 },
-    min: 1,
-    max: 2,
+
     aliases: ["fsdp_config.fsdp_version"],
   }),
   memory("fsdp_config.reshard_after_forward", "fsdp_reshard_after_forward", "any", {
     default: true,
     aliases: ["fsdp_config.fsdp_reshard_after_forward"],
   }),
-  memory("fsdp_config.cpu_offload", "fsdp_cpu_offload", "boolean", {
+  memory("fsdp_config.cpu_offload", "fsdp_cpu_offload", {
     default: false,
     aliases: ["fsdp_config.fsdp_cpu_offload", "fsdp_config.offload_params", "fsdp_config.fsdp_offload_params"],
   }),
-  memory("fsdp_config.activation_checkpointing", "fsdp_activation_checkpointing", "boolean", {
+  memory("fsdp_config.activation_checkpointing", "fsdp_activation_checkpointing", {
     default: false,
     aliases: ["fsdp_config.fsdp_activation_checkpointing"],
   }),
@@ -97,19 +87,14 @@ export const TRAINING_ARGUMENTS_KEYS: readonly KeySpec[] = [
   own.memory("ddp_find_unused_parameters"),
   own.memory("ddp_static_graph"),
   own.memory("parallelism_config", { type: "map" }),
-  memory("parallelism_config.tp_size", "tensor_parallel", "integer", { default: 1, min: 1 }),
-  memory("parallelism_config.cp_size", "context_parallel", "integer", { default: 1, min: 1 }),
-  memory("parallelism_config.cp_handler.cp_comm_strategy", "context_rotation", "string", "cp_size", {
-    default: "allgather",
-  }),
-  memory("parallelism_config.sp_size", "sequence_parallel", "integer", { default: 1, min: 1 }),
-  memory("parallelism_config.dp_shard_size", "dp_shard_size", "integer", { default: 1, min: 1 }),
-  memory("parallelism_config.dp_replicate_size", "dp_replicate_size", "integer", {
-    default: 1,
-    min: 1,
-  }),
+  memory("parallelism_config.tp_size", "tensor_parallel", { default: 1 }),
+  memory("parallelism_config.cp_size", "context_parallel", { default: 1 }),
+  memory("parallelism_config.cp_handler.cp_comm_strategy", "context_rotation", "cp_size", { default: "allgather" }),
+  memory("parallelism_config.sp_size", "sequence_parallel", { default: 1 }),
+  memory("parallelism_config.dp_shard_size", "dp_shard_size", { default: 1, min: 1 }),
+  memory("parallelism_config.dp_replicate_size", "dp_replicate_size", { default: 1, min: 1 }),
   own.other("accelerator_config", null),
-  memory("accelerator_config.split_batches", "split_batches", "boolean", { default: false }),
+  memory("accelerator_config.split_batches", "split_batches", { default: false }),
   own.memory("prediction_loss_only"),
   own.memory("save_strategy", { values: INTERVAL }),
   own.memory("save_only_model"),
@@ -120,42 +105,37 @@ export const TRAINING_ARGUMENTS_KEYS: readonly KeySpec[] = [
   own.memory("batch_eval_metrics"),
   own.other("metric_for_best_model"),
   own.memory("predict_with_generate"),
-  own.memory("generation_num_beams", { min: 1 }),
+  own.memory("generation_num_beams"),
   own.other("use_cache"),
   own.other("group_by_length", { replacedBy: "train_sampling_strategy" }),
   own.other("resume_from_checkpoint", null, { type: "any" }),
   own.memory("use_cpu"),
   own.memory("no_cuda", "use_cpu", "use_cpu", { replacedBy: "use_cpu" }),
   own.memory("torchdynamo", "torch_compile_backend", { replacedBy: "torch_compile_backend" }),
-  own.memory("generation_max_length", { min: 1 }),
+  own.memory("generation_max_length"),
   own.other("dataloader_num_workers", null, { min: 0 }),
 ];
 
 /** Model and data arguments that scripts put beside TrainingArguments (run_clm.py, TRL's ModelConfig). */
 export const MODEL_KEYS: readonly KeySpec[] = [
-  memory("model_name_or_path", "model", "string", {
-    aliases: ["model_id", "base_model_name_or_path", "model_path"],
-  }),
-  other("config_name", "config_name", "string"),
+  memory("model_name_or_path", "model", { aliases: ["model_id", "base_model_name_or_path", "model_path"] }),
+  other("config_name", "config_name"),
   other("tokenizer_name", null, "string"),
-  memory("torch_dtype", "load_dtype", "string", { aliases: ["dtype"] }),
-  memory("attn_implementation", "attention", "string", { default: "sdpa" }),
-  other("trust_remote_code", "trust_remote_code", "boolean"),
-  memory("block_size", "sequence_length", "integer", { min: 1, nullable: true }),
-  memory("max_seq_length", "sequence_length", "integer", { min: 1, nullable: true }),
-  memory("max_source_length", "sequence_length", "integer", { min: 1, nullable: true }),
-  memory("pad_to_max_length", "pad_to_sequence_length", "boolean"),
-  memory("max_eval_samples", "max_eval_samples", "integer", { nullable: true, min: 1 }),
-  memory("val_max_target_length", "generation_target_length", "integer", {
-    min: 1,
-    nullable: true,
-  }),
-  memory("max_target_length", "target_length", "integer", { min: 1, nullable: true }),
+  memory("torch_dtype", "load_dtype", { aliases: ["dtype"] }),
+  memory("attn_implementation", "attention", { default: "sdpa" }),
+  other("trust_remote_code", "trust_remote_code"),
+  memory("block_size", "sequence_length", { nullable: true }),
+  memory("max_seq_length", "sequence_length", { nullable: true }),
+  memory("max_source_length", "sequence_length", { nullable: true }),
+  memory("pad_to_max_length", "pad_to_sequence_length"),
+  memory("max_eval_samples", "max_eval_samples", { nullable: true }),
+  memory("val_max_target_length", "generation_target_length", { nullable: true }),
+  memory("max_target_length", "target_length", { nullable: true }),
 ];
 
 /** What trainers of people's own call an adapter beside TrainingArguments; TRL's names are in its table. */
 export const OWN_ADAPTER_KEYS: readonly KeySpec[] = [
-  memory("lora_rank", "lora_rank", "integer", "rank", { min: 1, aliases: ["lora_dim"] }),
+  memory("lora_rank", "lora_rank", "rank", { min: 1, aliases: ["lora_dim"] }),
   // Firefly's `train_mode`: adapters on every linear layer, over nf4 (train.py, find_all_linear_names). It is read, and written into no
   // other program's file.
   memory("train_mode", null, "string", "adapter", {
@@ -177,12 +157,12 @@ export const OWN_ADAPTER_KEYS: readonly KeySpec[] = [
       { name: "quantization", means: { qlora: "nf4", qlora_int4: "nf4", qlora_int8: "int8" }, only: true },
     ],
   }),
-  memory("target_modules", "lora_target_modules", "any", "targets", {
+  memory("target_modules", "lora_target_modules", "targets", {
     aliases: ["lora_modules"],
     means: { all: "all-linear" },
   }),
-  memory("quant_type", "bnb_4bit_quant_type", "string", "bnb_4bit_quant_type"),
-  memory("double_quant", "double_quantization", "boolean", "bnb_4bit_use_double_quant"),
+  memory("quant_type", "bnb_4bit_quant_type", "bnb_4bit_quant_type"),
+  memory("double_quant", "double_quantization", "bnb_4bit_use_double_quant"),
 ];
 
 /** TrainingArguments keys without effect on GPU memory: known, so that they are not called misspelt. */

@@ -37,9 +37,9 @@ export const CARDS: Readonly<Record<string, string>> = table({
 
 /** The keys that hovers explain. */
 export const JOB_KEYS: readonly KeySpec[] = [
-  other("accelerators", "device", "string", "job.gpus"),
-  memory("num_nodes", "nodes", "integer", "nodes"),
-  other("nvidia.com/gpu", "granted_devices", "integer", "job.gpus", { aliases: ["amd.com/gpu"] }),
-  memory("replicas", "nodes", "integer", "nodes"),
-  ...GPU_LABELS.map((label) => other(label.replaceAll("_", "-"), "device", "string", "job.gpu")),
+  other("accelerators", "device", "job.gpus"),
+  memory("num_nodes", "nodes", "nodes"),
+  other("nvidia.com/gpu", "granted_devices", "job.gpus", { aliases: ["amd.com/gpu"] }),
+  memory("replicas", "nodes", "nodes"),
+  ...GPU_LABELS.map((label) => other(label.replaceAll("_", "-"), "device", "job.gpu")),
 ];

@@ -54,7 +54,7 @@ function launcher({ id }: Format, command: RegExp): Format {
   return schemaFormat({
     id,
     carrier: "shell",
-    keys: [memory("devices", "world_size", "integer", { min: 1 })],
+    keys: [memory("devices", "world_size", { min: 1 })],
     views: shellViews,
     recognise: (view) =>
       command.test(view.words.slice(0, 30).join(" ")) && configs(view).length > 0

@@ -36,34 +36,34 @@ const OPTIMIZERS = { ...OPTIMIZER_PATHS, AdamW: "adamw_torch", SGD: "sgd" } as c
 
 export const LIGHTNING_KEYS: readonly KeySpec[] = [
   memory("trainer", null, "map"),
-  memory("trainer.precision", "compute_dtype", "any", {
+  memory("trainer.precision", "compute_dtype", {
     writes: { bf16: "bf16-mixed", fp16: "16-mixed", fp32: "32-true" },
     means: COMPUTE,
     also: [{ name: "load_dtype", means: KEPT, only: true }],
   }),
-  memory("trainer.devices", "devices", "any", { auto: true }),
-  memory("trainer.gpus", "devices", "any", "devices", { removedIn: "lightning 2.0", replacedBy: "trainer.devices" }),
-  memory("trainer.num_nodes", "nodes", "integer", "devices", { default: 1, min: 1 }),
+  memory("trainer.devices", "devices", { auto: true }),
+  memory("trainer.gpus", "devices", "devices", { removedIn: "lightning 2.0", replacedBy: "trainer.devices" }),
+  memory("trainer.num_nodes", "nodes", "devices", { default: 1, min: 1 }),
   memory("trainer.strategy", "strategy", "any", { default: "auto", auto: true }),
-  memory("trainer.strategy.class_path", "strategy", "string", "strategy"),
-  memory("trainer.strategy.init_args.stage", "zero_stage", "integer", "zero", { min: 0, max: 3 }),
-  memory("trainer.strategy.init_args.offload_optimizer", "offload_optimizer", "boolean", "offload-optimizer", {
+  memory("trainer.strategy.class_path", "strategy", "strategy"),
+  memory("trainer.strategy.init_args.stage", "zero_stage", "zero"),
+  memory("trainer.strategy.init_args.offload_optimizer", "offload_optimizer", "offload-optimizer", {
     means: { true: "cpu", false: "none" },
   }),
-  memory("trainer.strategy.init_args.offload_parameters", "offload_param", "boolean", "offload-param", {
+  memory("trainer.strategy.init_args.offload_parameters", "offload_param", "offload-param", {
     means: { true: "cpu", false: "none" },
   }),
-  memory("trainer.strategy.init_args.sharding_strategy", "fsdp", "string", "fsdp", {
+  memory("trainer.strategy.init_args.sharding_strategy", "fsdp", "fsdp", {
     means: { FULL_SHARD: "full_shard", SHARD_GRAD_OP: "shard_grad_op", HYBRID_SHARD: "hybrid_shard", NO_SHARD: "none" },
   }),
   memory("trainer.strategy.init_args.cpu_offload", "fsdp_cpu_offload", "any", "offload-param"),
-  memory("trainer.strategy.init_args.config", "deepspeed", "any", "deepspeed", { link: "engine" }),
+  memory("trainer.strategy.init_args.config", "deepspeed", "deepspeed", { link: "engine" }),
   memory("trainer.accumulate_grad_batches", "gradient_accumulation_steps", "any", "accumulation", { default: 1 }),
-  memory("trainer.gradient_clip_val", "max_grad_norm", "number", "clipping", { min: 0 }),
+  memory("trainer.gradient_clip_val", "max_grad_norm", "clipping"),
   other("trainer.accelerator", null, "string"),
   memory("model", null, "any"),
-  memory("model.class_path", "model_class", "string", "model", { aliases: ["model._target_"] }),
-  memory("model.init_args.model_name", "model", "string", "model", {
+  memory("model.class_path", "model_class", "model", { aliases: ["model._target_"] }),
+  memory("model.init_args.model_name", "model", "model", {
     aliases: [
       "model.init_args.model_name_or_path",
       "model.init_args.pretrained_model_name_or_path",
@@ -74,37 +74,36 @@ export const LIGHTNING_KEYS: readonly KeySpec[] = [
   }),
   ...["data.init_args", "data.init_args.train_dataloader", "model.init_args", "data", "datamodule", "model"].flatMap(
     (parent) => [
-      memory(`${parent}.batch_size`, "micro_batch_size", "integer", "micro-batch", {
+      memory(`${parent}.batch_size`, "micro_batch_size", "micro-batch", {
         aliases: [
           `${parent}.train_batch_size`,
           `${parent}.per_device_batch_size`,
           `${parent}.micro_batch_size`,
           `${parent}.batch_size_per_device`,
         ],
-        min: 1,
       }),
-      memory(`${parent}.max_seq_length`, "sequence_length", "integer", "sequence", {
+      memory(`${parent}.max_seq_length`, "sequence_length", "sequence", {
         aliases: [`${parent}.max_length`, `${parent}.block_size`, `${parent}.seq_length`, `${parent}.max_seq_len`],
-        min: 1,
+
         nullable: true,
       }),
-      memory(`${parent}.gradient_checkpointing`, "gradient_checkpointing", "boolean", "checkpointing"),
+      memory(`${parent}.gradient_checkpointing`, "gradient_checkpointing", "checkpointing"),
     ],
   ),
-  memory("optimizer.class_path", "optimizer", "string", "optimizer", {
+  memory("optimizer.class_path", "optimizer", "optimizer", {
     aliases: ["model.optimizer._target_", "model.init_args.optimizer.class_path"],
     means: OPTIMIZERS,
   }),
 ];
 
 export const LITGPT_KEYS: readonly KeySpec[] = [
-  memory("checkpoint_dir", "model", "string", "model", { aliases: ["model_name"], link: "model" }),
-  memory("precision", "compute_dtype", "any", {
+  memory("checkpoint_dir", "model", "model", { aliases: ["model_name"], link: "model" }),
+  memory("precision", "compute_dtype", {
     writes: { bf16: "bf16-mixed", fp16: "16-mixed", fp32: "32-true" },
     means: COMPUTE,
     also: [{ name: "load_dtype", means: KEPT, only: true }],
   }),
-  memory("quantize", "quantization", "any", "quantization", {
+  memory("quantize", "quantization", "quantization", {
     means: {
       "bnb.nf4": "nf4",
       "bnb.nf4-dq": "nf4",
@@ -115,21 +114,21 @@ export const LITGPT_KEYS: readonly KeySpec[] = [
       null: "none",
     },
   }),
-  memory("devices", "devices", "any", { auto: true }),
-  memory("num_nodes", "nodes", "integer", "devices", { default: 1, min: 1 }),
-  memory("lora_r", "lora_rank", "integer", "rank", { default: 8, min: 0 }),
-  memory("lora_alpha", "lora_alpha", "number", "alpha", { default: 16 }),
-  memory("lora_dropout", "lora_dropout", "number", "dropout", { min: 0, max: 1 }),
+  memory("devices", "devices", { auto: true }),
+  memory("num_nodes", "nodes", "devices", { default: 1, min: 1 }),
+  memory("lora_r", "lora_rank", "rank", { default: 8, min: 0 }),
+  memory("lora_alpha", "lora_alpha", "alpha", { default: 16 }),
+  memory("lora_dropout", "lora_dropout", "dropout", { max: 1 }),
   ...(["query", "key", "value", "projection", "mlp", "head"] as const).map((part) =>
     memory(`lora_${part}`, `lora_on_${part}`, "boolean", "targets"),
   ),
   memory("train", null, "map"),
-  memory("train.micro_batch_size", "micro_batch_size", "integer", "micro-batch", { min: 1 }),
-  memory("train.global_batch_size", "global_batch_size", "integer", "global-batch", { min: 1 }),
-  memory("train.max_seq_length", "sequence_length", "integer", "sequence", { nullable: true, min: 1 }),
-  memory("train.max_norm", "max_grad_norm", "number", "clipping", { min: 0 }),
+  memory("train.micro_batch_size", "micro_batch_size", "micro-batch"),
+  memory("train.global_batch_size", "global_batch_size", "global-batch"),
+  memory("train.max_seq_length", "sequence_length", "sequence", { nullable: true }),
+  memory("train.max_norm", "max_grad_norm", "clipping"),
   memory("optimizer", "optimizer", "any", { means: OPTIMIZERS }),
-  memory("optimizer.class_path", "optimizer", "string", "optimizer", { means: OPTIMIZERS }),
+  memory("optimizer.class_path", "optimizer", "optimizer", { means: OPTIMIZERS }),
   other("out_dir", null, "string"),
   ...harmless("eval.initial_validation eval.final_validation eval.interval eval.max_iters eval.max_new_tokens"),
 ];

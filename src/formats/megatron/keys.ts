@@ -8,78 +8,72 @@ import type { KeySpec } from "../types";
 const RECOMPUTE = { full: true, selective: true, null: false } as const;
 
 export const MEGATRON_KEYS: readonly KeySpec[] = [
-  memory("micro_batch_size", "micro_batch_size", "integer", "micro-batch", { min: 1, aliases: ["batch_size", "mbs"] }),
-  memory("global_batch_size", "global_batch_size", "integer", "global-batch", { min: 1 }),
+  memory("micro_batch_size", "micro_batch_size", "micro-batch", { aliases: ["batch_size", "mbs"] }),
+  memory("global_batch_size", "global_batch_size", "global-batch"),
   memory("rampup_batch_size", null, "any"),
-  memory("seq_length", "sequence_length", "integer", "sequence", { aliases: ["encoder_seq_length", "max_length"] }),
-  memory("decoder_seq_length", "target_length", "integer", "sequence", { min: 1 }),
-  memory("max_position_embeddings", "max_position_embeddings", "integer", { min: 1 }),
-  memory("num_layers", "num_layers", "integer", "layers", { min: 1, aliases: ["encoder_num_layers"] }),
-  memory("hidden_size", "hidden_size", "integer", "width", { min: 1 }),
-  memory("ffn_hidden_size", "ffn_hidden_size", "integer", "width", { min: 1 }),
-  memory("num_attention_heads", "num_attention_heads", "integer", "heads", { min: 1 }),
+  memory("seq_length", "sequence_length", "sequence", { aliases: ["encoder_seq_length", "max_length"] }),
+  memory("decoder_seq_length", "target_length", "sequence"),
+  memory("max_position_embeddings", "max_position_embeddings"),
+  memory("num_layers", "num_layers", "layers", { aliases: ["encoder_num_layers"] }),
+  memory("hidden_size", "hidden_size", "width"),
+  memory("ffn_hidden_size", "ffn_hidden_size", "width"),
+  memory("num_attention_heads", "num_attention_heads", "heads"),
   other("group_query_attention", null, "boolean"),
-  memory("num_query_groups", "num_query_groups", "integer", { min: 1 }),
-  memory("kv_channels", "kv_channels", "integer"),
-  memory("vocab_size", "vocab_size", "integer", "vocabulary"),
-  memory("make_vocab_size_divisible_by", "vocab_divisor", "integer", {
-    default: 128,
-    min: 1,
-  }),
-  memory("untie_embeddings_and_output_weights", "untied_embeddings", "boolean", "no_weight_tying"),
-  memory("num_experts", "num_experts", "integer", "experts"),
-  memory("moe_router_topk", "experts_per_token", "integer", { min: 1 }),
-  memory("swiglu", "swiglu", "boolean"),
-  memory("tensor_model_parallel_size", "tensor_parallel", "integer", "tensor", {
+  memory("num_query_groups", "num_query_groups"),
+  memory("kv_channels", "kv_channels"),
+  memory("vocab_size", "vocab_size", "vocabulary"),
+  memory("make_vocab_size_divisible_by", "vocab_divisor", { default: 128 }),
+  memory("untie_embeddings_and_output_weights", "untied_embeddings", "no_weight_tying"),
+  memory("num_experts", "num_experts", "experts"),
+  memory("moe_router_topk", "experts_per_token"),
+  memory("swiglu", "swiglu"),
+  memory("tensor_model_parallel_size", "tensor_parallel", "tensor", {
     default: 1,
-    min: 1,
+
     aliases: ["model_parallel_size", "tensor_parallel_size", "tp_size"],
   }),
-  memory("pipeline_model_parallel_size", "pipeline_parallel", "integer", "pipeline", {
+  memory("pipeline_model_parallel_size", "pipeline_parallel", "pipeline", {
     default: 1,
-    min: 1,
+
     aliases: ["pipeline_parallel_size", "pp_size"],
   }),
-  memory("num_layers_per_virtual_pipeline_stage", "pipeline_layers_per_stage", "integer", "schedule", { min: 1 }),
-  memory("num_virtual_stages_per_pipeline_rank", "pipeline_stages_per_rank", "integer", "schedule", {
-    min: 1,
+  memory("num_layers_per_virtual_pipeline_stage", "pipeline_layers_per_stage", "schedule"),
+  memory("num_virtual_stages_per_pipeline_rank", "pipeline_stages_per_rank", "schedule", {
     aliases: ["virtual_pipeline_model_parallel_size"],
   }),
-  memory("context_parallel_size", "context_parallel", "integer", "context", {
+  memory("context_parallel_size", "context_parallel", "context", {
     default: 1,
-    min: 1,
+
     aliases: ["cp_size"],
   }),
-  memory("expert_model_parallel_size", "expert_parallel", "integer", "expert", {
+  memory("expert_model_parallel_size", "expert_parallel", "expert", {
     default: 1,
-    min: 1,
+
     aliases: ["expert_parallel_size", "moe_expert_model_parallel_size"],
   }),
-  memory("expert_tensor_parallel_size", "expert_tensor_parallel", "integer", "expert", { min: 1 }),
-  memory("sequence_parallel", "sequence_parallelism", "boolean", "sequence-parallel"),
+  memory("expert_tensor_parallel_size", "expert_tensor_parallel", "expert"),
+  memory("sequence_parallel", "sequence_parallelism", "sequence-parallel"),
   memory("recompute_granularity", "gradient_checkpointing", "string", {
     default: false,
     means: RECOMPUTE,
     also: [{ name: "recompute_granularity" }],
   }),
-  memory("recompute_activations", "gradient_checkpointing", "boolean", {
+  memory("recompute_activations", "gradient_checkpointing", {
     also: [{ name: "recompute_granularity", means: { true: "selective" }, only: true }],
   }),
-  memory("checkpoint_activations", "gradient_checkpointing", "boolean", "checkpointing"),
-  memory("recompute_method", "recompute_method", "string", {
-    aliases: ["activations_checkpoint_method"],
-  }),
-  memory("recompute_num_layers", "recompute_num_layers", "integer"),
-  memory("recompute_modules", "recompute_modules", "any"),
+  memory("checkpoint_activations", "gradient_checkpointing", "checkpointing"),
+  memory("recompute_method", "recompute_method", { aliases: ["activations_checkpoint_method"] }),
+  memory("recompute_num_layers", "recompute_num_layers"),
+  memory("recompute_modules", "recompute_modules"),
   memory("distribute_saved_activations", null, "boolean"),
-  memory("use_distributed_optimizer", "distributed_optimizer", "boolean"),
-  memory("bf16", "bf16", "boolean", "compute"),
-  memory("fp16", "fp16", "boolean", "compute"),
-  memory("fp8_format", "fp8_format", "string", "fp8_config", {
+  memory("use_distributed_optimizer", "distributed_optimizer"),
+  memory("bf16", "bf16", "compute"),
+  memory("fp16", "fp16", "compute"),
+  memory("fp8_format", "fp8_format", "fp8_config", {
     aliases: ["fp8_hybrid", "fp8"],
     also: [{ name: "compute_dtype", means: { e4m3: "fp8", hybrid: "fp8", true: "fp8" }, only: true }],
   }),
-  memory("fp8_recipe", "fp8_recipe", "string"),
+  memory("fp8_recipe", "fp8_recipe"),
   memory("fp8_param_gather", null, "boolean", "fp8_enable_fsdp_float8_all_gather"),
   memory("accumulate_allreduce_grads_in_fp32", null, "boolean", {
     also: [{ name: "grad_accum_dtype", means: onlyWhenOn("float32"), only: true }],
@@ -92,16 +86,16 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
   memory("main_grads_dtype", null, "string"),
   memory("exp_avg_dtype", null, "string"),
   memory("exp_avg_sq_dtype", null, "string"),
-  memory("optimizer", "optimizer", "string", {
+  memory("optimizer", "optimizer", {
     default: "adam",
     // apex's and Transformer Engine's multi-tensor Adam: no temporaries
     means: { adam: "adamw_torch_fused", sgd: "sgd" },
   }),
   memory("optimizer_cpu_offload", null, "boolean", "offload-optimizer", { aliases: ["cpu_optimizer"] }),
   memory("optimizer_offload_fraction", null, "number", { default: 1 }),
-  memory("clip_grad", "max_grad_norm", "number", "clipping", { default: 1.0, min: 0 }),
+  memory("clip_grad", "max_grad_norm", "clipping", { default: 1.0 }),
   memory("use_torch_fsdp2", "fsdp", "boolean", "fsdp", { means: { true: "full_shard", false: "none" } }),
-  memory("use_megatron_fsdp", "megatron_fsdp", "boolean", "fsdp", { aliases: ["use_custom_fsdp"] }),
+  memory("use_megatron_fsdp", "megatron_fsdp", "fsdp", { aliases: ["use_custom_fsdp"] }),
   memory("data_parallel_sharding_strategy", null, "string", {
     also: [
       {
@@ -111,9 +105,9 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
       },
     ],
   }),
-  memory("zero_stage", "zero_stage", "integer", "zero", { min: 0, max: 3 }),
+  memory("zero_stage", "zero_stage", "zero"),
   memory("deepspeed_config", "deepspeed", "string", "deepspeed", { link: "engine" }),
-  memory("attention_backend", "attention", "string", "attention", {
+  memory("attention_backend", "attention", "attention", {
     default: "auto",
     auto: true,
     means: { flash: "flash_attention_2", fused: "sdpa", unfused: "eager", local: "eager" },

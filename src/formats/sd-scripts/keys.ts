@@ -28,17 +28,10 @@ const OPTIMIZERS = Object.fromEntries(
 const OFF_WHEN_ON = { true: false, false: true };
 
 export const SD_SCRIPTS_KEYS: readonly KeySpec[] = [
-  memory("pretrained_model_name_or_path", "model", "string", "model"),
-  memory("train_batch_size", "micro_batch_size", "integer", "micro-batch", {
-    aliases: ["batch_size"],
-    default: 1,
-    min: 1,
-  }),
-  memory("gradient_accumulation_steps", "gradient_accumulation_steps", "integer", "accumulation", {
-    default: 1,
-    min: 1,
-  }),
-  memory("gradient_checkpointing", "gradient_checkpointing", "boolean", "checkpointing", { default: false }),
+  memory("pretrained_model_name_or_path", "model", "model"),
+  memory("train_batch_size", "micro_batch_size", "micro-batch", { aliases: ["batch_size"], default: 1 }),
+  memory("gradient_accumulation_steps", "gradient_accumulation_steps", "accumulation", { default: 1 }),
+  memory("gradient_checkpointing", "gradient_checkpointing", "checkpointing", { default: false }),
   memory("mixed_precision", "compute_dtype", "string", { default: "no", writes: { fp32: "no" }, means: PRECISION }),
   memory("full_bf16", null, "boolean", "full_half", {
     also: [{ name: "trained_dtype", means: onlyWhenOn("bfloat16"), only: true }],
@@ -52,12 +45,12 @@ export const SD_SCRIPTS_KEYS: readonly KeySpec[] = [
   memory("fp8_base_unet", null, "boolean", "quantization", {
     also: [{ name: "load_dtype", means: onlyWhenOn("float8"), only: true }],
   }),
-  memory("resolution", "image_size", "any", "image", { aliases: ["max_resolution"] }),
-  memory("optimizer_type", "optimizer", "string", "optimizer", { aliases: ["optimizer"], means: OPTIMIZERS }),
+  memory("resolution", "image_size", "image", { aliases: ["max_resolution"] }),
+  memory("optimizer_type", "optimizer", "optimizer", { aliases: ["optimizer"], means: OPTIMIZERS }),
   memory("use_8bit_adam", null, "boolean", {
     also: [{ name: "optimizer", means: onlyWhenOn("adamw_8bit"), only: true }],
   }),
-  memory("max_grad_norm", "max_grad_norm", "number", "clipping", { default: 1.0, min: 0 }),
+  memory("max_grad_norm", "max_grad_norm", "clipping", { default: 1.0 }),
   // The front end names the kernel, the program has a switch for each.
   memory("xformers", null, "any", "attention", {
     also: [
@@ -67,20 +60,17 @@ export const SD_SCRIPTS_KEYS: readonly KeySpec[] = [
   memory("sdpa", null, "boolean", "attention", {
     also: [{ name: "attention", means: onlyWhenOn("sdpa"), only: true }],
   }),
-  memory("network_dim", "lora_rank", "integer", "rank", { min: 1 }),
-  memory("network_alpha", "lora_alpha", "number", "alpha"),
-  memory("network_module", "network_module", "string", "adapter", { aliases: ["LoRA_type"] }),
-  memory("network_train_unet_only", "train_text_encoder", "boolean", "train_text_encoder", { means: OFF_WHEN_ON }),
-  memory("train_text_encoder", "train_text_encoder", "boolean"),
-  memory("cache_latents", "cached_latents", "boolean", "cache_latents"),
-  memory("cache_text_encoder_outputs", "cached_texts", "boolean", "pre_compute_text_embeddings", {
+  memory("network_dim", "lora_rank", "rank", { min: 1 }),
+  memory("network_alpha", "lora_alpha", "alpha"),
+  memory("network_module", "network_module", "adapter", { aliases: ["LoRA_type"] }),
+  memory("network_train_unet_only", "train_text_encoder", "train_text_encoder", { means: OFF_WHEN_ON }),
+  memory("train_text_encoder", "train_text_encoder"),
+  memory("cache_latents", "cached_latents", "cache_latents"),
+  memory("cache_text_encoder_outputs", "cached_texts", "pre_compute_text_embeddings", {
     aliases: ["sdxl_cache_text_encoder_outputs", "flux1_cache_text_encoder_outputs"],
   }),
-  memory("no_half_vae", "whole_autoencoder", "boolean", "autoencoder", { aliases: ["sdxl_no_half_vae"] }),
-  memory("t5xxl_max_token_length", "sequence_length", "integer", "sequence", {
-    aliases: ["flux1_t5xxl_max_token_length"],
-    min: 1,
-  }),
+  memory("no_half_vae", "whole_autoencoder", "autoencoder", { aliases: ["sdxl_no_half_vae"] }),
+  memory("t5xxl_max_token_length", "sequence_length", "sequence", { aliases: ["flux1_t5xxl_max_token_length"] }),
   ...(
     [
       ["sdxl", "sdxl"],

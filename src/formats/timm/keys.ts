@@ -3,24 +3,22 @@ import { harmless, memory, onlyWhenOn } from "../effects";
 import type { KeySpec } from "../types";
 
 export const TIMM_KEYS: readonly KeySpec[] = [
-  memory("model", "model", "string", { default: "resnet50" }),
-  memory("batch_size", "micro_batch_size", "integer", "micro-batch", { default: 128, min: 1, aliases: ["b"] }),
+  memory("model", "model", { default: "resnet50" }),
+  memory("batch_size", "micro_batch_size", "micro-batch", { default: 128, aliases: ["b"] }),
   memory("validation_batch_size", null, "integer", "eval-batch", { aliases: ["vb"] }),
   memory("img_size", "image_size", "integer", "image", { min: 1 }),
   memory("input_size", null, "any", "image"),
-  memory("amp", "amp", "boolean", "compute", {
-    also: [{ name: "compute_dtype", means: { true: "fp16", false: "fp32" } }],
-  }),
+  memory("amp", "amp", "compute", { also: [{ name: "compute_dtype", means: { true: "fp16", false: "fp32" } }] }),
   memory("amp_dtype", "compute_dtype", "string", "compute", { means: { float16: "fp16", bfloat16: "bf16" } }),
-  memory("model_dtype", "load_dtype", "string", "load"),
-  memory("grad_checkpointing", "gradient_checkpointing", "boolean", "checkpointing"),
-  memory("grad_accum_steps", "gradient_accumulation_steps", "integer", "accumulation", { default: 1, min: 1 }),
-  memory("opt", "optimizer", "string", "optimizer", { default: "sgd" }),
-  memory("clip_grad", "max_grad_norm", "number", "clipping", { min: 0 }),
+  memory("model_dtype", "load_dtype", "load"),
+  memory("grad_checkpointing", "gradient_checkpointing", "checkpointing"),
+  memory("grad_accum_steps", "gradient_accumulation_steps", "accumulation", { default: 1 }),
+  memory("opt", "optimizer", "optimizer", { default: "sgd" }),
+  memory("clip_grad", "max_grad_norm", "clipping"),
   memory("model_ema", null, "boolean", "ema"),
-  memory("channels_last", "channels_last", "boolean"),
-  memory("torchcompile", "torch_compile", "any", "compile"),
-  memory("num_classes", "num_labels", "integer"),
+  memory("channels_last", "channels_last"),
+  memory("torchcompile", "torch_compile", "compile"),
+  memory("num_classes", "num_labels", { min: 0 }),
   memory("no_amp", "compute_dtype", "boolean", "compute", { means: onlyWhenOn("fp32") }),
   ...harmless(
     "sched sched_on_updates warmup_lr warmup_prefix warmup_epochs decay_epochs decay_milestones cooldown_epochs " +
