@@ -153,6 +153,17 @@ function again(python: PythonModule, pattern: RegExp): readonly LocatedSetting[]
   return second === undefined ? [] : [uncounted(second.callee, second.calleeSpan, second.calleeSpan)];
 }
 
+/** Further gradients of one round of a loop: those of the first stay while they are taken (adversarial training, two losses). */
+export function furtherBackwards({ calls, round }: PythonModule): readonly LocatedSetting[] {
+  if (round === undefined) return [];
+  const [, second] = calls.filter(
+    ({ callee, start, end, guards = [] }) =>
+      BACKWARDS.test(callee) && start >= round.start && end <= round.end && guards.length === 0,
+  );
+  if (second === undefined) return [];
+  return [{ ...uncounted(second.callee, second.calleeSpan, second.calleeSpan), direction: "more" }];
+}
+
 /** Calls that go over a data set once the trainer has trained, whatever `eval_strategy` is; what is predicted is all kept. */
 export function evaluatesAfter(python: PythonModule): readonly LocatedSetting[] {
   const { trainer, ends } = trainingOf(python);

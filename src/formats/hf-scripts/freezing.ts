@@ -213,16 +213,16 @@ export function freezingOf(python: PythonModule): readonly LocatedSetting[] {
     own !== undefined && made !== undefined && deed.at.start >= own.start && deed.at.end <= own.end
       ? { ...deed, order: made }
       : deed;
-  const done = [...deedsOf(python).map(placed), ...byCallbacks(python, training)].filter(
-    ({ order }) => order <= training.ends,
-  );
+  const written = deedsOf(python).map(placed);
+  const done = [...written, ...byCallbacks(python, training)].filter(({ order }) => order <= training.ends);
   const deeds = done
     .filter(({ path }) => isModel(path, training, python))
     .map((deed) => ({ ...deed, path: inside(deed.path) }))
     .map((deed) => ({ order: deed.order, at: deed.at, found: rulesOf(deed, deed.order > adapter) }));
-  const lost = done
-    .filter(({ path }) => isOfLoop(path) && !isModel(path, training, python))
-    .map(({ order, at, raw }) => ({ order, at, found: [{ unknown: raw }] as readonly Freezing[] }));
+  const lost = [
+    ...done.filter(({ path }) => isOfLoop(path) && !isModel(path, training, python)),
+    ...written.filter((deed) => deed.order > training.ends && isCalledSomewhere(deed, python, training)),
+  ].map(({ order, at, raw }) => ({ order, at, found: [{ unknown: raw }] as readonly Freezing[] }));
   const methods = python.calls.flatMap((call) => {
     const name = call.callee.slice(call.callee.lastIndexOf(".") + 1);
     const rule = Object.hasOwn(FREEZES, name) ? FREEZES[name] : undefined;
@@ -243,6 +243,20 @@ export function freezingOf(python: PythonModule): readonly LocatedSetting[] {
       texts.filter(({ known }) => !known),
     ),
   ];
+}
+
+/** Whether a deed stands in a method that is called before training ends, of an object that is not followed. */
+function isCalledSomewhere({ at, path }: Deed, python: PythonModule, training: Training): boolean {
+  if (path.object.kind !== "unknown" || path.object.raw !== "self") return false;
+  const methods = python.classes.flatMap((own) => [...own.methods]);
+  const name = methods.find(([, { start, end }]) => at.start >= start && at.end <= end)?.[0];
+  return (
+    name !== undefined &&
+    python.calls.some(
+      ({ callee, order = 0, deferred }) =>
+        deferred !== true && order <= training.ends && callee.endsWith(`.${name}`) && !callee.startsWith("super"),
+    )
+  );
 }
 
 /** Whether a way begins at a name of a loop whose rounds are not followed. */

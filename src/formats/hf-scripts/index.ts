@@ -9,7 +9,7 @@ import { count, derived, schemaFormat, type View } from "../schema";
 import { problem } from "../table";
 import type { CarrierId, ConfigDocument, Format, FormatProblem, LocatedSetting } from "../types";
 import { argumentsReset, parsedArguments, setTooLate } from "./arguments";
-import { besideStep, copiesKept, evaluatesAfter, loaderOfTrainer } from "./beside";
+import { besideStep, copiesKept, evaluatesAfter, furtherBackwards, loaderOfTrainer } from "./beside";
 import { builtModel, configOverrides } from "./built";
 import { at } from "./called";
 import { CALLS, hasTrainer, PREFIXES, pythonViews, TRAINING_CALL, TRL_CALL } from "./calls";
@@ -82,7 +82,7 @@ function derive({ stated: settings, made: result }: Deriving, view: View, { pars
       ...ownLoss,
       ...(trained
         ? besideStep(python, others.length > 0, ownLoss.length > 0 && ownLoss[0]?.value !== "")
-        : copiesKept(python, others.length > 0)),
+        : [...copiesKept(python, others.length > 0), ...furtherBackwards(python)]),
       ...unstated(givenModels(python), settings),
       ...embedding(python),
       ...adapterDefaults(python, settings),

@@ -9,7 +9,7 @@ const OPTIMIZER =
   /(?:^|\.)(?:\w{0,80}Adam\w{0,80}|SGD|RMSprop|Adagrad|Adafactor|Lion\w{0,80}|LAMB|LARS|Muon|Sophia\w{0,80})$/;
 
 /** What is stepped, in what an optimizer is given; longer texts are cut. */
-const STEPPED = /\b([A-Za-z_][\w.]{0,80}?)\.(?:named_)?parameters\(/g;
+const STEPPED = /\.(?:named_)?parameters\(/;
 const LONGEST = 400;
 /** A layer beside the model (`head = nn.Linear(768, 2)`). */
 const LAYER = /^(?:torch\.)?nn\.\w{1,60}\(/;
@@ -31,8 +31,9 @@ export function trainedNames({ calls, assignments }: PythonModule): readonly str
     );
   const stepped = calls
     .filter(({ callee }) => OPTIMIZER.test(callee))
-    .flatMap(({ positional }) => [...(rawOf(positional[0]) ?? "").slice(0, LONGEST).matchAll(STEPPED)])
-    .map(([, name]) => name);
+    .flatMap(({ positional }) => (rawOf(positional[0]) ?? "").slice(0, LONGEST).split(STEPPED).slice(0, -1))
+    .map((before) => before.split(/[^\w.]/).at(-1))
+    .filter((name) => name !== "");
   const trained = calls.map(({ callee }) => /^([\w.]+)\.train$/.exec(callee)?.[1]);
   return [...given, ...stepped, ...trained].filter((name) => name !== undefined).filter((name) => !layers.has(name));
 }

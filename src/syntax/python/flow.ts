@@ -620,13 +620,13 @@ export class Flow {
       return binding?.function ?? this.method(binding?.type, "__init__");
     }
     const [object, dot, property] = callee.name === "MemberExpression" ? childrenOf(callee) : [];
-    if (object?.name !== "VariableName" || dot?.name !== "." || property === undefined) return undefined;
+    if (object === undefined || dot?.name !== "." || property === undefined) return undefined;
     const name = this.slice(property);
     if (/^(?:self|cls)$/.test(this.slice(object))) {
       const [only, ...others] = this.methods.get(name) ?? [];
       return others.length === 0 ? only?.node : undefined;
     }
-    const made = this.standing(this.bindingsAt(object))?.expression;
+    const made = object.name === "CallExpression" ? object : this.standing(this.bindingsAt(object))?.expression;
     const maker = made?.name === "CallExpression" ? made.firstChild : null;
     if (maker?.name !== "VariableName") return undefined;
     return this.method(this.standing(this.bindingsAt(maker))?.type, name);
