@@ -144,7 +144,21 @@ function launched(command: ShellCommand, granted: Granted | undefined): LocatedS
     return stated("world_size", devices, visible * nodes, false);
   const jobs = /(?:^|\/)srun$|torchrun$/.test(command.words[0]?.text ?? "") || everyDevice;
   if (granted !== undefined && jobs) return stated("world_size", granted.entry, granted.total, false);
-  return perNode === undefined && total === undefined ? ofAll(command) : undefined;
+  const unread = total ?? perNode;
+  if (unread === undefined) return ofAll(command);
+  // `--nproc_per_node=gpu` is as many as there are, a value from outside is not known.
+  return isEvery(unread.value)
+    ? stated("least_devices", { ...unread, key: baseOf(command.words[0]?.text ?? "") }, 1, false)
+    : stated("least_devices", unread, 1, true);
+}
+
+/** Words of torchrun for as many processes as there are GPUs (torch/distributed/run.py, determine_local_world_size). */
+function isEvery(node: LocatedNode): boolean {
+  return node.kind === "scalar" && (node.value === "gpu" || node.value === "auto");
+}
+
+function baseOf(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
 }
 
 /** A launcher that is told nothing: one process at least. */
@@ -153,7 +167,7 @@ function ofAll({ words }: ShellCommand): LocatedSetting | undefined {
   if (launcher === undefined) return undefined;
   const { node, text } = launcher;
   const at = { start: node.start, end: node.end };
-  const key = text.slice(text.lastIndexOf("/") + 1);
+  const key = baseOf(text);
   return { name: "least_devices", key, value: 1, node, keySpan: at, valueSpan: at };
 }
 

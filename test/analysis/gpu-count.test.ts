@@ -76,6 +76,18 @@ describe("analysis: the number of GPUs", () => {
     assert.match(String(await said(`deepspeed --hostfile nowhere ${REST}`)), /missing-file/);
   });
 
+  it("is said to be unknown where a launcher is told from outside, and where it takes every GPU", async () => {
+    const said = async (script: string) => {
+      const [run] = (await createAnalyzer(memoryRuntime({ "run.sh": script })).analyse(uri("run.sh"), {})).report.runs;
+      return run?.assumptions.map(({ id }) => id).filter((id) => /count-unread|all-gpus/.test(id));
+    };
+    assert.deepEqual(await said(`torchrun --nproc_per_node $GPUS ${REST}`), ["assume.count-unread"]);
+    assert.deepEqual(await said(`torchrun --nproc_per_node=1e999 ${REST}`), ["assume.count-unread"]);
+    assert.deepEqual(await said(`accelerate launch --num_processes $GPUS ${REST}`), ["assume.count-unread"]);
+    assert.deepEqual(await said(`torchrun --nproc_per_node=gpu ${REST}`), ["assume.all-gpus"]);
+    assert.deepEqual(await said(`torchrun --nproc_per_node=4 ${REST}`), []);
+  });
+
   it("is the mesh that a config lays out", async () => {
     const config =
       "base_model: gpt2\ndp_shard_size: 4\ndp_replicate_size: 2\nfsdp_version: 2\nfsdp_config:\n  reshard_after_forward: true\nsequence_len: 256\nmicro_batch_size: 1\noptimizer: adamw_torch\ndatasets:\n  - path: x\n    type: alpaca\n";

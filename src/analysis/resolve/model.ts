@@ -319,9 +319,12 @@ export function worldSizeOf(c: ResolveContext, device: DeviceSpec | null): numbe
   const least = c.settings.find("least_devices");
   if (typeof least?.value === "number" && least.value <= MOST_COUNTED) {
     c.put("world_size", least.value, "assumed", "device.count", null);
-    // One alone is what a launcher starts at the least that is not told how many.
+    // One alone is what a launcher starts at the least that is not told how many, or told from outside.
     const { key, value: count } = least;
-    const said = count > 1 ? say("assume.one-machine", { count }) : say("assume.all-gpus", { launcher: key });
+    const alone = key.startsWith("--")
+      ? say("assume.count-unread", { key })
+      : say("assume.all-gpus", { launcher: key });
+    const said = count > 1 ? say("assume.one-machine", { count }) : alone;
     c.suppose(said, "device.count", count > 1 ? undefined : { world_size: "8" });
     return count;
   }

@@ -300,6 +300,7 @@ export const ANALYSIS = {
   "assume.fewest-gpus": "{count} GPUs, the fewest that the split needs: no launcher says how many",
   "assume.one-machine": "{count} GPUs, those of one machine: the launcher's number of machines is not known here",
   "assume.all-gpus": "1 GPU: `{launcher}` runs on all that it finds, which is not known here",
+  "assume.count-unread": "1 GPU: how many `{key}` gives is not known here",
   "assume.world-size": "1 GPU: no launcher says how many",
   "assume.load-dtype": "weights in {dtype}: neither config nor model says otherwise",
   "assume.load-dtype-checkpoint": "weights in {dtype}, as in the checkpoint",
