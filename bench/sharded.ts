@@ -35,6 +35,7 @@ const KINDS = [
   ["pipeline", "stages of a pipeline in torch's 1F1B and GPipe"],
   ["pipeline-sharded", "the same, each stage under FSDP2"],
   ["pipeline-interleaved", "several stages of a rank in torch's interleaved 1F1B"],
+  ["pipeline-bubbles", "the same in LoopedBFS, and in schedules that take backwards in halves"],
 ] as const;
 
 interface Row {

@@ -88,23 +88,48 @@ function waitingOf(waiting: Waiting, ledger: Ledger): WaitingBytes {
  * What waits of a rank's several stages beside the micro-batch that goes through all of them in the run of the rank. Later ones of
  * these find all gradients there, those of stages that have none yet are taken off.
  */
-function keptOfStages({ runs, kept }: Several, whole: Ledger, family: FamilyGraphs): WaitingBytes | Failure {
+function keptOfStages({ runs, kept, handsOver }: Several, whole: Ledger, family: FamilyGraphs): WaitingBytes | Failure {
   const known = new Map<TrainingRun, StageBytes>();
   for (const run of new Set(runs)) {
     const alone = simulate(run, family);
     if (!alone.ok) return alone;
     const { ledger } = alone.simulation;
-    known.set(run, { ...keptBytes(ledger), gradients: gradientBytes(ledger) });
+    known.set(run, { ...keptBytes(ledger), gradients: gradientBytes(ledger), ...splitBytes(run, alone.simulation) });
   }
   const each = runs.map((run) => known.get(run)!);
   const own = keptBytes(whole);
-  const total = ({ counts }: Kept, of: "bytes" | "small"): number =>
-    each.reduce((all, stage, k) => all + counts[k]! * stage[of], -own[of]);
+  const room = backwardRoom(whole);
+  // Half a backward frees nothing of what forward saved.
+  const halved = (one: Kept): number => {
+    const { halving } = one;
+    const stage = halving === null ? undefined : each[halving];
+    return halving === null || stage === undefined || stage.split === 0
+      ? 0
+      : total(one, "bytes") + stage.split + stage.transient - room;
+  };
+  const halves = ({ counts, split, inputs }: Kept): number =>
+    each.reduce((all, stage, k) => {
+      // Gradients and states that are handed over lie where a buffer was counted.
+      const left = handsOver
+        ? k === 0
+          ? inputs[0]! * stage.input
+          : -(counts[0]! + split[0]!) * stage.input
+        : inputs[k]! * stage.input;
+      return all + split[k]! * stage.split + left;
+    }, 0);
+  const total = (one: Kept, of: "bytes" | "small"): number =>
+    each.reduce(
+      (all, stage, k) => all + (one.counts[k]! + one.split[k]!) * stage[of],
+      (of === "bytes" ? halves(one) : 0) - own[of],
+    );
   const missing = ({ trained }: Kept): number =>
     each.reduce((all, { gradients }, k) => all + (trained[k] ? 0 : gradients), 0);
   const [begin, ...rest] = kept;
-  const first = begin === undefined ? 0 : Math.max(0, total(begin, "bytes"));
-  const later = rest.reduce((most, one) => Math.max(most, total(one, "bytes") - missing(one)), 0);
+  const first = begin === undefined ? 0 : Math.max(0, total(begin, "bytes"), halved(begin));
+  const later = rest.reduce(
+    (most, one) => Math.max(most, Math.max(total(one, "bytes"), halved(one)) - missing(one)),
+    0,
+  );
   const bytes = Math.max(first, later);
   if (bytes === 0 || begin === undefined) return { waiting: { first: 0, later: 0 }, ...NOTHING_KEPT };
   const small = Math.max(0, Math.min(total(begin, "small"), bytes));
@@ -116,6 +141,79 @@ interface StageBytes {
   readonly bytes: number;
   readonly small: number;
   readonly gradients: number;
+  /** What is there besides once its inputs have gradients and its weights have none. */
+  readonly split: number;
+  /** The gradient of its inputs. */
+  readonly input: number;
+  /** What its backward makes and lets go. */
+  readonly transient: number;
+}
+
+const NOTHING_SPLIT = { split: 0, input: 0, transient: 0 };
+
+/** What a whole backward needs beside what forward left. */
+function backwardRoom({ phaseList }: Ledger): number {
+  const backward = phaseList.findLast(({ phase, step }) => phase === "backward" && step === 1);
+  return backward === undefined ? 0 : Math.max(0, backward.peak - backward.before);
+}
+
+/** The most of blocks that a backward makes and that are no gradients of weights. */
+function transientOf(ledger: Ledger): number {
+  const { phaseList, events, bytes } = ledger;
+  const at = phaseList.findLastIndex(({ phase, step }) => phase === "backward" && step === 1);
+  const [start, end] = [phaseList[at], phaseList[at + 1]];
+  if (start === undefined || end === undefined) return 0;
+  const live = new Set<number>();
+  let [sum, most] = [0, 0];
+  for (let k = start.firstEvent; k < end.firstEvent; k++) {
+    const event = events[k]!;
+    if (event < 0) sum -= live.delete(~event) ? bytes[~event]! : 0;
+    else if (ledger.labelOf(event).kind !== "gradients") {
+      live.add(event);
+      sum += bytes[event]!;
+      most = Math.max(most, sum);
+    }
+  }
+  return most;
+}
+
+/**
+ * What half a backward leaves: gradients of what modules with parameters give wait for those of the parameters, and what forward saved
+ * waits with them, but for the loss; the input's gradient stays (torch/distributed/pipelining/_backward.py, stage_backward_input). The first
+ * stage's inputs have none: its whole backward waits.
+ */
+function splitBytes(
+  { parallel: { stage } }: TrainingRun,
+  { ledger, parameterBlocks }: Simulation,
+): Pick<StageBytes, "split" | "input" | "transient"> {
+  const forward = ledger.phaseList.findLastIndex(({ phase, step }) => phase === "forward" && step === 1);
+  const [start, end] = [ledger.phaseList[forward], ledger.phaseList[forward + 1]];
+  if (start === undefined || end === undefined || stage?.first === true) return NOTHING_SPLIT;
+  const owners = new Set(parameterBlocks().map(({ name }) => name.slice(0, name.lastIndexOf("."))));
+  const live = new Set<number>();
+  let [scope, given, most, split] = ["", 0, 0, 0];
+  for (let at = start.firstEvent; at < end.firstEvent; at++) {
+    const event = ledger.events[at]!;
+    if (event < 0) {
+      live.delete(~event);
+      continue;
+    }
+    const { scope: own, kind } = ledger.labelOf(event);
+    if (stage?.last === true && kind === "logits-and-loss") live.add(event);
+    if (own !== scope) {
+      split += given;
+      [scope, given, most] = [own, 0, 0];
+    }
+    if (!owners.has(own)) continue;
+    const size = ledger.bytes[event]!;
+    most = Math.max(most, size);
+    // Means and deviations of a norm come after what it gives.
+    if (4 * size > most) given = size;
+  }
+  split += given;
+  for (const block of live) split -= ledger.bytes[block]!;
+  const received = ledger.events.find((event) => event >= 0 && ledger.labelOf(event).operator === "recv");
+  return { split, input: received === undefined ? 0 : ledger.bytes[received]!, transient: transientOf(ledger) };
 }
 
 /** Bytes that a step's backwards leave. */

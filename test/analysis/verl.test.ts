@@ -53,6 +53,16 @@ describe("analysis: verl", () => {
     assert.equal(run.settings.find(({ name }) => name === "gradient_accumulation_steps")?.value, 8);
   });
 
+  it("spreads parameters over so many ranks after forward as a number says", async () => {
+    const key = "actor_rollout_ref.actor.fsdp_config.reshard_after_forward";
+    const peaks = await Promise.all(
+      [true, 2, GPUS, 3].map((value) => peakOf({ "actor_rollout_ref.actor.strategy": "fsdp2", [key]: value })),
+    );
+    const [all, two, whole, refused] = peaks as [number, number, number, number];
+    assert.ok(two > all);
+    assert.deepEqual([whole, refused], [all, all]);
+  });
+
   it("writes the gradient into the logits unless their entropy is learned from", async () => {
     const entropy = (await peakOf({ "actor_rollout_ref.actor.entropy_coeff": 0.001 })) - (await peakOf());
     // Its gradient, and that of the log-probabilities apart from the logits.

@@ -7,10 +7,12 @@ import { layersOf } from "../../src/core/training/parallel/pipeline";
 import { graphsOf } from "./receipts/case";
 import { causalRun } from "./runs";
 
+const INTERLEAVED = { stages: 2, schedule: "interleaved" } as const;
+
 describe("interleaved pipelines", () => {
   it("keep what the schedule has run forward and not backward", () => {
     // `0F0 0F1 2F0 2F1 2B0 2B1 0B0 0B1` on the first of two ranks, `1F0 1F1 3F0 3B0 3F1 3B1 1B0 1B1` on the last.
-    const [first, last] = [0, 1].map((rank) => keptOf({ rank, ranks: 2, stages: 2, microBatches: 2 }));
+    const [first, last] = [0, 1].map((rank) => keptOf({ ...INTERLEAVED, rank, ranks: 2, microBatches: 2 }));
     assert.deepEqual(
       first?.map(({ counts }) => counts),
       [
@@ -44,12 +46,12 @@ describe("interleaved pipelines", () => {
   });
 
   it("are refused where rounds are not equally long", () => {
-    assert.equal(keptOf({ rank: 0, ranks: 2, stages: 2, microBatches: 5 }), null);
-    assert.notEqual(keptOf({ rank: 0, ranks: 4, stages: 2, microBatches: 7 }), null);
+    assert.equal(keptOf({ ...INTERLEAVED, rank: 0, ranks: 2, microBatches: 5 }), null);
+    assert.notEqual(keptOf({ ...INTERLEAVED, rank: 0, ranks: 4, microBatches: 7 }), null);
   });
 
   it("of many micro-batches have few states that differ", () => {
-    const kept = keptOf({ rank: 0, ranks: 8, stages: 4, microBatches: 1024 });
+    const kept = keptOf({ ...INTERLEAVED, rank: 0, ranks: 8, stages: 4, microBatches: 1024 });
     assert.ok(kept !== null && kept.length < 500, String(kept?.length));
   });
 

@@ -34,12 +34,20 @@ const KINDS = [
   "pipeline",
   "pipeline-sharded",
   "pipeline-interleaved",
+  "pipeline-bubbles",
   "ddp",
   "ddp-packed",
 ];
 
 /** Receipts that agree on reserved bytes, at least; the large blocks of what waits in a pipeline are one here and many there. */
-const SAME_RESERVED: Readonly<Record<string, number>> = { pipeline: 0.65, "pipeline-interleaved": 0.3 };
+const SAME_RESERVED: Readonly<Record<string, number>> = {
+  pipeline: 0.65,
+  "pipeline-interleaved": 0.3,
+  "pipeline-bubbles": 0.2,
+};
+
+/** Schedules that take backwards in halves. */
+const HALVING: ReadonlySet<string> = new Set(["InterleavedZeroBubble", "ZBVZeroBubble", "DualPipeV"]);
 
 /** Scalars that no rule counts, in models of megabytes, and views of parameters that stay whole while layers are recomputed. */
 function tolerance({ ranks, gradient_checkpointing: recomputes }: Case): number {
@@ -49,6 +57,7 @@ function tolerance({ ranks, gradient_checkpointing: recomputes }: Case): number 
   // A router's marks of other ranks' tokens; gradients of a single expert are copied once more.
   if (ranks?.by_experts === true) return 0.004;
   // A micro-batch of all stages of a rank stands for one of each.
+  if (ranks?.schedule !== undefined && HALVING.has(ranks.schedule)) return 0.045;
   if (ranks?.stages !== undefined) return 0.02;
   // Labels of a stage are not shifted by its own loss.
   if (ranks?.kind === "pipeline") return 0.002;

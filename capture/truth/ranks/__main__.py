@@ -108,7 +108,17 @@ STAGED = (
     "mixtral",
 )
 DEPTHS = ("num_hidden_layers", "n_layer")
-SPLIT = ("context", "exchange", "tensor-more", "tensor-routed", "tensor-experts", "pipeline", "pipeline-sharded", "pipeline-interleaved")
+SPLIT = (
+    "context",
+    "exchange",
+    "tensor-more",
+    "tensor-routed",
+    "tensor-experts",
+    "pipeline",
+    "pipeline-sharded",
+    "pipeline-interleaved",
+    "pipeline-bubbles",
+)
 OFFLOADED = ("fsdp2-offload", "blocks-offload", "fsdp1-offload")
 SAVED = ("fsdp2-saved", "fsdp1-saved")
 EVALUATED = ("fsdp2-evaluated", "fsdp1-evaluated")
@@ -151,7 +161,7 @@ def draw(kind, number):
     """The case of a number."""
     r = random.Random(f"{kind}-{number}")
     if kind.startswith("pipeline"):
-        return staged(r, number, kind.endswith("sharded"), kind.endswith("interleaved"))
+        return staged(r, number, kind.endswith("sharded"), kind.endswith(("interleaved", "bubbles")), kind.endswith("bubbles"))
     if kind == "tensor-more":
         return split(r, number, more=True)
     if kind == "exchange":
@@ -407,7 +417,7 @@ def depth_of(model):
     return next(depth for depth in DEPTHS if depth in model)
 
 
-def staged(r, number, sharded, interleaved=False):
+def staged(r, number, sharded, interleaved=False, bubbles=False):
     """A run whose layers are divided over the stages of a pipeline, and which of them is looked at; each may be spread over ranks."""
     family = r.choice(STAGED)
     dims, _ = FAMILIES[family]
@@ -447,6 +457,15 @@ def staged(r, number, sharded, interleaved=False):
         case["grad_accum"] = stages * r.choice((1, 2, 2, 3))
         case["ranks"] |= {"schedule": "Interleaved1F1B", "stages": each}
         case["id"] = f"pipeline-interleaved-{number}-{family}"
+    if bubbles:
+        schedule = r.choice(("LoopedBFS", "InterleavedZeroBubble", "InterleavedZeroBubble", "ZBVZeroBubble", "ZBVZeroBubble", "DualPipeV"))
+        if schedule in pipeline.FOLDED:
+            each = 2
+            model[depth_of(model)] = stages * each * r.choice((1, 2))
+            case["grad_accum"] = 2 * stages * r.choice((1, 2))
+        case["ranks"] |= {"schedule": schedule, "stages": each}
+        case["gradient_checkpointing"] = False
+        case["id"] = f"pipeline-bubbles-{number}-{family}"
     if sharded:
         case["ranks"]["shards"] = r.choice((2, 4, 8, 64))
         case["bf16"] = r.random() < 0.8
@@ -533,7 +552,8 @@ def run_stage(oracle, case):
         within.enter_context(ledger)
         config, model = oracle.build(case)
         each = ranks.get("stages", 1)
-        bounds = pipeline.bounds(len(model.model.layers), ranks["world"] * each)[ranks["stage"] :: ranks["world"]]
+        all_bounds = pipeline.bounds(len(model.model.layers), ranks["world"] * each)
+        bounds = [all_bounds[number] for number in pipeline.numbers(ranks)]
         model = wrap(case, model)
         parts = [pipeline.Part(model, first, end).train() for first, end in bounds]
         if shards > 1:
@@ -549,7 +569,7 @@ def run_stage(oracle, case):
         rank = torch.nn.ModuleList(parts)
         optimizer = optimizer_of(case["optim"], rank, {name: parameter.ndim for name, parameter in rank.named_parameters()})
         parameters = list(rank.parameters())
-        starts, ends = parts[0].starts, parts[-1].ends
+        starts, ends = any(part.starts for part in parts), any(part.ends for part in parts)
         rows = case["batch"] * case["grad_accum"]
         for step in (1, 2):
             ledger.phase = f"data{step}"

@@ -53,7 +53,25 @@ def bounds(layers, stages):
     return list(zip(ends, ends[1:]))
 
 
-SCHEDULES = {"1F1B": "Schedule1F1B", "GPipe": "ScheduleGPipe", "Interleaved1F1B": "ScheduleInterleaved1F1B"}
+SCHEDULES = {
+    "1F1B": "Schedule1F1B",
+    "GPipe": "ScheduleGPipe",
+    "Interleaved1F1B": "ScheduleInterleaved1F1B",
+    "LoopedBFS": "ScheduleLoopedBFS",
+    "InterleavedZeroBubble": "ScheduleInterleavedZeroBubble",
+    "ZBVZeroBubble": "ScheduleZBVZeroBubble",
+    "DualPipeV": "ScheduleDualPipeV",
+}
+# Schedules whose ranks have a stage of the way there and one of the way back.
+FOLDED = ("ZBVZeroBubble", "DualPipeV")
+
+
+def numbers(ranks):
+    """The stages of a rank."""
+    rank, world, each = ranks.get("stage", 0), ranks["world"], ranks.get("stages", 1)
+    if ranks["schedule"] in FOLDED:
+        return [rank, 2 * world - 1 - rank]
+    return [rank + number * world for number in range(each)]
 
 
 def scheduled(case, parts, mesh, vocabulary):
@@ -70,14 +88,14 @@ def scheduled(case, parts, mesh, vocabulary):
     stages = [
         pipelining.PipelineStage(
             part,
-            ranks.get("stage", 0) + number * ranks["world"],
+            number,
             ranks["world"] * len(parts),
             torch.device("cuda"),
             input_args=(ids if part.starts else states,),
             output_args=(logits if part.ends else states,),
             group=mesh.get_group("pp"),
         )
-        for number, part in enumerate(parts)
+        for number, part in zip(numbers(ranks), parts)
     ]
 
     def loss(output, labels):

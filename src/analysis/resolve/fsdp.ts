@@ -90,12 +90,24 @@ export function fsdpSpec(c: ResolveContext, worldSize: number): FsdpSpec | null 
       (settings.boolean("fsdp_cpu_offload") ?? false) ||
       settings.string("offload_param") === "cpu",
     ...(reduce === undefined ? {} : { reduceDtype: reduce }),
-    reshardAfterForward: settings.boolean("fsdp_reshard_after_forward") ?? sharding !== "shard_grad_op",
+    reshardAfterForward: reshardingOf(c, worldSize / replicas) ?? sharding !== "shard_grad_op",
     ...(replicas > 1 ? { replicas } : {}),
     ...(apart.length > 0 && own.groups === "layers" ? { apart } : {}),
     ...(version === 1 && settings.boolean("fsdp_use_orig_params") === false ? { flatOptimizer: true } : {}),
     ...(version === 1 && prefetch !== undefined ? { backwardPrefetch: prefetch } : {}),
   };
+}
+
+/**
+ * Whether parameters are spread again after forward, or over so many of the ranks that share them; what torch refuses counts as not said
+ * (torch/distributed/fsdp/_fully_shard/_fsdp_init.py, _get_post_forward_mesh_info).
+ */
+function reshardingOf({ settings }: ResolveContext, ranks: number): boolean | number | undefined {
+  const said = settings.find("fsdp_reshard_after_forward")?.value;
+  if (typeof said !== "number") return settings.boolean("fsdp_reshard_after_forward");
+  if (said === 1) return false;
+  if (said === ranks) return true;
+  return Number.isInteger(said) && said > 1 && said < ranks && ranks % said === 0 ? said : undefined;
 }
 
 /** When FSDP1 gathers the unit before in backward (torch/distributed/fsdp/api.py, BackwardPrefetch). */

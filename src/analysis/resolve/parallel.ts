@@ -128,6 +128,10 @@ const SCHEDULES: Readonly<Record<string, ParallelSpec["pipelineSchedule"]>> = ta
   "1f1b": "1f1b",
   gpipe: "gpipe",
   interleaved1f1b: "interleaved",
+  loopedbfs: "looped-bfs",
+  interleavedzerobubble: "interleaved-zero-bubble",
+  zbvzerobubble: "zbv-zero-bubble",
+  dualpipev: "dual-pipe-v",
 });
 
 /** Stages of a rank where a schedule has several and nobody says how many (torchtitan/distributed/pipeline_parallel.py). */
@@ -146,7 +150,7 @@ function pipelineStagesOf(
   ) as [number, number];
   const each = settings.number("pipeline_layers_per_stage");
   const layers = Number(DIMENSIONS.layers.map((name) => config[name]).find((value) => typeof value === "number") ?? 0);
-  const several = schedule === "interleaved" ? STAGES_OF_A_RANK : 1;
+  const several = schedule === undefined || schedule === "1f1b" || schedule === "gpipe" ? 1 : STAGES_OF_A_RANK;
   const stated = settings.number("pipeline_stages_per_rank");
   const stages =
     stated ?? (each === undefined || each < 1 ? several : Math.ceil((layers + first + last) / each) / ranks);

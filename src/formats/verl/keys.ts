@@ -68,7 +68,7 @@ function engine(path: string, name: (setting: SettingName) => SettingName | null
     memory(
       `${path}.fsdp_config.reshard_after_forward`,
       name("fsdp_reshard_after_forward"),
-      "boolean",
+      "any",
       "reshard_after_forward",
     ),
     memory(`${path}.megatron.tensor_model_parallel_size`, name("tensor_parallel"), "integer", "tensor", {

@@ -109,6 +109,16 @@ export interface Case {
   };
 }
 
+const SCHEDULES = {
+  "1F1B": "1f1b",
+  GPipe: "gpipe",
+  Interleaved1F1B: "interleaved",
+  LoopedBFS: "looped-bfs",
+  InterleavedZeroBubble: "interleaved-zero-bubble",
+  ZBVZeroBubble: "zbv-zero-bubble",
+  DualPipeV: "dual-pipe-v",
+} as const;
+
 /** A sharded run in the words of `capture/truth/ranks`. */
 export interface Ranks {
   readonly kind: "fsdp2" | "blocks" | "fsdp1" | "tensor" | "pipeline" | "ddp";
@@ -132,7 +142,7 @@ export interface Ranks {
   readonly rotate?: "alltoall";
   readonly rank?: number;
   /** The pipeline's schedule, and the stage that is looked at. */
-  readonly schedule?: "1F1B" | "GPipe" | "Interleaved1F1B";
+  readonly schedule?: keyof typeof SCHEDULES;
   /** Stages of each rank. */
   readonly stages?: number;
   readonly stage?: number;
@@ -318,7 +328,7 @@ function spreadOf(ranks: Ranks, c: Case): TrainingRun["parallel"] {
     return {
       ...spread,
       pipelineParallel: ranks.world,
-      pipelineSchedule: ranks.schedule === "GPipe" ? "gpipe" : ranks.stages === undefined ? "1f1b" : "interleaved",
+      pipelineSchedule: SCHEDULES[ranks.schedule ?? "1F1B"],
       ...(ranks.stages === undefined ? {} : { stagesPerRank: ranks.stages }),
       ...(ranks.shards === undefined
         ? {}

@@ -1,71 +1,56 @@
-/**
- * A rank with several stages of a pipeline: what of each is kept while another one's backward runs. Source:
- * torch/distributed/pipelining/schedules.py (ScheduleInterleaved1F1B, _get_warmup_ops, _get_1f1b_rank_ops).
- */
+/** A rank with several stages of a pipeline: what of each is kept while another one's backward runs. */
+import { actionsOf, type SeveralStages } from "./schedules";
 
-/** A rank in its pipeline. */
-export interface InterleavedRank {
-  readonly rank: number;
-  readonly ranks: number;
-  /** Stages of each rank: this one's are `rank`, `rank + ranks`, … */
-  readonly stages: number;
-  readonly microBatches: number;
-}
-
-/** What a rank's stages hold as a backward begins, in their order. */
+/** What a rank's stages hold as a backward, or half of one, begins, in their order. */
 export interface Kept {
-  /** Micro-batches. */
+  /** Micro-batches that no backward has begun of. */
   readonly counts: readonly number[];
+  /** Micro-batches whose inputs have gradients, the weights not yet. */
+  readonly split: readonly number[];
+  /** Gradients of inputs that halves of backwards have left, which go with the step (torch/distributed/pipelining/stage.py, clear_runtime_states). */
+  readonly inputs: readonly number[];
   /** Whether it has gradients. */
   readonly trained: readonly boolean[];
-}
-
-interface Action {
-  readonly stage: number;
-  readonly backward: boolean;
+  /** The stage whose inputs get gradients next, and not its weights. */
+  readonly halving: number | null;
 }
 
 /** Stages of a rank that are followed; as a model has layers, a config may ask for thousands. */
 export const MOST_STAGES = 64;
 
-/** Micro-batches that go through one stage before the next one's turn; null: torch refuses so many. */
-function perRound({ ranks, microBatches }: InterleavedRank): number | null {
-  const rounds = Math.max(1, Math.floor(microBatches / ranks));
-  return microBatches % rounds === 0 ? microBatches / rounds : null;
-}
-
-function* actionsOf({ rank, ranks, stages, microBatches }: InterleavedRank, round: number): Generator<Action> {
-  const all = stages * microBatches;
-  const warmup = Math.min((stages - 1) * round + 2 * (ranks - 1 - rank), all);
-  const forward = (step: number): number => Math.floor(step / round) % stages;
-  const backward = (step: number): number => stages - 1 - (Math.floor(step / round) % stages);
-  for (let step = 0; step < all + warmup; step++) {
-    if (step < all) yield { stage: forward(step), backward: false };
-    if (step >= warmup) yield { stage: backward(step - warmup), backward: true };
-  }
-}
-
 /** Steps of a schedule that are looked at; longer ones repeat what these do. */
 const MOST_STEPS = 100_000;
 
-/** What is kept of a rank's stages, the first backward's first, each once; null: torch refuses so many micro-batches. */
-export function keptOf(place: InterleavedRank): readonly Kept[] | null {
-  const round = perRound(place);
-  if (round === null) return null;
+/** What is kept of a rank's stages, the first backward's first, each once; null: torch refuses such a pipeline. */
+export function keptOf(place: SeveralStages): readonly Kept[] | null {
+  const actions = actionsOf(place);
+  if (actions === null) return null;
   const counts = new Array<number>(place.stages).fill(0);
+  const split = new Array<number>(place.stages).fill(0);
+  const inputs = new Array<number>(place.stages).fill(0);
   const trained = new Array<boolean>(place.stages).fill(false);
   const found = new Map<string, Kept>();
   let steps = 0;
-  for (const { stage, backward } of actionsOf(place, round)) {
+  for (const { stage, does } of actions) {
     if (++steps > MOST_STEPS) break;
-    if (!backward) {
+    if (does === "forward") {
       counts[stage]!++;
       continue;
     }
-    const key = `${counts} ${trained}`;
-    if (!found.has(key)) found.set(key, { counts: [...counts], trained: [...trained] });
-    trained[stage] = true;
-    counts[stage]!--;
+    const halving = does === "input" ? stage : null;
+    const key = `${counts} ${split} ${trained} ${halving}`;
+    // The same again has more of these.
+    found.set(key, {
+      ...{ counts: [...counts], split: [...split], inputs: [...inputs], trained: [...trained] },
+      halving,
+    });
+    if (does === "weight") split[stage]!--;
+    else counts[stage]!--;
+    if (does !== "input") trained[stage] = true;
+    else {
+      split[stage]!++;
+      inputs[stage]!++;
+    }
   }
   return [...found.values()];
 }

@@ -130,6 +130,17 @@ function byTensor(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonly
   };
 }
 
+/** What schedules are called (`get_schedule_class`). */
+const SCHEDULE_NAMES = {
+  "1f1b": "1F1B",
+  gpipe: "GPipe",
+  interleaved: "interleaved 1F1B",
+  "looped-bfs": "LoopedBFS",
+  "interleaved-zero-bubble": "InterleavedZeroBubble",
+  "zbv-zero-bubble": "ZBVZeroBubble",
+  "dual-pipe-v": "DualPipeV",
+} as const;
+
 /** Layers are divided over the stages later, one simulation for each that may be the fullest. */
 function byStages(run: TrainingRun): LocalRun | { readonly reason: Message } {
   const degree = run.parallel.pipelineParallel;
@@ -137,7 +148,7 @@ function byStages(run: TrainingRun): LocalRun | { readonly reason: Message } {
   if (run.task === "seq2seq-lm") return { reason: say("engine.pipeline-decoder", { degree }) };
   const placed = run.parallel.oneAtATime === true;
   const { pipelineSchedule, stagesPerRank = 1 } = run.parallel;
-  const schedule = pipelineSchedule === "gpipe" ? "GPipe" : stagesPerRank > 1 ? "interleaved 1F1B" : "1F1B";
+  const schedule = SCHEDULE_NAMES[pipelineSchedule ?? (stagesPerRank > 1 ? "interleaved" : "1f1b")];
   const what = placed ? say("engine.placed-layers", { degree }) : say("engine.pipeline-parallel", { degree, schedule });
   const settleWith = placed ? "device_map" : "pipeline_parallel";
   return { run, uncertain: [{ what, settleWith, moreBytes: 0, lessBytes: 0 }] };

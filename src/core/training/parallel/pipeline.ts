@@ -15,6 +15,7 @@ import type { FsdpSpec, StageSpec, TrainingRun } from "../run";
 import type { EndLayers } from "../specs/parallel";
 import { chooseStrategy } from ".";
 import { type Kept, keptOf, MOST_STAGES } from "./interleaved";
+import { stagesOfRank } from "./schedules";
 import { reserveWhole, type Strategy } from "./strategy";
 import { withSizes } from "./with-sizes";
 
@@ -35,6 +36,8 @@ export interface Several {
   /** Those of alike stages are one object. */
   readonly runs: readonly TrainingRun[];
   readonly kept: readonly Kept[];
+  /** The second of them takes what the first gives, in place of a buffer of its own (`set_local_fwd_input`, `set_local_bwd_input`). */
+  readonly handsOver: boolean;
 }
 
 /** How many wait while a step's first micro-batch goes through backward, and while later ones do. */
@@ -144,18 +147,22 @@ function alikeOnce(runs: readonly TrainingRun[]): readonly TrainingRun[] {
 /** A rank's several stages; null: it has one, or torch refuses the number of micro-batches. */
 function interleaved(plan: StagePlan, rank: number): Omit<Stage, "role"> | null {
   const { parallel, gradientAccumulationSteps: microBatches } = plan.run;
-  const { pipelineParallel: ranks, stagesPerRank: stages = 1, pipelineSchedule } = parallel;
-  if (pipelineSchedule === "1f1b" || pipelineSchedule === "gpipe" || stages < 2 || stages * ranks > plan.layers)
-    return null;
+  const { pipelineParallel: ranks, stagesPerRank: stages = 1, pipelineSchedule: schedule = "interleaved" } = parallel;
+  if (schedule === "1f1b" || schedule === "gpipe" || stages < 2 || stages * ranks > plan.layers) return null;
   if (stages > MOST_STAGES) throw new NotModelled(say("engine.many-stages", { stages, most: MOST_STAGES }));
-  const kept = keptOf({ rank, ranks, stages, microBatches });
+  const place = { rank, ranks, stages, microBatches, schedule };
+  const kept = keptOf(place);
   if (kept === null) return null;
-  const which = Array.from({ length: stages }, (_, k) => rank + k * ranks);
+  const which = stagesOfRank(place);
   const of = ranks * stages;
   return {
     run: partOf(plan, which, of, NONE),
     waiting: { first: 1, later: 1 },
-    several: { runs: alikeOnce(which.map((index) => partOf(plan, [index], of, NONE))), kept },
+    several: {
+      runs: alikeOnce(which.map((index) => partOf(plan, [index], of, NONE))),
+      kept,
+      handsOver: which[1] === rank + 1,
+    },
   };
 }
 

@@ -2,6 +2,7 @@
 import type { DType } from "../../engine/dtype";
 import type { Ring } from "../../engine/ops/ring-attention";
 import type { StageEnds } from "../../graph/stage";
+import type { StagesSchedule } from "../parallel/schedules";
 
 /** Where ZeRO keeps a kind of state. */
 export type OffloadTarget = "none" | "cpu" | "nvme";
@@ -143,7 +144,7 @@ export interface ParallelSpec {
   readonly tensorParallel: number;
   readonly pipelineParallel: number;
   /** torch's own schedule runs the stages; absent: other code, one forward, one backward. */
-  readonly pipelineSchedule?: "1f1b" | "gpipe" | "interleaved";
+  readonly pipelineSchedule?: "1f1b" | "gpipe" | StagesSchedule;
   /** Stages of each rank, where the schedule has several. */
   readonly stagesPerRank?: number;
   /** Layers that the ends count as when layers are divided; absent: none. */
