@@ -107,6 +107,8 @@ export function readSnapshot(bytes: Uint8Array): RecordingRead {
   if (typeof value !== "object" || value === null || value instanceof Uint8Array)
     return { ok: false, why: "other", what: "", at: 0 };
   // 1.13 dumped the segments alone.
+  if (Array.isArray(value) && value.length > 0 && !dictionaries(value).some(({ blocks }) => blocks !== undefined))
+    return { ok: false, why: "other", what: "", at: 0 };
   const whole: Dictionary = Array.isArray(value) ? { segments: value } : value;
   if (!Array.isArray(whole["segments"]) && !Array.isArray(whole["device_traces"]))
     return { ok: false, why: "other", what: Object.keys(whole).slice(0, 4).join(", "), at: 0 };

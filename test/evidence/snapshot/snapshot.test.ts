@@ -138,4 +138,16 @@ describe("what is no recording", () => {
     assert.ok(read.ok, JSON.stringify(read));
     assert.doesNotThrow(() => summarise(read.recording));
   });
+
+  it("that is a pickle of something else is said to be none", () => {
+    // A list of a list, of a number, and of a dictionary without blocks (protocol 2).
+    for (const items of [
+      [0x5d, 0x61],
+      [0x4b, 1, 0x61],
+      [0x7d, 0x61],
+    ]) {
+      const read = readRecording(new Uint8Array([0x80, 2, 0x5d, ...items, 0x2e]));
+      assert.equal(!read.ok && read.why, "other");
+    }
+  });
 });

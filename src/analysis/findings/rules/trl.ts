@@ -1,6 +1,7 @@
 /** Rules about TRL, adapters and quantization. */
 import { hasReference } from "../../../core/training/trainers";
 import { optimizerRow } from "../../../terms/optimizers";
+import { compilePattern } from "../../../terms/pattern";
 import { size } from "../../messages/units";
 import { handsOnVllmShare } from "../../resolve/generating";
 import { holds } from "../../versions";
@@ -35,16 +36,20 @@ export const TRL_RULES: readonly Rule[] = [
     const at = facts.stated("lora_target_modules");
     const targets = facts.run?.adapter?.targetModules;
     const graph = facts.inputs.graphs?.graphs[0];
-    if (!Array.isArray(targets) || targets.length === 0 || graph === undefined) return [];
+    if (targets === undefined || targets.length === 0 || graph === undefined) return [];
     const modules = graph.parameters
       .filter((tensor) => /^(?:Linear|Conv1D|Embedding|Conv2d)$/.test(tensor.module))
       .map((tensor) => tensor.name.replace(/\.(?:weight|bias)$/, ""));
-    const matches = targets.some((target) => modules.some((name) => name === target || name.endsWith(`.${target}`)));
+    // What a pattern reaches is known once the model is loaded: without anything that trains, nothing.
+    const matches =
+      typeof targets === "string"
+        ? !compilePattern(targets).ok || facts.estimate?.trainableParameters !== 0
+        : targets.some((target) => modules.some((name) => name === target || name.endsWith(`.${target}`)));
     const known = [
       ...new Set(modules.filter((name) => name.includes("{i}")).map((name) => name.split(".").at(-1) ?? "")),
     ];
     return hit(at, !matches, {
-      args: { family: facts.run?.model.family ?? "", modules: targets.join(", "), known: known.join(", ") },
+      args: { family: facts.run?.model.family ?? "", modules: [targets].flat().join(", "), known: known.join(", ") },
     });
   }),
   rule("rank-too-large", "warning", (facts) => {
