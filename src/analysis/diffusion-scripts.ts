@@ -67,7 +67,7 @@ function ownScripts(): Readonly<Record<string, DiffusionScript>> {
     const lora = { ...row, adapts: TRANSFORMER, alpha: 1 };
     return [
       [`sd-scripts.lora.${line}`, { ...lora, textsAdapt: CLIP, trainsTexts: true, keepsScores: true }],
-      [`sd-scripts.whole.${line}`, { ...row, keepsScores: true }],
+      [`sd-scripts.whole.${line}`, { ...row, textsAdapt: true, keepsScores: true }],
       [`sd-scripts.dreambooth.${line}`, { ...row, textsAdapt: true, trainsTexts: true, keepsScores: true }],
       [`ai-toolkit.lora.${line}`, { ...row, adapts: TRANSFORMER }],
       [`ai-toolkit.whole.${line}`, row],

@@ -105,6 +105,8 @@ const PEFT_CLASSES: readonly PeftClass[] = [
   ]),
   row("TrainableTokensConfig", "TRAINABLE_TOKENS", "trainable-tokens", ["token_indices"]),
   row("LNTuningConfig", "LN_TUNING", "ln-tuning", ["target_modules", "exclude_modules", "modules_to_save"]),
+  // of the fork that comes with DoRA (NVlabs/DoRA, peft/src/peft/tuners/dora.py)
+  row("DoraConfig", "DORA", "dora", [...ON_MODULES, "r", "lora_alpha", "lora_dropout", "bias"]),
   // What follows is not simulated as it runs; the analysis says so.
   ...NOT_FOLLOWED.split(" ").map((name) =>
     row(`${name}Config`, name.toUpperCase(), name.toLowerCase(), [...ON_MODULES, "r"]),
@@ -181,7 +183,7 @@ export function savedAdapter(
 }
 
 /** Adapter types a pin may name. */
-export const PINNED_ADAPTERS: readonly string[] = ["lora", "dora", ...PEFT_CLASSES.map(({ type }) => type), "none"];
+export const PINNED_ADAPTERS: readonly string[] = ["lora", ...PEFT_CLASSES.map(({ type }) => type), "none"];
 
 /** Fields a pin may state, with their canonical names. */
 export const PINNED_FIELDS: Readonly<Record<string, SettingName>> = Object.fromEntries(

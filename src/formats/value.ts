@@ -63,15 +63,15 @@ export function readValue(spec: KeySpec, node: LocatedNode, convertsText: boolea
       if (template || (isCounted(spec) && PLACEHOLDER.test(node.value)))
         return { value: null, unknown: true, problem: unresolved(node, key) };
     }
-    if (node.value === null) {
-      // A count without a value is half typed, or fails in the library; a default would be a silent guess.
-      if (spec.type !== "integer" || spec.nullable === true) return { value: null };
+    // An option without a value names nothing; a count without one is half typed, or fails in the library: a default would be a guess.
+    const names = node.value === true && spec.link === "model";
+    if (node.value === null && (spec.type !== "integer" || spec.nullable === true)) return { value: null };
+    if (names || node.value === null)
       return {
         value: null,
         unknown: true,
         problem: problem("invalid-value", "warning", node, "invalid-value.empty", { key }),
       };
-    }
   }
   switch (spec.type) {
     case "map":

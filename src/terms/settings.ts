@@ -308,6 +308,7 @@ export const SETTINGS = {
   adapter_decompose_both: { type: "boolean" },
   adapter_decompose_factor: { type: "integer" },
   adapter_dtype: { type: "string" },
+  adapter_elsewhere: { type: "boolean" },
   adapter_encoder_hidden_size: { type: "integer", min: 1 },
   adapter_exclude_modules: { type: "any" },
   adapter_feedforward_modules: { type: "any" },

@@ -118,3 +118,45 @@ describe("pinned adapters", () => {
     );
   });
 });
+
+describe("adapters of which a script says little", () => {
+  const around = (wrap: string): string =>
+    `from transformers import AutoModelForCausalLM, Trainer, TrainingArguments\nfrom peft import *\nmodel = AutoModelForCausalLM.from_pretrained("./model", dtype="float32")\n${wrap}\nargs = TrainingArguments(output_dir="out", per_device_train_batch_size=2, bf16=True)\nTrainer(model=model, args=args).train()\n`;
+
+  it("train a few weights where peft has no such class, counted as LoRA, which is said", async () => {
+    const run = await runOf(
+      { "a.py": around("model = get_peft_model(model, BottleneckConfig(bottleneck_size=32))") },
+      "a.py",
+    );
+    assert.ok(Number(run.model?.trainableParameters) < 0.1 * Number(run.model?.parameters));
+    assert.ok(run.assumptions.some(({ what }) => what.startsWith("bottleneck counted as LoRA")));
+  });
+
+  it("are DoRA's where its own fork names them", async () => {
+    const run = await runOf(
+      { "a.py": around('model = get_peft_model(model, DoraConfig(r=4, target_modules=["q_proj"]))') },
+      "a.py",
+    );
+    assert.equal(run.settings.find(({ name }) => name === "adapter")?.value, "dora");
+    assert.equal(run.model?.trainableParameters, LAYERS * (4 * 2 * HIDDEN + HIDDEN));
+  });
+
+  it("have an assumed rank where they are saved elsewhere and trained further", async () => {
+    const of = async (rest: string) =>
+      runOf({ "a.py": around(`model = PeftModel.from_pretrained(model, "a/b"${rest})`) }, "a.py");
+    const further = await of(", is_trainable=True");
+    assert.equal(further.settings.find(({ name }) => name === "lora_rank")?.value, 8);
+    assert.ok(further.assumptions.some(({ what }) => what.startsWith("rank 8 of an adapter")));
+    assert.equal(
+      (await of("")).assumptions.some(({ what }) => what.startsWith("rank 8 of an adapter")),
+      false,
+    );
+  });
+
+  it("are put on the modules of a list in a command's text", async () => {
+    const program = `import fire\nfrom transformers import AutoModelForCausalLM, Trainer, TrainingArguments\nfrom peft import *\ndef train(base_model: str = "", targets=None):\n    model = AutoModelForCausalLM.from_pretrained(base_model, dtype="float32")\n    model = get_peft_model(model, LoraConfig(r=4, target_modules=targets))\n    Trainer(model=model, args=TrainingArguments(output_dir="o", per_device_train_batch_size=2)).train()\nfire.Fire(train)\n`;
+    const command = `python fine.py --base_model ./model --targets '["q_proj", "o_proj"]'\n`;
+    const run = await runOf({ "fine.py": program, "run.sh": command }, "run.sh");
+    assert.equal(run.model?.trainableParameters, LAYERS * 2 * 4 * 2 * HIDDEN);
+  });
+});

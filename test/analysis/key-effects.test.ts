@@ -39,6 +39,11 @@ const WITHOUT: readonly (readonly [format: RegExp, keys: RegExp, why: string])[]
     "decides how many prompts a batch has, of as many texts",
   ],
   [/^diffusers$/, /^(?:use_\w+|boft_\w+|lora_\w+|max_num_frames)$/, "scripts with these options have no estimate"],
+  [
+    /^(?:hf-training-arguments|trl|lightning)$/,
+    /^dora\./,
+    "LoRA's rows of a fork's class, tried in `adapters.test.ts`",
+  ],
   [/^ai-toolkit$/, /^/, "its keys stand in a list of processes, tried in `diffusion.test.ts`"],
   [/^sd-scripts$/, /^network_alpha$/, "of linear layers and convolutions, where it takes nothing"],
   [/^sd-scripts$/, /^(?:xformers|sdpa)$/, "keeps what the attention keeps that is counted"],

@@ -58,4 +58,13 @@ describe("analysis: what a script's own command names", () => {
     assert.equal(run?.adapter?.type, "lora");
     assert.equal(run?.sequenceLength, 1024 + 128);
   });
+
+  it("an option for the model without a value, whose variable is left empty, names none", async () => {
+    const text = `path=\npython ${TRAINS.replace("./model", "$path")}\n`;
+    const [run] = (await createAnalyzer(memoryRuntime({ "train.sh": text })).analyse(uri("train.sh"), {})).runs;
+    assert.equal(run?.settings.find(({ name }) => name === "model")?.value ?? null, null);
+    assert.ok(
+      run?.findings.some(({ code, message }) => code === "invalid-value" && message.includes("model_name_or_path")),
+    );
+  });
 });

@@ -166,6 +166,8 @@ function adapterFrom(
   const rankValue = c.settings.number("lora_rank") ?? STANDARD_RANKS[type] ?? standard("lora_rank", 8);
   if (known === undefined)
     c.suppose(say("assume.adapter-as-lora", { adapter: kind }), origin.key, { lora_rank: String(4 * rankValue) });
+  if (c.settings.boolean("adapter_elsewhere") === true && rank === undefined)
+    c.suppose(say("assume.adapter-elsewhere", { rank: rankValue }), origin.key, { lora_rank: String(8 * rankValue) });
   if (like !== undefined) c.suppose(say("assume.adapter-as", { adapter: kind, type }), origin.key);
   if (type === "prefix-tuning") c.suppose(say("assume.prefix-tuning"), origin.key);
   if (rank !== undefined) c.keep("lora_rank", rank);
@@ -283,7 +285,10 @@ function mergedParts(named: readonly string[] | undefined, config: ModelConfig):
  * (peft/tuners/tuners_utils.py, inject_adapter).
  */
 function takenApart(value: SettingValue): SettingValue {
-  return typeof value === "string" && /^\w+(?:,\s?\w+)+$/.test(value) ? value.split(/,\s?/) : value;
+  if (typeof value !== "string") return value;
+  // A list in a command's text, which `fire` takes for one.
+  if (/^\s*\[[\w\s.,'"-]*\]\s*$/.test(value)) return value.match(/[\w.-]+/g) ?? [];
+  return /^\w+(?:,\s?\w+)+$/.test(value) ? value.split(/,\s?/) : value;
 }
 
 /** Named modules, or peft's own choice; architectures it has no choice for must name them. */

@@ -18,6 +18,7 @@ import { roundedLengths } from "./collating";
 import { constructed } from "./construct";
 import { embedderSettings } from "./embedders";
 import { exampleSettings } from "./examples";
+import { foreignAdapter } from "./foreign-adapter";
 import { freezingOf } from "./freezing";
 import { unfollowedHelpers } from "./helpers";
 import { pythonKeys, READ_BESIDE, scriptKeys, TRAINED, type Trained } from "./keys";
@@ -86,6 +87,7 @@ function derive({ stated: settings, made: result }: Deriving, view: View, { pars
       ...unstated(givenModels(python), settings),
       ...embedding(python),
       ...adapterDefaults(python, settings),
+      ...foreignAdapter(python, settings),
       ...addedByModel(python),
       ...rankPattern(view),
       ...tokensOfEmbedding(view),

@@ -59,7 +59,7 @@ function lineOf(d: Deriving, { map }: View, program: string | undefined): Line |
 }
 
 /** Networks of other kinds than LoRA (LyCORIS, DyLoRA, OFT) are named by their module or, in a preset, by their type. */
-const LORA = /^(?:networks\.lora(?:_flux)?|Standard|Flux1)$/;
+const LORA = /^(?:networks\.lora(?:_flux)?|Standard|Flux1|(?:Kohya |LyCORIS\/)LoCon)$/;
 
 /** The side of the square that a picture of `width,height` has as many pixels as. */
 function sideOf(written: unknown): number | undefined {
@@ -86,7 +86,11 @@ function derive(d: Deriving, view: View): void {
   const kind = other ? String(network.value) : adapts ? "lora" : whole ? (program ?? "fine_tune") : program;
   const known = line !== undefined && !other && (adapts || whole);
   const named = program === "train_db" ? "sd-scripts.dreambooth" : `sd-scripts.${adapts ? "lora" : "whole"}.${line}`;
-  d.make(network ?? first, "training_script", known ? named : `${program ?? "sd-scripts"} ${kind}`);
+  d.make(
+    network ?? first,
+    "training_script",
+    known ? named : `${program ?? "sd-scripts"} ${kind ?? "textual inversion"}`,
+  );
 }
 
 const recognise = (view: View) => {

@@ -351,6 +351,7 @@ export const ANALYSIS = {
   "assume.other-weights": "weights of {name}, which the script's own trainer runs beside, are counted",
   "assume.other-model": "{name}, which the script's own trainer runs beside, is not counted",
   "assume.weights-unfollowed": "which weights `{what}` freezes is not followed: all counted as trained",
+  "assume.adapter-elsewhere": "rank {rank} of an adapter that was saved elsewhere and is trained further",
   "assume.adapter-as": "{adapter} counted as {type}",
   "assume.adapter-as-lora": "{adapter} counted as LoRA of the same rank and modules",
   "assume.initialized-on-host": "adapter initialised in host memory; with a `device_map` the card pays for it",

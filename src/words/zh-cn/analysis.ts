@@ -326,6 +326,7 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "assume.other-weights": "脚本自己的训练器在旁边运行 {name}：其权重已计入",
   "assume.other-model": "脚本自己的训练器在旁边运行 {name}：未计入",
   "assume.weights-unfollowed": "未能跟踪 `{what}` 冻结了哪些权重：按全部权重参与训练计算",
+  "assume.adapter-elsewhere": "继续训练的适配器保存在别处，其秩按 {rank} 计",
   "assume.adapter-as": "{adapter} 按 {type} 计算",
   "assume.adapter-as-lora": "{adapter} 按相同秩与模块的 LoRA 计",
   "assume.initialized-on-host": "适配器在主机内存中初始化；设置 `device_map` 后由 GPU 承担",
