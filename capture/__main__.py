@@ -116,7 +116,16 @@ def pack_earlier(args):
     """models/releases/transformers.json from the folder of `earlier`."""
     from .storing.earlier import write
 
-    write(args.folder)
+    write(args.folder, args.alike)
+    return 0
+
+
+def steps(args):
+    """What a step of each family takes on the release that is imported, for `pack_earlier` to compare."""
+    from .families.every_family import FAMILIES
+    from .truth.steps import drawn, told, write
+
+    write(told(args.like) if args.like else drawn(args.family or FAMILIES), args.out)
     return 0
 
 
@@ -280,8 +289,14 @@ def main():
     o.add_argument("--out", type=pathlib.Path, required=True, help="a folder outside of the repository, one more inside for each release")
     o.add_argument("--trace", action="store_true", help="print the Python traceback of a failure")
     o.set_defaults(run=earlier)
+    t = commands.add_parser("steps", help="what a step of each family takes on the release of transformers that is imported")
+    t.add_argument("--family", nargs="*")
+    t.add_argument("--like", type=pathlib.Path, help="what an earlier release wrote: the same runs instead of drawn ones")
+    t.add_argument("--out", type=pathlib.Path, required=True, help="lines of JSON, which are added to")
+    t.set_defaults(run=steps)
     q = commands.add_parser("pack-earlier", help="write models/releases/transformers.json from the folder of `earlier`")
     q.add_argument("folder", type=pathlib.Path)
+    q.add_argument("--alike", nargs="*", type=pathlib.Path, default=[], help="lines of `steps` or of bench/earlier.ts")
     q.set_defaults(run=pack_earlier)
     f = commands.add_parser("families", help="write models/FAMILIES.md: what is captured, and why the rest is not")
     f.set_defaults(run=families)

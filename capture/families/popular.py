@@ -102,7 +102,12 @@ def mixtral_extra(r, d):
 
 
 FAMILIES = {
-    "llama": Family(lambda r: llama_like(r, biases=("attention_bias", "mlp_bias")), axes=(GQA,)),
+    # Heads are as wide as the states allow before 4.46 (configuration_llama.py).
+    "llama": Family(
+        lambda r: llama_like(r, head_dim=VERSION >= (4, 46), biases=("attention_bias", "mlp_bias")),
+        axes=(GQA,),
+        terms=(HEAD,) if VERSION < (4, 46) else (),
+    ),
     "gpt2": Family(gpt2, derived={"n_inner": "4*n_embd"}),
     "qwen2": Family(lambda r: llama_like(r, head_dim=False), axes=(GQA, LATE_WINDOW), kind=LATE_KIND, terms=(HEAD,)),
     "qwen3": Family(lambda r: llama_like(r, biases=("attention_bias",)), axes=(GQA, LATE_WINDOW), kind=LATE_KIND),

@@ -14,12 +14,15 @@ from .stored import content_of, functions_told, shortest
 
 MODELS = pathlib.Path(__file__).resolve().parent.parent.parent / "models"
 FILE = MODELS / "releases" / "transformers.json"
-UNTIL = {"4.48": "4.49", "4.51": "4.54", "4.57": "5.0", "5.8": "5.9"}
-"""The release from which on a recorded one's code no longer stands: the loss makes no copy of shifted logits since 4.49 (loss_utils.py),
+UNTIL = {"4.44": "4.46", "4.48": "4.49", "4.51": "4.54", "4.57": "5.0", "5.8": "5.9"}
+"""The release from which on a recorded one's code no longer stands: losses are computed by the models' own code until 4.46, which
+raises whole logits to float32 (modeling_llama.py, `logits.float()`); the loss makes no copy of shifted logits since 4.49 (loss_utils.py),
 attention is handed grouped keys as they are since 4.54 (integrations/sdpa_attention.py), 4.57 is the last whose T5 has no fused attention
 (stored where its peaks differ from the newest's: bench/earlier.ts), layers of pictures and sound have the names of
 those of texts since 5.9 (modeling_vit.py)."""
 FACTS = ("defaults", "derived")
+NEAR = 0.005
+"""Figures of two releases' steps this near are taken for the same."""
 _ONE = "=temperature"
 """What a scale of one was taken for: a key of generation, which classes of configs had before 5."""
 _WORD = re.compile(r"[A-Za-z_][\w.]*")
@@ -74,7 +77,7 @@ def joined(before, now):
     return {**before, **now, "graphs": [*kept, *now["graphs"]]}
 
 
-def gathered(folder):
+def gathered(folder, measured=()):
     """Every recorded release's families: what differs, and places in the list of graphs, which are told apart by family. What the folder
     does not have stays as it is stored."""
     found = known()
@@ -99,7 +102,42 @@ def gathered(folder):
                 graphs.append({"family": family, **graph})
             numbers.append(places[key])
         families.setdefault(family, {})[release] = {**row, "graphs": numbers}
-    return {"schema": stored.SCHEMA, "until": UNTIL, "families": families, "graphs": graphs}
+    alike = found_alike(measured, content_of(FILE.read_text()).get("alike", {}) if FILE.exists() else {})
+    return {"schema": stored.SCHEMA, "until": UNTIL, "alike": alike, "families": families, "graphs": graphs}
+
+
+def same(one, other):
+    """Whether what two releases take for the same runs is the same; what one of them refuses tells nothing of that run."""
+    pairs = [(a, b) for a, b in zip(one, other) if isinstance(a, list) and isinstance(b, list)]
+    return len(pairs) > 0 and all(abs(x / y - 1) <= NEAR for a, b in pairs for x, y in zip(a, b))
+
+
+def found_alike(files, before):
+    """By release, families whose steps take what the newest one's do, by their tasks and kinds of attention: of lines of `steps`, the newest
+    release's among them, or of `bench/earlier.ts`; what they do not tell of stays as it is stored."""
+    rows = [json.loads(line) for file in files for line in file.read_text().splitlines()]
+    newest = max((r["release"] for r in rows if "bytes" in r), key=lambda name: [*map(int, name.split("."))], default=None)
+    by = {(r["release"], r["family"], f"{r['task']} {r['attention']}"): r for r in rows}
+    kinds = {
+        release: {family: set(group["kinds"]) for group in groups for family in group["families"]} for release, groups in before.items()
+    }
+    for (release, family, kind), row in by.items():
+        if release == newest or release not in UNTIL:
+            continue
+        other = by.get((newest, family, kind))
+        alike = row["largest"] <= NEAR if "largest" in row else other is not None and same(row["bytes"], other["bytes"])
+        known = kinds.setdefault(release, {}).setdefault(family, set())
+        (known.add if alike else known.discard)(kind)
+    return {release: grouped(families) for release, families in kinds.items()}
+
+
+def grouped(families):
+    """Families that have the same kinds of runs said once."""
+    groups = {}
+    for family, kinds in sorted(families.items()):
+        if kinds:
+            groups.setdefault(tuple(sorted(kinds)), []).append(family)
+    return [{"kinds": list(kinds), "families": names} for kinds, names in groups.items()]
 
 
 def told(content, body):
@@ -112,7 +150,7 @@ def told(content, body):
     return [result[k] for k in range(len(graphs))]
 
 
-def write(folder):
-    """Writes the file anew from the graphs of `python -m capture earlier`."""
+def write(folder, measured=()):
+    """Writes the file anew from the graphs of `python -m capture earlier` and the lines of `steps` or `bench/earlier.ts`."""
     FILE.parent.mkdir(exist_ok=True)
-    FILE.write_text(shortest(gathered(folder), told))
+    FILE.write_text(shortest(gathered(folder, measured), told))

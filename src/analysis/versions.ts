@@ -28,8 +28,10 @@ export function standardLibraries({ pins }: { readonly pins?: Partial<Versions> 
  * (`capture/storing/earlier.py`, UNTIL); after the last, what the newest one does stands for all.
  */
 const RECORDED: readonly (readonly [release: string, until: string])[] = [
+  ["4.44", "4.46"],
   ["4.48", "4.49"],
   ["4.51", "4.54"],
+  ["4.57", "5.0"],
 ];
 
 /** The release since which no module of transformers is called otherwise than now. */

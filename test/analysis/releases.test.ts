@@ -26,6 +26,7 @@ const ROWS = rowsOf<Row>(__dirname, "releases.jsonl");
 
 /** Pins beside transformers', of the releases that its Trainer ran with. */
 const BESIDE: Readonly<Record<string, string>> = {
+  "4.44": "peft==0.12.0\naccelerate==0.34.2\n",
   "4.48": "peft==0.14.0\naccelerate==1.3.0\n",
   "4.51": "peft==0.15.2\naccelerate==1.6.0\n",
   "4.57": "peft==0.17.1\naccelerate==1.10.1\n",
@@ -105,7 +106,19 @@ describe("analysis: earlier releases of transformers", () => {
       earlierGraphs(fnet, STORED, TABLE, () => true),
       fnet,
     );
-    assert.equal(earlierGraphs(llama, STORED, TABLE, () => true).release, "4.48");
+    assert.equal(earlierGraphs(llama, STORED, TABLE, () => true).release, "4.44");
+  });
+
+  it("are the newest ones where a step of both was found to take the same, and stand in where none was compared", async () => {
+    const script = ROWS[0]!.script.replaceAll("openai-community/gpt2", "MODEL").replaceAll("c_attn", "q_proj");
+    const said = async (model: string, release: string) => {
+      const found = await analysed(script.replaceAll("MODEL", model), `transformers==${release}\n`);
+      return found.runs[0]?.assumptions.find(({ id }) => id === "assume.release-code")?.what;
+    };
+    assert.equal(await said("Qwen/Qwen3-0.6B", "4.57.1"), undefined);
+    assert.equal(await said("Qwen/Qwen3-0.6B", "4.55.0"), undefined);
+    assert.match((await said("baidu/ERNIE-4.5-0.3B-PT", "4.57.1")) ?? "", /not recorded/);
+    assert.equal(await said("Qwen/Qwen3-0.6B", "5.0.0"), undefined);
   });
 
   it("stand in where those of a later release are the nearest that were recorded", () => {

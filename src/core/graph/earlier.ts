@@ -7,10 +7,19 @@ import { renamedGraphs } from "./renamed";
 import { storedGraphs } from "./stored";
 import type { FamilyGraphs } from "./types";
 
+interface Alike {
+  readonly kinds: readonly string[];
+  readonly families: readonly string[];
+}
+
 const facts = z.optional(z.record(z.string(), z.unknown()));
 const earlierSchema = z.looseObject({
   /** By the recorded release: the first one whose code is another. */
   until: z.record(z.string(), z.string()),
+  /** By the recorded release: families whose runs of some kinds ("causal-lm sdpa") were found to take what the newest release's take. */
+  alike: z.optional(
+    z.record(z.string(), z.array(z.looseObject({ kinds: z.array(z.string()), families: z.array(z.string()) }))),
+  ),
   families: z.record(
     z.string(),
     z.record(
@@ -27,6 +36,16 @@ const earlierSchema = z.looseObject({
     ),
   ),
 });
+
+/** The newest graphs with the recorded release whose code they were found to be as well. */
+function marked(newest: FamilyGraphs, release: string, groups: readonly Alike[] | undefined): FamilyGraphs {
+  const kinds = new Set(groups?.filter(({ families }) => families.includes(newest.family)).flatMap((one) => one.kinds));
+  if (kinds.size === 0) return newest;
+  const graphs = newest.graphs.map((graph) =>
+    kinds.has(`${graph.task} ${graph.attention}`) ? { ...graph, release } : graph,
+  );
+  return { ...newest, release, graphs };
+}
 
 /**
  * The family's graphs as a release had them; tasks and kinds of attention that were not recorded of it keep the newest ones.
@@ -46,11 +65,13 @@ export function earlierGraphs(
     isBefore(known?.until[one] ?? one),
   );
   const renamed = rows.find(([, row]) => row.renamed !== undefined)?.[1].renamed;
-  const named = renamed === undefined ? newest : renamedGraphs(newest, renamed);
+  const standard = Object.keys(known?.until ?? {}).find((one) => isBefore(known?.until[one] ?? one));
+  const called = renamed === undefined ? newest : renamedGraphs(newest, renamed);
+  const named = standard === undefined ? called : marked(called, standard, known?.alike?.[standard]);
   const [release, own] = rows.find(([, row]) => row.renamed === undefined) ?? [];
   if (content === undefined || own === undefined || release === undefined) return named;
   // Those of a later release than the one that stands for the run's are nearer than the newest, and stand in for it as these do.
-  const isItsOwn = release === Object.keys(known?.until ?? {}).find((one) => isBefore(known?.until[one] ?? one));
+  const isItsOwn = release === standard;
   const graphs = own.graphs.map((number) => ({ ...content.graph(number), ...(isItsOwn ? { release } : {}) }));
   const isOwn = (task: string, attention: string): boolean =>
     graphs.some((graph) => graph.task === task && graph.attention === attention);
