@@ -8,13 +8,12 @@ gradients between forward and backward. Models and sizes are drawn
 as the plain receipts draw them. Receipts go to `test/core/receipts/ways/loops.jsonl`; those there are kept.
 """
 
-import argparse
 import contextlib
 import gc
 import random
 
 from .receipts import FAMILIES, ROOT, alone, keep, load
-from .rows import drawn_in
+from .rows import drawn_in, with_oracle
 
 DRAWN = {
     "gpt2": "causal-lm",
@@ -115,9 +114,7 @@ def run(oracle, case):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--oracle", required=True)
-    parser.add_argument("--count", type=int, default=4)
+    parser = with_oracle(__doc__, count=4)
     args = parser.parse_args()
     oracle = load(args.oracle)
     oracle.torch.set_num_threads(1)

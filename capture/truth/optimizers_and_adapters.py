@@ -8,7 +8,6 @@ schedulefree, lomo-optim, badam, adam-mini. Those that compile or launch kernels
 run on fake tensors. Receipts go to `test/core/receipts/ways/<kind>.jsonl`; those there are kept.
 """
 
-import argparse
 import copy
 import json
 import random
@@ -16,7 +15,7 @@ import sys
 import types
 
 from .receipts import ROOT, alone, keep, load
-from .rows import drawn_in
+from .rows import drawn_in, with_oracle
 
 GROUPED = {"num_hidden_layers": 2, "num_key_value_heads": 2, "pad_token_id": 0, "max_position_embeddings": 2048}
 DTYPES = ("float32", "bfloat16")
@@ -806,11 +805,9 @@ RUNS = {
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--oracle", required=True)
+    parser = with_oracle(__doc__, count=1)
     parser.add_argument("kinds", nargs="*", default=list(KINDS))
     parser.add_argument("--only", nargs="*", default=[])
-    parser.add_argument("--count", type=int, default=1)
     args = parser.parse_args()
     oracle = load(args.oracle)
     oracle.torch.set_num_threads(1)

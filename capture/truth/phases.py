@@ -10,7 +10,6 @@ eval: batch (sequences), seq, batches, keeps (loss | logits | argmax), accumulat
 generate: batch, prompt, new_tokens, beams, sample, cache (dynamic | static), and `target_seq` for encoder-decoders' labels
 """
 
-import argparse
 import json
 import random
 import sys
@@ -18,6 +17,7 @@ import types
 
 from ..storing.stored import content_of
 from .receipts import FAMILIES, ROOT, WithConvertedMasks, alone, by_task, draw, load, packs_transposed
+from .rows import with_oracle
 
 KEPT = ("peak_allocated", "peak_reserved", "peak_phase", "phase_peaks")
 
@@ -290,12 +290,10 @@ DRAWS = {"checkpointing": draw_checkpointing, "evaluation": draw_evaluation, "ge
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--oracle", required=True)
+    parser = with_oracle(__doc__, count=2)
     parser.add_argument("--phase", choices=DRAWS, default="evaluation")
     parser.add_argument("--family", nargs="*", default=list(FAMILIES))
     parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--count", type=int, default=2)
     parser.add_argument("--together", action="store_true", help="several layers in one checkpointed segment")
     args = parser.parse_args()
     oracle = load(args.oracle)

@@ -7,7 +7,6 @@ attention kernels are those of `models/graphs/<family>.json`. The oracle is a Py
 Receipts go to `test/core/receipts/<family>.jsonl`, one a line; numbers already there are kept.
 """
 
-import argparse
 import importlib.util
 import json
 import os
@@ -16,7 +15,7 @@ import random
 import sys
 
 from ..storing.stored import content_of
-from .rows import drawn_in
+from .rows import drawn_in, with_oracle
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 KEPT = ("peak_allocated", "peak_reserved", "peak_phase", "phase_peaks", "params", "trainable")
@@ -521,11 +520,9 @@ def keep(out, case, run):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--oracle", required=True)
+    parser = with_oracle(__doc__, count=15)
     parser.add_argument("--family", nargs="*", default=list(FAMILIES))
     parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--count", type=int, default=15)
     args = parser.parse_args()
     oracle = load(args.oracle)
     oracle.torch.set_num_threads(1)

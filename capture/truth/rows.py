@@ -27,6 +27,14 @@ def drawer(doc, others, count, oracle):
     return parser
 
 
+def with_oracle(doc, count):
+    """The command of a drawer that runs its cases itself: where the oracle lies, and how many it draws of each kind."""
+    parser = argparse.ArgumentParser(description=doc.splitlines()[0])
+    parser.add_argument("--oracle", required=True)
+    parser.add_argument("--count", type=int, default=count)
+    return parser
+
+
 def printed(cases):
     """Each case as a line."""
     for case in cases:

@@ -6,7 +6,6 @@ mamba_ssm's sources and einops are on `PYTHONPATH`. What the Python of `ssd_comb
 are stood in for, and causal-conv1d's two functions by what their wrappers make (causal_conv1d/cpp_functions.py).
 """
 
-import argparse
 import collections
 import contextlib
 import importlib
@@ -18,7 +17,7 @@ import types
 from ..recording import stand_ins
 from ..storing.stored import content_of
 from .receipts import ROOT, alone, by_task, draw, keep, load
-from .rows import drawn_in
+from .rows import drawn_in, with_oracle
 
 FILE = ROOT / "test" / "core" / "receipts" / "ways" / "state-spaces.jsonl"
 COMBINED = ("mamba2", "bamba", "falcon_h1", "granitemoehybrid", "nemotron_h", "zamba2")
@@ -123,9 +122,7 @@ def lengthened(case):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--oracle", required=True)
-    parser.add_argument("--count", type=int, default=3)
+    parser = with_oracle(__doc__, count=3)
     args = parser.parse_args()
     oracle = load(args.oracle)
     oracle.torch.set_num_threads(1)
