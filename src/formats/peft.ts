@@ -75,7 +75,7 @@ const row = (
 
 /** Methods on modules whose classes have the name of the method. */
 const NOT_FOLLOWED =
-  "VBLoRA C3A Road Shira Adamss Beft Deft Delora Frod Glora Gralora Hira Lily OSF " +
+  "VBLoRA C3A Shira Adamss Beft Deft Delora Frod Glora Gralora Hira Lily OSF " +
   "Peanut Poly Psoft Pvera Shadow Supertuning TinyLora UniLora WaveFT XLora";
 
 /** LoRA's own class is read by the formats that know its further switches. */
@@ -94,6 +94,7 @@ const PEFT_CLASSES: readonly PeftClass[] = [
       miss_dropout: "lora_dropout",
     }),
   ),
+  row("RoadConfig", "ROAD", "road", ON_MODULES),
   row("FourierFTConfig", "FOURIERFT", "fourierft", ON_MODULES, { n_frequency: "r" }),
   row("RandLoraConfig", "RANDLORA", "randlora", [...ON_MODULES, "r"], { randlora_dropout: "lora_dropout" }),
   row("PromptTuningConfig", "PROMPT_TUNING", "prompt-tuning", ["num_virtual_tokens"]),

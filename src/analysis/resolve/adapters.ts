@@ -39,6 +39,7 @@ const ADAPTERS: Readonly<Record<string, AdapterType>> = table({
         "boft",
         "hra",
         "miss",
+        "road",
         "fourierft",
         "randlora",
         "prompt-tuning",

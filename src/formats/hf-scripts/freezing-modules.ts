@@ -37,6 +37,9 @@ export function ofModules({ path, guards }: Pick<OfModules, "path" | "guards">):
   const loop = path.steps.slice(0, at + 1);
   const last = loop.at(-1);
   const round = path.steps[at + 1];
+  // Some of a list by their counters.
+  if (round?.kind === "picked" && last?.kind === "call" && last.name.endsWith("children"))
+    return { path: { ...path, steps: [...path.steps.slice(0, at), ...path.steps.slice(at + 1)] }, guards };
   if (round?.kind !== "each" || round.element !== round.names - 1) return null;
   let around = (last?.kind === "call" && GIVES.get(last.name)) || "";
   const modules: (readonly string[])[] = [];

@@ -4,7 +4,7 @@ import type { PythonCall, PythonModule } from "../../syntax/tree";
 import type { LocatedSetting } from "../types";
 import { uncounted } from "./beside";
 import { qualified } from "./called";
-import { isBefore, loadsBehind, trainingOf } from "./training";
+import { callsBehind, isBefore, loadsBehind, trainingOf } from "./training";
 
 /** Names of functions that only tell something of a model. */
 const TELLS =
@@ -22,10 +22,14 @@ function isElsewhere({ callee }: PythonCall, python: PythonModule): boolean {
 /** The calls, each as a key that nothing is computed from. */
 export function unfollowedHelpers(python: PythonModule): readonly LocatedSetting[] {
   const training = trainingOf(python);
-  const { load } = training;
+  const { load, trainer } = training;
   if (load === undefined) return [];
+  const given = trainer?.keywords.entries.find(({ key }) => key === "optimizers")?.value;
+  const optimizers = callsBehind(python, given);
   const calls = python.calls.filter((call) => {
     if (!isElsewhere(call, python) || TELLS.test(call.callee)) return false;
+    // What it gives as optimizers is said of those.
+    if (optimizers.includes(call)) return false;
     if (!isBefore(training, call)) return false;
     const named = call.keywords.entries.find(({ key }) => key === MODEL_ARGUMENT)?.value;
     return [...call.positional, named].some((node) => loadsBehind(python, node).includes(load));

@@ -18,6 +18,7 @@ import { applyModulesToSave, savedModule } from "./modules-to-save";
 import type { PromptSizes } from "./prompt-sizes";
 import { type PromptEncoder, promptEncoder, virtualTokens } from "./prompts";
 import { rankOf } from "./ranks";
+import { road } from "./road";
 import { oft, oftConvolution } from "./rotation";
 import { ia3, vera, veraProjections } from "./scaling";
 import { isAdapted, isConvolution, named } from "./targets";
@@ -69,6 +70,7 @@ const LAYER_ADAPTERS: Readonly<Partial<Record<AdapterSpec["type"], MakeAdapter>>
   boft,
   hra,
   miss,
+  road,
   fourierft,
 };
 

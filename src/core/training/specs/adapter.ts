@@ -15,6 +15,7 @@ export type AdapterType =
   | "boft"
   | "hra"
   | "miss"
+  | "road"
   | "fourierft"
   | "randlora"
   | "prompt-tuning"
