@@ -32,7 +32,7 @@ def trace(arguments, speech):
     os.chdir(arguments.root)  # an entry is relative to it
     folder = os.path.isdir(arguments.entry)
     if not found and not folder:
-        raise Stopped(f"{arguments.entry}: FILE.py, FILE.py:MODEL, or a model's folder.", BAD_USAGE)
+        raise Stopped(say("entry", entry=arguments.entry), BAD_USAGE)
     if found and not os.path.isfile(found[1]):
         raise Stopped(say("no-file", file=found[1]), BAD_USAGE)
     ready(autograd=arguments.script)
@@ -77,7 +77,7 @@ def trace(arguments, speech):
         raise Stopped(say("not-traced", entry=arguments.entry, error=one_line(error))) from error
     name = arguments.name or name
     if not re.fullmatch(r"[A-Za-z_][\w.-]{0,99}", name):
-        raise Stopped(f"{name}: a graph's name is made of letters, digits, dots and dashes (--name).", BAD_USAGE)
+        raise Stopped(say("graph-name", name=name), BAD_USAGE)
     file = relative(os.path.realpath(path), os.path.realpath(os.getcwd()))
     said = {"entry": text, "file": file, "inputs": shown, "sources": sources}
     target = os.path.join(".vramlens", "graphs", f"{name}.json")
@@ -153,10 +153,10 @@ def explain(arguments, speech):
     try:
         text = sys.stdin.read(2**26) if arguments.log == "-" else open(arguments.log, encoding="utf-8", errors="replace").read(2**26)
     except OSError as error:
-        raise Stopped(f"{arguments.log} cannot be read ({error.strerror}).", BAD_USAGE) from None
+        raise Stopped(say("unread", file=arguments.log, error=error.strerror), BAD_USAGE) from None
     found = of.read(text)
     if found is None:
-        raise Stopped("No out-of-memory message of PyTorch in this text.")
+        raise Stopped(say("no-message"))
     speech.result(found, "\n".join(of.sentences(found)))
 
 

@@ -12,6 +12,8 @@ import os
 import platform
 import sys
 
+from .sentences import say
+
 HIDDEN = {"CUDA_VISIBLE_DEVICES": "", "PYTORCH_JIT": "0", "PYTORCH_NVML_BASED_CUDA_CHECK": "0"}
 """What is in the environment before torch is imported: no real card is touched, and no compiler of scripts asks for one."""
 
@@ -100,8 +102,12 @@ def pretend():
         _tried(torch)
     except Exception as error:
         raise NoDevice(
-            f"PyTorch {torch.__version__} on {platform.system()} {platform.machine()} does not run autograd on a device that is not "
-            f"there ({str(error).splitlines()[0]})."
+            say(
+                "no-autograd",
+                version=torch.__version__,
+                system=f"{platform.system()} {platform.machine()}",
+                error=str(error).splitlines()[0],
+            )
         ) from error
 
 
@@ -169,7 +175,7 @@ def _replace(at, code):
     page = at // mmap.PAGESIZE * mmap.PAGESIZE
     length = ctypes.c_size_t(at + len(code) - page)
     if libc.mprotect(ctypes.c_void_p(page), length, _READ_WRITE_EXECUTE):
-        raise NoDevice(f"This system lets no program write to its own code ({os.strerror(ctypes.get_errno())}).")
+        raise NoDevice(say("no-writing", error=os.strerror(ctypes.get_errno())))
     ctypes.memmove(at, code, len(code))
     libc.mprotect(ctypes.c_void_p(page), length, _READ_EXECUTE)
 

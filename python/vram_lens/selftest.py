@@ -268,6 +268,8 @@ def apart():
                 with open(path, "w") as file:
                     file.write("new")
             os.remove(f"{new}.gone")
+            with open(os.dup(1), "w"):  # a file by its number, as loggers of other processes have
+                pass
             os.replace(new, other)
             with open(other) as file:
                 assert file.read() == "new"
@@ -284,6 +286,19 @@ def apart():
                 assert file.read() == "before", path
         assert sorted(os.listdir(root)) == ["best.pt", "other.txt"], os.listdir(root)
     assert len(notes) == 3 and any("example.org, 192.0.2.1" in note for note in notes), notes
+
+
+def paged():
+    """States that bitsandbytes has the driver move stand on the host, and nothing asks the driver."""
+    import types
+
+    from .running import packed
+
+    functional = types.SimpleNamespace(fill=None)
+    packed.paged(functional)
+    state = functional.get_paged(3, 5, device=torch.device("cuda", 0))
+    assert (state.device.type, tuple(state.shape), state.is_paged, state.page_deviceid) == ("cpu", (3, 5), True, 0), state
+    assert functional.fill(state, 0) is None
 
 
 def ended():
@@ -343,6 +358,7 @@ TESTS = (
     bounded,
     explained,
     apart,
+    paged,
     ended,
     placed,
     spoken,

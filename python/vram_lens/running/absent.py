@@ -7,6 +7,8 @@ import re
 
 import torch
 
+from ..sentences import say
+
 CONFIG_KEYS_OF_LOADING = (
     "low_cpu_mem_usage",
     "use_safetensors",
@@ -73,7 +75,7 @@ class Catalogue:
             config.pad_token_id = 0
         if config.is_encoder_decoder and config.decoder_start_token_id is None:
             config.decoder_start_token_id = config.pad_token_id
-        self.notes.add(f"{name}: its config is the published one, its tokenizer a stand-in")
+        self.notes.add(say("stand-in", name=name))
         return config
 
 

@@ -89,7 +89,7 @@ def described(forward, args, kwargs):
     for name, value in bound.arguments.items():
         kind = bound.signature.parameters[name].kind
         if kind is inspect.Parameter.VAR_POSITIONAL:
-            raise Stopped("The model's forward takes any number of inputs (*args): name the class, and its inputs with --inputs.")
+            raise Stopped(say("any-inputs"))
         values.update(value if kind is inspect.Parameter.VAR_KEYWORD else {name: value})
     sizes, result = {}, []
     for name, value in values.items():
@@ -99,7 +99,7 @@ def described(forward, args, kwargs):
         elif isinstance(value, (bool, int, float, str)):
             result.append(inputs.Plain(name, repr(value)))
         elif value is not None:
-            raise Stopped(f"The script gives the model's {name} as {type(value).__name__}: name the class, and its inputs with --inputs.")
+            raise Stopped(say("input-kind", name=name, kind=type(value).__name__))
     return result
 
 

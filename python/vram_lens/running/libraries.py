@@ -36,6 +36,7 @@ def install(asked, source):
         "datasets": lambda m: _datasets(m, asked, source, catalogue.notes),
         "triton": _triton,
         "deepspeed": _deepspeed,
+        "bitsandbytes.functional": packed.paged,
         "lightning.pytorch": _lightning,
         "pytorch_lightning": _lightning,
         "torchvision.datasets": lambda m: pictures.torchvision_data(m, asked.rows, catalogue.notes),
@@ -168,7 +169,7 @@ def _transformers(transformers, catalogue):
         key = "dtype" if since5 else "torch_dtype"
         make = cls._from_config if issubclass(cls, PreTrainedModel) else cls.from_config
         model = make(config, **{key: kind}, **own)
-        notes.add("weights of published models have no values: they are made by their config")
+        notes.add(say("by-config"))
         if bits is not None:
             packed.pack(model, bits)
         if device_map is not None:

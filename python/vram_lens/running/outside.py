@@ -82,7 +82,7 @@ class _Files:
 
     def hooks(self):
         def opened(path, mode, flags):
-            if flags & os.O_CREAT and not os.path.lexists(path):
+            if flags & os.O_CREAT and not isinstance(path, int) and not os.path.lexists(path):  # a number: of a file that is open
                 self.new.add(_real(path))
 
         return {"os.mkdir": lambda path, *given: self.new.add(_real(path)), "open": opened}

@@ -72,3 +72,18 @@ def _marked(model, asked):
     model.quantization_method = QuantizationMethod.BITS_AND_BYTES
     model.hf_quantizer = AutoHfQuantizer.from_config(asked, pre_quantized=False)
     model.config.quantization_config = asked
+
+
+def paged(functional):
+    """States that the driver moves between host and card stand outside of PyTorch's pool (bitsandbytes/functional.py, `get_paged`); what
+    updates them writes into tensors that are there."""
+
+    def made(*shape, dtype=torch.float32, device=None):
+        out = torch.empty(shape, dtype=dtype, device="cpu")
+        out.is_paged, out.page_deviceid = True, getattr(device, "index", 0)
+        return out
+
+    functional.get_paged = made
+    for name in ("fill", "prefetch_tensor", "optimizer_update_32bit", "optimizer_update_8bit_blockwise"):
+        if hasattr(functional, name):
+            setattr(functional, name, lambda *given, **more: None)

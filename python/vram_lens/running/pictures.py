@@ -9,6 +9,8 @@ import inspect
 
 import torch
 
+from ..sentences import say
+
 DIGITS, SMALL, PHOTO = (28, 28), (32, 32, 3), (480, 640, 3)
 
 ARRAYS = {
@@ -60,7 +62,7 @@ def _without_download(kind, rows, notes, busy):
         try:
             made(self, **more)
         except (RuntimeError, OSError, ImportError):
-            notes.add(f"{inherited.__name__}: not on this machine, so equal pictures stand in")
+            notes.add(say("equal-pictures", name=inherited.__name__))
             _filled(self, inherited.__name__, more, rows)
         finally:
             busy.pop()
@@ -115,7 +117,7 @@ def weights(notes):
 
     @functools.wraps(hub)
     def from_url(url, *given, **more):
-        notes.add(f"{url.rsplit('/', 1)[-1]}: weights of published models have no values")
+        notes.add(say("no-values", name=url.rsplit("/", 1)[-1]))
         return Unknown()
 
     torch.nn.Module.load_state_dict, torch.hub.load_state_dict_from_url = loaded, from_url
@@ -125,7 +127,7 @@ def torchvision_weights(api, notes):
     """`torchvision.models._api`: weights by name are not fetched."""
 
     def state(self, *given, **more):
-        notes.add(f"{self}: weights of published models have no values")
+        notes.add(say("no-values", name=self))
         return Unknown()
 
     api.WeightsEnum.get_state_dict = state
@@ -135,7 +137,7 @@ def timm_weights(builder, notes):
     """`timm.models._builder`: a network that is asked for with its weights is made without them."""
 
     def load(model, *given, **more):
-        notes.add(f"{type(model).__name__}: weights of published models have no values")
+        notes.add(say("no-values", name=type(model).__name__))
 
     builder.load_pretrained = load
 
@@ -161,7 +163,7 @@ def metrics(evaluate, notes):
         try:
             return loaded(path, *given, **more)
         except (OSError, ValueError, ImportError):
-            notes.add(f"{path}: a metric that is not on this machine counts nothing")
+            notes.add(say("no-metric", name=path))
             return Metric()
 
     evaluate.load = load

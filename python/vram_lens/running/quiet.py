@@ -6,6 +6,8 @@ import os
 import sys
 import types
 
+from ..sentences import say
+
 TRACKERS = {
     "aim",
     "clearml",
@@ -81,7 +83,7 @@ class _Trackers:
         package = name.split(".")[0]
         if package not in TRACKERS or not (name != package or self._asked()):
             return None
-        self.notes.add(f"{package}: not on this machine, so it keeps nothing")
+        self.notes.add(say("keeps-nothing", name=package))
         return importlib.machinery.ModuleSpec(name, self, is_package=True)
 
     def _asked(self):

@@ -42,7 +42,7 @@ def launched(config, script):
         from accelerate.commands.launch import _validate_launch_command, launch_command_parser
         from accelerate.utils import launch
     except ImportError as error:
-        raise Stopped(f"--accelerate needs accelerate in this Python ({error}).") from None
+        raise Stopped(say("no-accelerate", error=error)) from None
     if not os.path.isfile(config):
         raise Stopped(say("no-file", file=config), 2)
     asked, defaults, mixed = _validate_launch_command(launch_command_parser().parse_args(["--config_file", config, script]))
@@ -64,11 +64,11 @@ def install(world, ledger, notes):
     import torch.distributed.distributed_c10d as c10d
 
     if not dist.is_available():
-        raise Stopped("This torch has no torch.distributed: --ranks needs it.")
+        raise Stopped(say("no-distributed"))
     from torch.testing._internal.distributed.fake_pg import FakeStore
 
     if world > 1:
-        notes.add(f"the first of {world:,} ranks; what NCCL keeps of the card for itself is not counted")
+        notes.add(say("first-rank", world=world))
     begin, group = c10d.init_process_group, c10d.new_group
 
     def init_process_group(*given, **more):

@@ -5,6 +5,8 @@ import functools
 import io
 import re
 
+from ..sentences import say
+
 FORMS = (
     (r"\b(DPO|CPO|ORPO|XPO|NashMD)Trainer\b", ("prompt", "chosen", "rejected")),
     (r"\bRewardTrainer\b", ("chosen", "rejected")),
@@ -148,7 +150,7 @@ def install(datasets, source, rows, words, notes):
         try:
             return loaded(path, *args, split=split, streaming=streaming, **given)
         except (OSError, ValueError, ImportError):
-            notes.add(f"{path}: not on this machine, so {rows:,} rows of {words:,} words stand in ({', '.join(names)})")
+            notes.add(say("rows", name=path, rows=rows, words=words, columns=", ".join(names)))
             made = table(datasets, names, rows, words)
             made = made.to_iterable_dataset() if streaming else made
             if split is not None:

@@ -58,7 +58,7 @@ class Where:
 def _bytes(text):
     found = re.fullmatch(r"([\d.]+)\s*(GB|GiB|MB|MiB)?", text.strip(), re.IGNORECASE)
     if not found:
-        raise Stopped(f"{text}: a size such as 24GB.", 2)
+        raise Stopped(say("size", text=text), 2)
     return int(float(found[1]) * (2**20 if (found[2] or "G")[0].upper() == "M" else 2**30))
 
 

@@ -6,6 +6,7 @@ import inspect
 import os
 import sys
 
+from ..sentences import say
 from ..words import relative
 
 
@@ -17,7 +18,7 @@ def module_of(path):
     """The file as an imported module: its folder and those it may import from come first, as if it were started."""
     path = os.path.abspath(path)
     if not os.path.isfile(path):
-        raise NotFound(f"There is no file {path}.")
+        raise NotFound(say("no-file", file=path))
     folder, name = os.path.split(path)
     above = folder
     while os.path.exists(os.path.join(above, "__init__.py")):  # a part of a package is imported by its whole name
@@ -61,12 +62,12 @@ def builder(module, wanted):
         return wanted, lambda: eval(code, vars(module))
     found = vars(module).get(wanted) if wanted else next(iter(classes(module)), None)
     if found is None:
-        known = ", ".join(c.__name__ for c in classes(module)) or "none"
-        raise NotFound(f"{module.__file__} has no {wanted or 'class of a model'}. Classes of models there: {known}.")
+        known = ", ".join(c.__name__ for c in classes(module)) or "-"
+        raise NotFound(say("no-model", file=module.__file__, name=wanted or "nn.Module", known=known))
     import torch
 
     if isinstance(found, torch.nn.Module):
-        raise NotFound(f"{wanted} is a model that was made on import; name its class, or a function that makes it.")
+        raise NotFound(say("made-model", name=wanted))
     arguments = _arguments(module, found)
     text = ", ".join(f"{name}={said}" for name, (said, _) in arguments.items())
     return f"{found.__name__}({text})", lambda: found(**{name: make() for name, (_, make) in arguments.items()})
@@ -84,10 +85,7 @@ def _arguments(module, made):
             else _config(module, made, name)
         )
         if config is None:
-            raise NotFound(
-                f"{made.__name__}({name}) has no default, and nothing says what it is. Write the call: "
-                f"{os.path.basename(module.__file__)}:'{made.__name__}({name}=...)'."
-            )
+            raise NotFound(say("no-default", made=made.__name__, name=name, file=os.path.basename(module.__file__)))
         result[name] = (f"{config.__name__}()", config)
     return result
 

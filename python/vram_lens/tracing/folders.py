@@ -11,6 +11,7 @@ import json
 import os
 import sys
 
+from ..sentences import say
 from ..words import relative
 from .entry import NotFound
 
@@ -32,9 +33,9 @@ def _config(folder):
         with open(os.path.join(folder, "config.json"), encoding="utf-8") as file:
             config = json.load(file)
     except (OSError, ValueError) as error:
-        raise NotFound(f"{folder} has no config.json that can be read.") from error
+        raise NotFound(say("no-config", folder=folder)) from error
     if not isinstance(config, dict) or not isinstance(config.get("auto_map"), dict):
-        raise NotFound(f"{folder}/config.json has no `auto_map`: transformers has the model's own code.")
+        raise NotFound(say("no-own-code", folder=folder))
     return config
 
 
@@ -45,15 +46,14 @@ def _class(folder, reference):
     repository, _, own = str(reference).rpartition("--")
     file, _, name = own.rpartition(".")
     if not file or not os.path.isfile(os.path.join(folder, f"{file}.py")):
-        where = f" of {repository}" if repository else ""
-        raise NotFound(f"The code {own}{where} does not stand in {folder}.")
+        raise NotFound(say("code-elsewhere", code=reference, folder=folder))
     if _PACKAGE not in sys.modules:
         spec = importlib.machinery.ModuleSpec(_PACKAGE, None, is_package=True)
         spec.submodule_search_locations = [os.path.abspath(folder)]
         sys.modules[_PACKAGE] = importlib.util.module_from_spec(spec)
     found = getattr(importlib.import_module(f"{_PACKAGE}.{file}"), name, None)
     if found is None:
-        raise NotFound(f"{folder}/{file}.py has no class {name}.")
+        raise NotFound(say("no-class", file=f"{folder}/{file}.py", name=name))
     return found
 
 
@@ -63,7 +63,7 @@ def builder(folder):
     codes = config["auto_map"]
     kind = next((one for one in _KINDS if one in codes), None)
     if kind is None or "AutoConfig" not in codes:
-        raise NotFound(f"{folder}/config.json names no model and config that can be made: {', '.join(codes)}.")
+        raise NotFound(say("no-model-code", folder=folder, names=", ".join(codes)))
     made, of = _class(folder, codes[kind]), _class(folder, codes["AutoConfig"])
     values = {key: value for key, value in config.items() if key not in ("auto_map", "architectures", "transformers_version")}
     return made.__name__, f"{made.__name__}(config.json)", lambda: made(of(**values)), _KINDS[kind]

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 import torch
 
+from ..sentences import say
+
 LETTERS = {"B": "samples", "S": "tokens", "T": "target tokens", "I": "side of a picture", "A": "samples of sound"}
 _TENSOR = re.compile(r"(\w+)\[([^\]]*)\]$")
 _SIDE = re.compile(r"[BSTIA\d+*/() -]+$")
@@ -57,18 +59,18 @@ def read(text):
     for word in _words(text):
         name, equals, said = word.partition("=")
         if not equals or not name.isidentifier():
-            raise Unreadable(f"{word}: inputs are written NAME=DTYPE[SIDES], as in idx=int64[B,S].")
+            raise Unreadable(say("input-form", word=word))
         found = _TENSOR.match(said)
         if found and found[1] in DTYPES:
             sides = tuple(side.strip() for side in found[2].split(",") if side.strip())
             if not all(_SIDE.match(side) for side in sides):
-                raise Unreadable(f"{word}: sides are numbers or the sizes {', '.join(LETTERS)}.")
+                raise Unreadable(say("input-sides", word=word, letters=", ".join(LETTERS)))
             result.append(Tensor(name, found[1], sides))
             continue
         try:
             ast.literal_eval(said)
         except (ValueError, SyntaxError):
-            raise Unreadable(f"{word}: neither DTYPE[SIDES] (dtypes: {', '.join(DTYPES)}) nor a value.") from None
+            raise Unreadable(say("input-value", word=word, dtypes=", ".join(DTYPES))) from None
         result.append(Plain(name, said))
     return result
 

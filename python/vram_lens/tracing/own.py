@@ -13,6 +13,8 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._pytree import tree_leaves
 
 from ..running.ledger import move_parameters
+from ..sentences import say
+from ..words import one_line
 from . import inputs as examples
 from . import segments
 from .fit import NotExplained
@@ -119,7 +121,7 @@ def loss_of(out, text, given):
     if found is not None:
         return found, "returned"
     if not leaves:
-        raise Fails("forward returns no tensor of floating point numbers: say the loss with --loss, an expression of `out`.")
+        raise Fails(say("no-output"))
     return leaves[0].mean(), "out.mean()" if isinstance(out, torch.Tensor) else "mean of the first output"
 
 
@@ -312,11 +314,11 @@ def _working(own, letters):
         if found is None:
             return sizes
         error = error or found  # at the likeliest sizes
-    raise Fails(f"forward does not run on {', '.join(map(str, own.inputs))}: {type(error).__name__}: {_first_line(error)}")
+    raise Fails(say("not-run", inputs=", ".join(map(str, own.inputs)), error=_said(error)))
 
 
-def _first_line(error):
-    return next(iter(str(error).strip().splitlines()), "")[:300]
+def _said(error):
+    return one_line(error, 300)
 
 
 def guessed(build, loss=""):
@@ -338,10 +340,7 @@ def guessed(build, loss=""):
         if len(tried) >= 12:
             break
     names = ", ".join(inspect.signature(model.forward).parameters)
-    raise Fails(
-        f"No example inputs could be guessed for forward({names}): say them with --inputs, as in 'x=float[B,3,I,I]' "
-        f"(the last guess, {tried[-1] if tried else 'none'}, ended in {type(error).__name__}: {_first_line(error)})."
-    )
+    raise Fails(say("not-guessed", names=names, last=tried[-1] if tried else "-", error=_said(error)))
 
 
 def traced(own, progress=lambda text: None):
@@ -359,7 +358,7 @@ def traced(own, progress=lambda text: None):
                 error = failed
                 if isinstance(failed, StructureDiffers):
                     break  # of sizes, not of dtypes
-    raise Fails(f"The forward could not be written down as a graph: {type(error).__name__}: {_first_line(error)}") from error
+    raise Fails(say("no-graph", error=_said(error))) from error
 
 
 def recorded_at(own, values, conditions, regimes, holds, progress):
