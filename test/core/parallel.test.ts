@@ -126,6 +126,9 @@ describe("parallel strategies", () => {
     near(third.host.pageableBytes, (12 * P) / 8);
     const both = of(spread(8, { deepspeed: { zeroStage: 3, offloadOptimizer: "nvme", offloadParam: "nvme" } }));
     near(both.host.nvmeBytes, (18 * P) / 8);
+    const nvme = { zeroStage: 3, offloadOptimizer: "nvme", offloadParam: "nvme", subGroupSize: 1000 } as const;
+    const buffered = of(spread(8, { deepspeed: { ...nvme, nvmeBuffers: 4, nvmeElements: 5000 } }));
+    assert.equal(buffered.host.pinnedBytes - both.host.pinnedBytes, 4 * 4 * 1000 + 2 * 5000);
     assert.equal(bytes(both, "weights"), 0);
   });
 

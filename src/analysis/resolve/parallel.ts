@@ -262,6 +262,8 @@ function deepspeedSpec(c: ResolveContext, config: ModelConfig, compute: Compute)
     stage3MaxLiveParameters: number("stage3_max_live_parameters"),
     stage3MaxReuseDistance: number("stage3_max_reuse_distance"),
     subGroupSize: number("sub_group_size"),
+    nvmeBuffers: number("offload_optimizer_buffers"),
+    nvmeElements: number("offload_param_buffers") * number("offload_param_buffer_size"),
     gradAccumDtype: accumulate === undefined ? null : (floatNamed(accumulate) ?? null),
     hpzPartitionSize: number("hpz_partition_size") || 1,
     roundRobinGradients: settings.boolean("round_robin_gradients") === true,

@@ -75,9 +75,9 @@ const ZERO: readonly KeySpec[] = auto([
   zero.memory("offload_param.pin_memory", "offload_param_pin_memory", {
     defaultsBy: { "deepspeed<0.19.5": false },
   }),
-  zero.other("offload_optimizer.buffer_count", null),
-  zero.other("offload_param.buffer_count", null),
-  zero.other("offload_param.buffer_size", null),
+  zero.other("offload_optimizer.buffer_count", "offload_optimizer_buffers"),
+  zero.other("offload_param.buffer_count", "offload_param_buffers"),
+  zero.other("offload_param.buffer_size", "offload_param_buffer_size"),
   zero.other("offload_param.max_in_cpu", null),
   zero.other("offload_optimizer.pipeline_read", null),
   zero.other("offload_optimizer.pipeline_write", null),

@@ -26,6 +26,10 @@ export interface DeepSpeedSpec {
   /** Buffers are cast with the parameters in stages 0 to 2, as before 0.19.2 (deepspeed/runtime/engine.py, `_configure_distributed_model`). */
   readonly castsBuffers?: true;
   readonly subGroupSize: number;
+  /** Page-locked buffers that states come through from NVMe, as large as a sub-group (`offload_optimizer.buffer_count`); absent: none. */
+  readonly nvmeBuffers?: number;
+  /** Elements of those that parameters come through (`offload_param`: `buffer_count` of `buffer_size`); absent: none. */
+  readonly nvmeElements?: number;
   readonly gradAccumDtype: DType | null;
   readonly hpzPartitionSize: number;
   /** Parameters are dealt out to the ranks in turn; absent: in their order. */

@@ -1,5 +1,5 @@
 /** Host memory of one rank under DeepSpeed's offload, in bytes. */
-import { ELEMENT_BYTES } from "../../../engine/dtype";
+import { type DType, ELEMENT_BYTES } from "../../../engine/dtype";
 import type { Tensor } from "../../../engine/tensor";
 import type { DeepSpeedSpec } from "../../run";
 import { elements } from "../strategy";
@@ -65,8 +65,20 @@ export function hostOfSubGroups(tally: HostTally, { spec, ranks }: EngineOptions
   if (target === "none") return;
   const master = ELEMENT_BYTES[masterOf(spec)];
   const own = elements(trained) / ranks;
+  // OptimizerSwapper's are float32 and page-locked, whatever `pin_memory` says (swap_tensor/optimizer_utils.py, SwapBufferManager).
+  if (target === "nvme")
+    tally.pinned += (spec.nvmeBuffers ?? 0) * ELEMENT_BYTES.float32 * Math.min(own, spec.subGroupSize);
   const reduced = spec.gradAccumDtype === null ? computed(spec) : ELEMENT_BYTES[spec.gradAccumDtype];
   onHost(tally, reduced * own, "cpu", spec);
   if (target === "nvme") tally.nvme += (2 * master + momentsOf(spec)) * own;
   else tallied({ pinned: master, pageable: master + momentsOf(spec) }, own * ratio, tally, spec);
+}
+
+/** What parameters come through from NVMe, page-locked (swap_tensor/partitioned_param_swapper.py, `buffers`). */
+export function hostOfParameterBuffers(
+  tally: HostTally,
+  { offloadParam, nvmeElements = 0 }: DeepSpeedSpec,
+  dtype: DType,
+): void {
+  if (offloadParam === "nvme") tally.pinned += nvmeElements * ELEMENT_BYTES[dtype];
 }

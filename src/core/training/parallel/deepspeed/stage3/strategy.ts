@@ -20,7 +20,7 @@ import {
   type Whole,
 } from "../../strategy";
 import type { EngineOptions, MakeOptimizer } from "../engine";
-import { hostOfSubGroups, onHost } from "../host";
+import { hostOfParameterBuffers, hostOfSubGroups, onHost } from "../host";
 import { Coordinator, type ZeroModule } from "./coordinator";
 import { Modules } from "./modules";
 import { type Gathered, Stage3Optimizer } from "./optimizer";
@@ -99,6 +99,7 @@ export class Stage3 implements Strategy, Watcher, Gathered {
     if (spec.offloadParam === "none") reserve(torch, "ds_tensor", shares, this.dtype, "weights");
     // `_create_param_groups_fp16_flat_cpu_memory` pins it whatever `pin_memory` says.
     else onHost(this.host, shares * ELEMENT_BYTES[this.dtype], spec.offloadParam, { ...spec, pinMemory: true });
+    hostOfParameterBuffers(this.host, spec, this.dtype);
     for (const part of parts) part.release();
     // Each is split within its group as it is spread for the first time.
     if (spec.hpzPartitionSize > 1) for (const parameter of all) parameter.keepSecondary(torch, spec.hpzPartitionSize);
