@@ -23,7 +23,7 @@ export const COVERAGE: Readonly<Record<RunKind, number>> = {
  * outside it, but for the last of twenty (docs/coverage.md; batches shorter than their limit, releases other than the captured one, models
  * that a script loads whole before they are sharded). Loops have none outside.
  */
-const UNEXPLAINED: Readonly<Record<RunKind, readonly [down: number, up: number]>> = {
+export const UNEXPLAINED: Readonly<Record<RunKind, readonly [down: number, up: number]>> = {
   "plain-loop": [0, 0],
   "own-code": [0.06, 0.06],
   "framework-code": [0.05, 0.05],
