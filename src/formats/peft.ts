@@ -80,6 +80,8 @@ const NOT_FOLLOWED =
 
 /** LoRA's own class is read by the formats that know its further switches. */
 const PEFT_CLASSES: readonly PeftClass[] = [
+  // of the fork that comes with DoRA (NVlabs/DoRA, peft/src/peft/tuners/dora.py)
+  row("DoraConfig", "DORA", "dora", [...ON_MODULES, "r", "lora_alpha", "lora_dropout", "bias"]),
   row("IA3Config", "IA3", "ia3", [...ON_MODULES, "feedforward_modules"]),
   row("VeraConfig", "VERA", "vera", [...ON_MODULES, "r", "bias"], { vera_dropout: "lora_dropout" }),
   row("AdaLoraConfig", "ADALORA", "adalora", [...ON_MODULES, "lora_alpha", "lora_dropout", "bias"], { init_r: "r" }),
@@ -106,8 +108,6 @@ const PEFT_CLASSES: readonly PeftClass[] = [
   ]),
   row("TrainableTokensConfig", "TRAINABLE_TOKENS", "trainable-tokens", ["token_indices"]),
   row("LNTuningConfig", "LN_TUNING", "ln-tuning", ["target_modules", "exclude_modules", "modules_to_save"]),
-  // of the fork that comes with DoRA (NVlabs/DoRA, peft/src/peft/tuners/dora.py)
-  row("DoraConfig", "DORA", "dora", [...ON_MODULES, "r", "lora_alpha", "lora_dropout", "bias"]),
   // What follows is not simulated as it runs; the analysis says so.
   ...NOT_FOLLOWED.split(" ").map((name) =>
     row(`${name}Config`, name.toUpperCase(), name.toLowerCase(), [...ON_MODULES, "r"]),
