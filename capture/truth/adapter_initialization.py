@@ -7,7 +7,8 @@ stand-in does what they do when they are moved. LoftQ asks for scipy to be insta
 
 import random
 
-from .optimizers_and_adapters import GROUPED, gpt2, llama, run_adapter
+from .adapter_cases import run_adapter
+from .small_models import GROUPED, gpt2, llama
 
 INITS = (
     "pissa",

@@ -7,7 +7,7 @@ when no pair is left out. `choose` takes, of several drawn cases, the one whose 
 import itertools
 import re
 
-from .optimizers_and_adapters import EXPERTS
+from .adapter_cases import EXPERTS
 
 PEFT_TASKS = ("causal-lm", "seq2seq-lm")
 """Tasks for which peft has a kind of model of its own that the oracle's models take."""

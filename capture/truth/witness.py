@@ -8,7 +8,7 @@ import contextlib
 import re
 
 from ..recording import environment  # noqa: F401  (before transformers)
-from . import eightbit, storages, optimizers_and_adapters
+from . import adapter_cases, eightbit, storages, optimizers_and_adapters
 from ..recording import pictures
 from .techniques import PLAIN
 from .receipts import WithConvertedMasks, load, packs_transposed
@@ -188,6 +188,6 @@ def witness(path):
         if case["optim"] not in PLAIN:
             optimizers_and_adapters.prepare()
             oracle.optimizer_for = lambda case, model: optimizers_and_adapters.optimizer_for(oracle, case, model)
-        return optimizers_and_adapters.run_adapter(oracle, case) if case.get("peft") else oracle.run(case)
+        return adapter_cases.run_adapter(oracle, case) if case.get("peft") else oracle.run(case)
 
     return run
