@@ -3,6 +3,7 @@
 import { say } from "../../words/message";
 import type { Problem, Related } from "../problems";
 import type { Setting } from "../settings";
+import { repeatedValue } from "./repeated-value";
 import type { Facts, Rule } from "./rule";
 import { RULES } from "./rules";
 
@@ -35,7 +36,7 @@ function relatedTo(setting: Setting | undefined): Related[] {
     {
       uri: setting.place.uri,
       span: setting.place.valueSpan,
-      message: say("related.setting", { name: setting.key, value: String(setting.value) }),
+      message: say("related.setting", { name: setting.key, value: repeatedValue(setting.value) }),
     },
   ];
 }

@@ -13,6 +13,7 @@ import type { Resolution } from "../resolve";
 import type { RunAnalysis, Variant } from "../run-analysis";
 import { statementOf } from "../statement";
 import { needsMore } from "../verdict";
+import { repeatedValue } from "./repeated-value";
 import { set } from "./rule";
 
 /** Settings that the verdict points at, first one first: to underline the cheapest lever (by the phase of the peak), or beside that. */
@@ -136,7 +137,7 @@ function relatedTo({ resolved, device }: Resolution): Related[] {
   const settings = [device.asked, ...pointedAt("related").map((name) => resolved.get(name))];
   return settings.flatMap((setting) => {
     if (setting?.place == null) return [];
-    const message = say("related.setting", { name: setting.name, value: String(setting.value) });
+    const message = say("related.setting", { name: setting.name, value: repeatedValue(setting.value) });
     return [{ uri: setting.place.uri, span: setting.place.valueSpan, message }];
   });
 }
