@@ -91,6 +91,10 @@ const ROWS: Readonly<Partial<Record<keyof typeof SCHEMAS, Framework>>> = {
   "llama-factory": {
     name: "LLaMA-Factory",
     trainer: "within",
+    // with Megatron's degrees its layers and optimizer, else the Trainer (llamafactory/train/mca)
+    ownCode: true,
+    trainsTransformers: (settings) => !runs(settings, "mcore"),
+    mainParameters: (settings) => runs(settings, "mcore"),
     // llamafactory/hparams/parser.py (get_train_args)
     findsUnused: "without-adapters",
     package: "llamafactory",
@@ -223,7 +227,8 @@ const ROWS: Readonly<Partial<Record<keyof typeof SCHEMAS, Framework>>> = {
     // optimizer steps on, unless its strategy is `fsdp2`
     shards: "full_shard",
     fsdp: { version: 1, reduceDtype: "float32", reducesEach: true, flatOptimizer: true },
-    trainsTransformers: () => true,
+    trainsTransformers: (settings) => !runs(settings, "mcore"),
+    mainParameters: (settings) => runs(settings, "mcore"),
     recorded: { file: "verl", release: "0.9.1", kernels: "verl" },
     reinforces: "verl",
     // Every estimator without a critic runs the same update.

@@ -43,7 +43,7 @@ function engineObstacles(settings: Settings, reinforces: boolean, format: string
   if (!reinforces) return [["not-modelled.format", { format }]];
   const strategy = settings.string("strategy") ?? "fsdp";
   return [
-    ...(/^fsdp2?$/.test(strategy) ? [] : [["not-modelled.engine", { strategy }] as Obstruction]),
+    ...(/^(?:fsdp2?|megatron)$/.test(strategy) ? [] : [["not-modelled.engine", { strategy }] as Obstruction]),
     ...(settings.boolean("reward_model_enabled") === true ? [["not-modelled.reward-model", {}] as Obstruction] : []),
   ];
 }

@@ -60,7 +60,11 @@ const WITHOUT: readonly (readonly [format: RegExp, keys: RegExp, why: string])[]
   [/^megatron$/, /^(?:seq_length|decoder_seq_length)$/, "stated by every run here, in another spelling"],
   [/^megatron$/, /accumulate_allreduce_grads_in_fp32/, "the default beside bfloat16"],
   [/^ms-swift$/, /^(?:train|rollout|teacher)\./, "of a file for Ray, whose rows are those of the command"],
-  [/^(?:nemo|verl)$/, /expert_(?:model|tensor)_parallel_size$/, "Megatron's, tried in its own command"],
+  [
+    /^(?:nemo|verl)$/,
+    /(?:expert_(?:model|tensor)_parallel_size|sequence_parallel|use_distributed_optimizer)$/,
+    "Megatron's, tried in its own command",
+  ],
   [/^ms-swift$/, /^move_model_batches$/, "tried in `test/core/handover.test.ts`"],
   [/^ms-swift$/, /^teacher_model$/, "a model beside, which is read where its files are"],
   [/^ms-swift$/, /^fsdp\./, "a block of the file's, whose options the command has too"],

@@ -105,10 +105,24 @@ describe("analysis: verl", () => {
     assert.ok(Math.abs((await peakOf(waits)) - own) < 0.02 * both);
   });
 
+  it("has Megatron's optimizer where it is told how that splits the actor, and the engine's share whole", async () => {
+    const megatron = "actor_rollout_ref.actor.megatron";
+    const split = { [`${megatron}.tensor_model_parallel_size`]: 2, "actor_rollout_ref.actor.strategy": "megatron" };
+    const run = await runOf(split);
+    const of = (kind: string): number =>
+      run.perDevice?.components.find((component) => component.kind === kind)?.bytes ?? 0;
+    // bfloat16 weights and float32 gradients of half of the model.
+    assert.ok(Math.abs(of("gradients") / ((4 * PARAMETERS) / 2) - 1) < 0.02, `${of("gradients")}`);
+    assert.equal(run.settings.find(({ name }) => name === "tensor_parallel")?.value, 2);
+    const engine = { ...split, "actor_rollout_ref.rollout.gpu_memory_utilization": 0.6 };
+    assert.ok((await peakOf(engine)) > 0.6 * 80e9);
+    assert.ok((await peakOf({ ...engine, [`${megatron}.param_offload`]: true })) < (await peakOf(engine)));
+  });
+
   it("says which of its runs have no number", async () => {
     const says = async (more: Readonly<Record<string, string | boolean>>): Promise<string> =>
       (await runOf(more)).findings.map(({ message }) => message).join("; ");
-    assert.match(await says({ "actor_rollout_ref.actor.strategy": "megatron" }), /megatron/);
+    assert.match(await says({ "actor_rollout_ref.actor.strategy": "veomni" }), /veomni/);
     assert.match(await says({ "reward_model.enable": true }), /reward model/);
   });
 });

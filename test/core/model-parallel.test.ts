@@ -178,6 +178,18 @@ describe("model parallelism", () => {
     assert.ok(!undivided.ok && /degrees/.test(english(undivided.reason)));
   });
 
+  it("splits matrices that have as many elements as the residual stream", () => {
+    // 64 tokens of width 64, and queries of 64 x 64.
+    const states = (degree: number, sequenceLength: number): number => {
+      const run = { ...base, microBatchSize: 1, sequenceLength };
+      const result = of(spread({ worldSize: degree, tensorParallel: degree }, run));
+      return bytes(result, "weights") + bytes(result, "gradients") + bytes(result, "optimizer");
+    };
+    assert.equal(states(2, 64), states(2, 96));
+    const [half, whole] = [states(2, 64), states(1, 64)];
+    assert.ok(half < 0.55 * whole, `${half} of ${whole}`);
+  });
+
   it("leaves a model without experts as it is where those would be whole", () => {
     const mainParameters = { dtype: "bfloat16", gradientDtype: "float32", sharded: true } as const;
     const change = { worldSize: 2, tensorParallel: 2, mainParameters };

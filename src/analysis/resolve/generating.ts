@@ -256,7 +256,10 @@ export function verlSpec(c: ResolveContext, adapted: boolean, batch: Batch): Tra
     scoredTokens: lengths.completion,
     promptLength: lengths.prompt,
     completionLength: lengths.completion,
-    referenceOnHost: true,
+    // Megatron's reference is where the policy is (verl/trainer/config/ref/megatron_ref.yaml).
+    ...(c.framework.mainParameters?.(c.settings) !== true || c.settings.string("offload_param") === "cpu"
+      ? { referenceOnHost: true as const }
+      : {}),
     // Arrays of pictures are no tensors of the batch until a micro-batch is taken (verl/workers/actor/dp_actor.py).
     mediaOnHost: true,
     standIn: true,

@@ -112,7 +112,7 @@ export class Torch {
   firstRepeat = 0;
 
   /** How many ways a tensor is split over GPUs that share one model; installed by tensor parallelism. */
-  share: ((sizes: Sizes) => number) | undefined = undefined;
+  share: ((sizes: Sizes, kind?: ComponentKind) => number) | undefined = undefined;
   /** Told when a repeated layer or a module outside the layers is used; installed by the parallel strategies. */
   usage: UsageHooks | undefined = undefined;
   /** Hooks of the trained model's modules, for those that adapters put inside of them. */
@@ -156,7 +156,7 @@ export class Torch {
     const kept = this.policy?.instead(operator);
     if (kept !== undefined) return kept;
     const kind = this.logits ? "logits-and-loss" : this.kind;
-    const own = this.share === undefined ? bytes : Math.ceil(bytes / this.share(sizes));
+    const own = this.share === undefined ? bytes : Math.ceil(bytes / this.share(sizes, kind));
     const work = this.launchedWork;
     const id = this.ledger.allocate(own, operator, kind, this.scope, this.takeKernel(operator, own), work);
     const storage = { id, references: 1 };

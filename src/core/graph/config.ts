@@ -209,6 +209,16 @@ export function selectGraph(
   return candidates(family, task, attention).find((graph) => unmet(graph, expressions, scope).length === 0);
 }
 
+/** A graph with the parameters of a task: kernels that no graph was captured with run on those of the fused attention. */
+export function parametersGraph(
+  family: FamilyGraphs,
+  task: string,
+  attention: string,
+  scope: Scope,
+): ArchitectureGraph | undefined {
+  return selectGraph(family, task, attention, scope) ?? selectGraph(family, task, "sdpa", scope);
+}
+
 /** A graph that stands in for a branch of the code that was not captured. */
 export interface NearestGraph {
   readonly graph: ArchitectureGraph;

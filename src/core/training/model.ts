@@ -150,9 +150,7 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
   const settling = new Map<string, DType>();
   for (const item of inParts(options, placeTensors(graph.buffers, view, options.bufferDtype ?? options.loadDtype))) {
     if (item.settles && item.dtype !== states) settling.set(item.name, states);
-    const tensor = torch.empty("empty", item.sizes, item.dtype);
-    setKind(torch, tensor, "buffers");
-    byName.set(item.name, tensor);
+    byName.set(item.name, made(torch, "buffers", "empty", item.sizes, item.dtype));
   }
   if (options.quantization?.prepareForKbit && !KEEPS_HALF_PRECISION.has(options.quantization.type))
     raiseHalfPrecision(loading, placed);
@@ -335,8 +333,7 @@ function loadParameter(loading: Loading, item: PlacedTensor): Tensor {
   }
   const tensor = options.sharded
     ? hostTensor(torch.ledger, item.sizes, item.dtype)
-    : torch.empty("empty", item.sizes, item.dtype);
-  setKind(torch, tensor, "weights");
+    : made(torch, "weights", "empty", item.sizes, item.dtype);
   return describe(tensor, item, options.adapter === null && options.quantization === null);
 }
 
@@ -392,8 +389,7 @@ function raiseTrained(loading: Loading, placed: readonly PlacedTensor[]): void {
 /** Replaces a parameter by its cast (`p.data = p.data.to(dtype)`). */
 function recast({ torch, byName }: Loading, item: PlacedTensor, dtype: DType, trained = false): void {
   const old = byName.get(item.name)!;
-  const cast = torch.empty("_to_copy", old.sizes, dtype);
-  setKind(torch, cast, "weights");
+  const cast = made(torch, "weights", "_to_copy", old.sizes, dtype);
   old.release();
   byName.set(item.name, describe(cast, item, trained));
 }
@@ -433,7 +429,7 @@ function maskPruned(torch: Torch, placed: readonly PlacedTensor[], targets: read
       if (target === PRUNABLE || target === module) return module === "Linear" && name.endsWith(".weight");
       return target.startsWith("re:") ? isSkipped(name, target) : name === target;
     });
-  for (const item of placed) if (matches(item)) setKind(torch, torch.empty("ones_like", item.sizes, "bool"), "buffers");
+  for (const item of placed) if (matches(item)) made(torch, "buffers", "ones_like", item.sizes, "bool");
 }
 
 /** What 8-bit products take sizes in multiples of (accelerate/utils/ao.py, transformer_engine.py). */
@@ -473,8 +469,13 @@ function float8Forwards(loading: Loading, placed: readonly PlacedTensor[], spec:
   }
 }
 
-function setKind(torch: Torch, tensor: Tensor, kind: "weights" | "buffers"): void {
-  torch.ledger.relabel(tensor.storage.id, kind);
+/** A tensor of a kind, which decides how tensor parallelism splits it. */
+function made(torch: Torch, kind: "weights" | "buffers", ...tensor: Parameters<Torch["empty"]>): Tensor {
+  const before = torch.kind;
+  torch.kind = kind;
+  const whole = torch.empty(...tensor);
+  torch.kind = before;
+  return whole;
 }
 
 function total(tensors: readonly Tensor[]): number {

@@ -78,9 +78,22 @@ function makeLoading(d: Deriving): void {
   }
 }
 
+/**
+ * Megatron's layers and optimizer, by the degrees that only they have (llamafactory/hparams/training_args.py, `McaTrainingArguments`):
+ * half-precision weights and main gradients in float32. Whether a run is on them.
+ */
+function makeMegatron(d: Deriving): boolean {
+  const told = ["tensor_parallel", "pipeline_parallel", "expert_parallel"] as const;
+  const degree = told.map((name) => d.numeric(name)).find((stated) => Number(stated?.value) > 1);
+  if (degree === undefined) return false;
+  d.make(degree, "model_code", "mcore");
+  d.make(degree, "load_dtype", floatNamed(d.said("fp16", true) === undefined ? "bf16" : "fp16"));
+  return true;
+}
+
 function derive(d: Deriving): void {
   if (!d.has("packing")) d.make(d.said("lf_stage", "pt"), "packing", true);
-  makeLoading(d);
+  if (!makeMegatron(d)) makeLoading(d);
   // LLaMA-Factory stores 4-bit blocks in the compute dtype and quantizes the scales too.
   const bits = d.said("quantization", "nf4");
   d.make(bits, "bnb_4bit_quant_storage", "bfloat16");

@@ -75,10 +75,29 @@ function derive(d: Deriving, { map }: View): void {
   if (!d.has("attention")) d.make(model, "attention", "flash_attention_2");
   // FSDP's mixed precision and autocast are bfloat16 (verl/workers/config/engine.py).
   d.make(model, "bf16", true);
+  if (makeMegatron(d)) return;
   const strategy = d.find("strategy");
   const sharding = d.said("fsdp_reshard_after_forward", false) === undefined ? "full_shard" : "shard_grad_op";
   if (typeof strategy?.value === "string")
     d.make(strategy, "fsdp", /^fsdp2?$/.test(strategy.value) ? sharding : "none");
+}
+
+/**
+ * The actor on Megatron's layers and optimizer, where it is told how those split it: half-precision weights, main gradients in float32,
+ * an optimizer spread over the data-parallel ranks, sequences split with tensors (verl/trainer/config/engine/megatron.yaml,
+ * verl/workers/engine/megatron/transformer_impl.py). Whether it is.
+ */
+function makeMegatron(d: Deriving): boolean {
+  const told =
+    d.said("strategy", "megatron") ??
+    d.stated.findLast(({ key }) => /^(?:actor_rollout_ref\.)?actor\.megatron\./.test(key));
+  if (told === undefined) return false;
+  d.make(told, "model_code", "mcore");
+  d.make(told, "fsdp", "none");
+  d.make(told, "load_dtype", "bfloat16");
+  if (!d.has("sequence_parallelism")) d.make(told, "sequence_parallelism", true);
+  if (d.said("distributed_optimizer", false) === undefined) d.make(told, "zero_stage", 1);
+  return true;
 }
 
 function check(settings: readonly LocatedSetting[], { map }: View): readonly FormatProblem[] {

@@ -85,6 +85,13 @@ function engine(path: string, name: (setting: SettingName) => SettingName | null
       min: 1,
       nullable: true,
     }),
+    memory(`${path}.megatron.sequence_parallel`, name("sequence_parallelism"), "boolean", "sequence-parallel"),
+    memory(
+      `${path}.megatron.use_distributed_optimizer`,
+      name("distributed_optimizer"),
+      "boolean",
+      "megatron_lm_use_distributed_optimizer",
+    ),
     memory(`${path}.megatron.param_offload`, name("offload_param"), "boolean", "offload-param", { means: CPU }),
     memory(`${path}.megatron.optimizer_offload`, name("offload_optimizer"), "boolean", "offload-optimizer", {
       means: CPU,

@@ -101,7 +101,7 @@ export const ANALYSIS = {
     "an Accelerate config is a part of a run: open the training config or the script that it launches",
   "not-modelled.network":
     "`{network}` is no network of nnU-Net's own, or its lists do not go together: its code is not in the plans",
-  "not-modelled.engine": "verl's engine `{strategy}` is not modelled yet; fsdp and fsdp2 are",
+  "not-modelled.engine": "verl's engine `{strategy}` is not modelled yet; fsdp, fsdp2 and megatron are",
   "not-modelled.reward-model": "a reward model on verl's training GPUs is not modelled yet",
   "assume.text-encoders": "text encoders by their weights alone",
   "not-modelled.script": "what `{script}` runs is read and explained, but not simulated yet",

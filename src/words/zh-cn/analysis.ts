@@ -86,7 +86,7 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "not-modelled.trainer.loss": "{trainer} 的损失尚未录制",
   "not-modelled.part": "Accelerate 配置只是运行的一部分：请打开它所启动的训练配置或脚本",
   "not-modelled.network": "`{network}` 不是 nnU-Net 自带的网络，或其列表长度不一致：计划文件中没有它的代码",
-  "not-modelled.engine": "尚未建模 verl 的 `{strategy}` 引擎；已支持 fsdp 和 fsdp2",
+  "not-modelled.engine": "尚未建模 verl 的 `{strategy}` 引擎；已支持 fsdp、fsdp2 和 megatron",
   "not-modelled.reward-model": "尚未建模 verl 训练 GPU 上的奖励模型",
   "assume.text-encoders": "文本编码器只计权重",
   "not-modelled.script": "`{script}` 运行的内容可以读取和解释，但尚不能模拟",

@@ -10,7 +10,7 @@
 
 import { type Message, say } from "../../../words/message";
 import { ELEMENT_BYTES } from "../../engine/dtype";
-import { type ConfigView, configView, hiddenSize, selectGraph, sizesOf } from "../../graph/config";
+import { type ConfigView, configView, hiddenSize, parametersGraph, sizesOf } from "../../graph/config";
 import { DIMENSIONS } from "../../graph/dimensions";
 import type { FamilyGraphs, TensorSpec } from "../../graph/types";
 import type { ParallelSpec, TrainingRun } from "../run";
@@ -292,7 +292,7 @@ function splits(
 /** Matrices of a layer with their elements; null when the run has no graph. */
 function matricesOf(run: TrainingRun, family: FamilyGraphs): { spec: TensorSpec; size: number }[] | null {
   const { scope, expressions } = viewOf(run, family);
-  const graph = selectGraph(family, run.task, run.attention, scope);
+  const graph = parametersGraph(family, run.task, run.attention, scope);
   if (graph === undefined) return null;
   const first = (name: string) => (name === "i" ? 0 : scope(name));
   return graph.parameters

@@ -5,8 +5,12 @@
 import { numel } from "../../engine/shape";
 import type { Torch } from "../../engine/torch";
 import { hiddenSize } from "../../graph/config";
+import type { ComponentKind } from "../../report/estimate";
 import type { TrainingRun } from "../run";
 import { sequencesPerSample } from "../trainers/sequences";
+
+/** What is as large as a matrix of weights, which may have as many elements as the residual stream. */
+const OF_WEIGHTS: ReadonlySet<ComponentKind> = new Set(["weights", "gradients", "optimizer"]);
 
 /**
  * How many ways a tensor is split. The residual stream between the split matrices is whole on every GPU unless sequence
@@ -18,5 +22,6 @@ export function shareOf(run: TrainingRun): Torch["share"] {
   if (sequenceParallel === true) return () => tensorParallel;
   const stream =
     run.microBatchSize * sequencesPerSample(run) * run.sequenceLength * (hiddenSize(run.model.config) ?? 0);
-  return (sizes) => (numel(sizes) === stream ? 1 : tensorParallel);
+  return (sizes, kind) =>
+    numel(sizes) === stream && !(kind !== undefined && OF_WEIGHTS.has(kind)) ? 1 : tensorParallel;
 }

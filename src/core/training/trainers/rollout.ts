@@ -14,7 +14,7 @@ import { hostTensor, type Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import { allocateBatch, type BatchTensor, type PassFactory } from "../forward";
 import type { Strategy } from "../parallel";
-import { reserve } from "../parallel/strategy";
+import { reserveWhole } from "../parallel/strategy";
 import { type Prediction, predict, taken } from "../prediction";
 import type { GenerationSpec, RolloutSpec, TrainerSpec } from "../run";
 import type { Before } from "../step";
@@ -218,10 +218,10 @@ function weightBytes(ledger: Ledger): number {
   return alive.reduce((sum, { label, bytes }) => (label.kind === "weights" ? sum + bytes : sum), 0);
 }
 
-/** What vLLM takes of the card: blocks of its own allocator. */
+/** What vLLM takes of the card: blocks of its own allocator, which no split of the trained model makes smaller. */
 export function vllmBlock(torch: Torch, bytes: number): Tensor | null {
   if (bytes <= 0) return null;
-  const block = reserve(torch, "vllm", bytes, "uint8", "buffers");
+  const block = reserveWhole(torch, "vllm", bytes, "uint8", "buffers");
   torch.ledger.apart.add(block.storage.id);
   return block;
 }

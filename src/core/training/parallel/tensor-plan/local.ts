@@ -2,7 +2,7 @@
  * One GPU's part of a model that transformers splits by its plan, as a model of its own: fewer heads, fewer units between the two
  * matrices of the feed-forward layer. The plan decides which of them; what the smaller config says is checked against it.
  */
-import { configView, selectGraph, sizesOf } from "../../../graph/config";
+import { configView, parametersGraph, sizesOf } from "../../../graph/config";
 import { DIMENSIONS } from "../../../graph/dimensions";
 import { Expressions, truthy } from "../../../graph/expression";
 import type { FamilyGraphs } from "../../../graph/types";
@@ -103,7 +103,7 @@ type Shapes = ReadonlyMap<string, readonly number[]>;
 /** Parameters by name with their sizes in the first layer; none without a graph. */
 function shapesOf(run: TrainingRun, family: FamilyGraphs): Shapes {
   const { scope, expressions } = configView(family, run.model.config, sizesOf(run));
-  const graph = selectGraph(family, run.task, run.attention, scope);
+  const graph = parametersGraph(family, run.task, run.attention, scope);
   const first = (name: string) => (name === "i" ? 0 : scope(name));
   return new Map(
     graph?.parameters.map(({ name, shape }) => [name, shape.map((size) => Number(expressions.evaluate(size, first)))]),
