@@ -27,7 +27,7 @@ export const GENERAL_CASES: Readonly<Record<string, Case>> = {
   },
   "not-modelled": {
     story: "GRPO by verl on an engine that is not followed.",
-    files: verl("actor_rollout_ref.actor.strategy=megatron"),
+    files: verl("actor_rollout_ref.actor.strategy=veomni"),
   },
   "invalid-value": {
     story: "The batch size is quoted, because everything else in the file was.",
