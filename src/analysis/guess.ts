@@ -56,7 +56,20 @@ function longestStart(name: string, catalogue: Catalogue): CatalogueEntry | unde
     if (own.length <= (best?.length ?? 1) || !own.some((word) => SIZE.test(word))) continue;
     if (own.every((word, index) => word === words[index])) best = { entry, length: own.length };
   }
-  return best?.entry;
+  return best !== undefined && isOwnRelease(name, words.slice(best.length), best.entry, catalogue)
+    ? undefined
+    : best?.entry;
+}
+
+/**
+ * Whether an organisation that publishes models says a release of one of its own, which begins as somebody else's does
+ * (`Alibaba-NLP/gte-large-en-v1.5` is no `gte-large`); what people make of models may have versions, too.
+ */
+function isOwnRelease(name: string, rest: readonly string[], entry: CatalogueEntry, catalogue: Catalogue): boolean {
+  if (!/^[\w.-]+\/[\w.-]+$/.test(name) || !rest.some((word) => /^v\d/.test(word))) return false;
+  const own = `${name.slice(0, name.indexOf("/")).toLowerCase()}/`;
+  const published = [...catalogue.spellings].filter(([spelling]) => spelling.startsWith(own));
+  return published.length > 0 && published.every(([, { name: other }]) => other !== entry.name);
 }
 
 /**

@@ -38,6 +38,12 @@ describe("analysis: models guessed by their names", () => {
       assert.equal(await guessed(name), undefined, name);
   });
 
+  it("does not take a release of a publisher's own for what begins alike", async () => {
+    assert.equal(await guessed("Alibaba-NLP/gte-large-en-v1.5"), undefined);
+    assert.equal(await guessed("me/gte-large-en-v1.5"), "BAAI/bge-large-en-v1.5");
+    assert.equal(await guessed("Qwen/Qwen2.5-7B-Tools-v2"), "Qwen/Qwen2.5-7B");
+  });
+
   it("reads how a copy is quantized from its name", async () => {
     const guess = guessModel("TheBloke/Llama-2-7B-GPTQ", await catalogue);
     assert.equal(guess?.entry.name, "meta-llama/Llama-2-7b-hf");

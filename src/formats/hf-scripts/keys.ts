@@ -157,7 +157,7 @@ export const CALL_KEYS: readonly KeySpec[] = [
   }),
   memory("load.torch_dtype", "load_dtype", "load", { aliases: ["load.dtype"] }),
   // A map has one for each part of a model (transformers/modeling_utils.py, `_attn_implementation`).
-  memory("load.attn_implementation", "attention", "any", "attention"),
+  memory("load.attn_implementation", "attention", "any", "attention", { aliases: ["load._attn_implementation"] }),
   memory("load.load_in_4bit", "load_in_4bit", "quantization"),
   memory("load.load_in_8bit", "load_in_8bit", "quantization"),
   memory("load.max_seq_length", "sequence_length", "sequence", { nullable: true }),
