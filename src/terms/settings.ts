@@ -78,6 +78,9 @@ export const SETTINGS = {
   use_unsloth: { type: "boolean" },
   /** The engine that generates has the trained model's own tensors as its weights. */
   engine_shares_weights: { type: "boolean" },
+  /** What waits on the host while the engine generates. */
+  parks_optimizer: { type: "boolean" },
+  parks_weights: { type: "boolean" },
   /** The engine sleeps between generations, and takes a share by the card's size when it wakes. */
   engine_standby: { type: "boolean" },
   vocab_divisor: { type: "integer", min: 1 },

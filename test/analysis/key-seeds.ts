@@ -270,6 +270,10 @@ export const KEY_SEEDS: Readonly<Record<string, Seed>> = {
     1,
     "rlhf --rlhf_type grpo --train_type lora --use_vllm true --vllm_mode colocate",
   ),
+  "ms-swift, GRPO with vLLM asleep": swift(
+    1,
+    "rlhf --rlhf_type grpo --train_type full --use_vllm true --vllm_mode colocate --sleep_level 1",
+  ),
   "ms-swift, adapters of experts": swift(1, "sft --train_type lora --target_modules q_proj", MIXTRAL),
   ...variants("ms-swift's Megatron", megatronSwift, {
     stages: "--tuner_type full --pipeline_model_parallel_size 2",

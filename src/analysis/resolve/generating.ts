@@ -195,7 +195,7 @@ export function rolloutSpec(c: ResolveContext, kind: TrainerKind, adapted: boole
   // Tensors that both have are handed to nobody.
   const handed =
     c.settings.boolean("engine_shares_weights") === true ? ({ sharesWeights: true } as const) : { sync: syncOf(c) };
-  const bytes = vllm ? { ...vllmBytes(c, batch), ...handed } : { generatingBytes: 0, sleepingBytes: 0 };
+  const bytes = vllm ? { ...vllmBytes(c, batch), ...parkedOf(c), ...handed } : { generatingBytes: 0, sleepingBytes: 0 };
   const level = c.settings.string("importance_sampling_level") === "sequence" ? "sequence" : "token";
   const loss = c.settings.list("loss_type")?.[0] ?? String(c.ofTrainer("loss_type") ?? "dapo");
   if (kind === "grpo" && c.settings.find("loss_type") === undefined)
@@ -257,7 +257,7 @@ export function verlSpec(c: ResolveContext, adapted: boolean, batch: Batch): Tra
     promptLength: lengths.prompt,
     completionLength: lengths.completion,
     // Megatron's reference is where the policy is (verl/trainer/config/ref/megatron_ref.yaml).
-    ...(c.framework.mainParameters?.(c.settings) !== true || c.settings.string("offload_param") === "cpu"
+    ...(!hasMainParameters(c) || c.settings.string("offload_param") === "cpu"
       ? { referenceOnHost: true as const }
       : {}),
     // Arrays of pictures are no tensors of the batch until a micro-batch is taken (verl/workers/actor/dp_actor.py).
@@ -279,6 +279,7 @@ export function verlSpec(c: ResolveContext, adapted: boolean, batch: Batch): Tra
       parks: {
         weights: c.settings.string("offload_param") === "cpu",
         optimizer: c.settings.string("offload_optimizer") === "cpu",
+        mainParameters: hasMainParameters(c),
       },
       ...(vllm ? vllmBytes(c, batch) : { generatingBytes: 0, sleepingBytes: 0 }),
     },
@@ -341,6 +342,18 @@ function syncOf(c: ResolveContext): WeightSyncSpec {
     ...(spread > 1 ? { spread } : {}),
     ...(c.value("vllm_mode", "colocate") === "server" && sendsBatches !== true ? { packs: true } : {}),
   };
+}
+
+/** Megatron's, whose gradients go with the weights (verl and swift, `offload_megatron_model_to_cpu`, `offload_megatron_optimizer`). */
+function hasMainParameters({ framework, settings }: ResolveContext): boolean {
+  return framework.mainParameters?.(settings) === true;
+}
+
+/** What waits on the host while vLLM generates (swift/rlhf_trainers/rollout_mixin.py, swift/megatron/trainers/rollout_mixin.py: `offload_context`). */
+function parkedOf(c: ResolveContext): Pick<RolloutSpec, "parks"> {
+  const weights = c.settings.boolean("parks_weights") === true;
+  const optimizer = c.settings.boolean("parks_optimizer") === true;
+  return weights || optimizer ? { parks: { weights, optimizer, mainParameters: hasMainParameters(c) } } : {};
 }
 
 /** vLLM on the training GPUs takes a share of the card: weights, cache and all; asleep it keeps none (its sleep level 2). */

@@ -73,8 +73,11 @@ export interface RolloutSpec {
   readonly gathers?: boolean;
   /** Absent: the policy itself generates, or its weights are handed over by code nobody has followed. */
   readonly sync?: WeightSyncSpec;
-  /** What of the trained model waits on the host while vLLM generates. */
-  readonly parks?: { readonly weights: boolean; readonly optimizer: boolean };
+  /**
+   * What of the trained model waits on the host while vLLM generates; beside main parameters their gradients go with the weights,
+   * and they with the optimizer.
+   */
+  readonly parks?: { readonly weights: boolean; readonly optimizer: boolean; readonly mainParameters?: boolean };
   /** Bytes that vLLM takes of the card while it generates, and while the policy trains. */
   readonly generatingBytes: number;
   readonly sleepingBytes: number;

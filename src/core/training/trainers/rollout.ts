@@ -12,6 +12,7 @@ import { slice } from "../../engine/ops/layout";
 import { repeated } from "../../engine/pieces";
 import { hostTensor, type Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
+import type { ComponentKind } from "../../report/estimate";
 import { allocateBatch, type BatchTensor, type PassFactory } from "../forward";
 import type { Strategy } from "../parallel";
 import { reserveWhole } from "../parallel/strategy";
@@ -51,7 +52,7 @@ export class Rollout implements Before {
   private readonly predictions = new Map<PassFactory, Prediction>();
   /** vLLM's weights and cache while they stay beside training. */
   readonly resident: Tensor | null;
-  /** Bytes of the models. */
+  /** Bytes of the models that may wait on the host. */
   private readonly loadedBytes: number;
   /** What vLLM takes beside the models while it generates, and while it sleeps. */
   private readonly engine: { readonly generating: number; readonly sleeping: number };
@@ -63,9 +64,10 @@ export class Rollout implements Before {
     private readonly options: RolloutOptions,
     private readonly strategy: Strategy,
   ) {
-    this.loadedBytes = torch.ledger.live;
-    const { generatingBytes, sleepingBytes, sharesWeights } = options.spec.rollout;
-    const shared = sharesWeights === true ? weightBytes(torch.ledger) : 0;
+    const { generatingBytes, sleepingBytes, sharesWeights, parks } = options.spec.rollout;
+    const kinds: readonly ComponentKind[] = parks?.mainParameters === true ? [...LOADED, "gradients"] : LOADED;
+    this.loadedBytes = bytesOf(torch.ledger, kinds);
+    const shared = sharesWeights === true ? bytesOf(torch.ledger, ["weights"]) : 0;
     const beside = (bytes: number): number => Math.max(0, bytes - shared);
     this.engine = { generating: beside(generatingBytes), sleeping: beside(sleepingBytes) };
     this.resident = this.vllm(this.engine.sleeping);
@@ -203,7 +205,10 @@ export class Rollout implements Before {
   private get parkedBytes(): number {
     const { parks } = this.options.spec.rollout;
     this.stateless ??= this.torch.ledger.live;
-    const states = Math.max(0, this.torch.ledger.live - this.stateless);
+    const states =
+      parks?.mainParameters === true
+        ? bytesOf(this.torch.ledger, ["optimizer"])
+        : Math.max(0, this.torch.ledger.live - this.stateless);
     return (parks?.weights ? this.loadedBytes : 0) + (parks?.optimizer ? states : 0);
   }
 
@@ -212,10 +217,13 @@ export class Rollout implements Before {
   }
 }
 
-/** Bytes of the weights that are loaded, without adapters. */
-function weightBytes(ledger: Ledger): number {
+/** Kinds of what is loaded as a model. */
+const LOADED: readonly ComponentKind[] = ["weights", "adapters", "buffers"];
+
+/** Bytes that are alive, of some kinds. */
+function bytesOf(ledger: Ledger, kinds: readonly ComponentKind[]): number {
   const alive = ledger.aliveByLabel(ledger.events.length - 1);
-  return alive.reduce((sum, { label, bytes }) => (label.kind === "weights" ? sum + bytes : sum), 0);
+  return alive.reduce((sum, { label, bytes }) => (kinds.includes(label.kind) ? sum + bytes : sum), 0);
 }
 
 /** What vLLM takes of the card: blocks of its own allocator, which no split of the trained model makes smaller. */
