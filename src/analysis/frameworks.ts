@@ -284,6 +284,11 @@ export function isPartAlone({ format, model }: { readonly format: Format; readon
   return frameworkOf(format).part === "engine" && model === undefined;
 }
 
+/** Whether the framework's own optimizer steps on float32 copies of half-precision parameters (Megatron's, nanotron's). */
+export function hasMainParameters({ mainParameters }: Framework, settings: Settings): boolean {
+  return mainParameters?.(settings) === true;
+}
+
 /** Whether a run trains the framework's own model code, not transformers'. */
 export function runsOwnCode({ ownCode, trainsTransformers }: Framework, settings: Settings): boolean {
   return ownCode === true && trainsTransformers?.(settings) !== true;

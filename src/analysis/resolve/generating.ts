@@ -14,7 +14,7 @@ import { paced } from "../../core/training/trainers/pace";
 import type { SettingName } from "../../terms/settings";
 import { table } from "../../terms/table";
 import { say } from "../../words/message";
-import { frameworkOf } from "../frameworks";
+import { frameworkOf, hasMainParameters } from "../frameworks";
 import type { RunInputs } from "../inputs";
 import type { Settings } from "../settings";
 import { holds } from "../versions";
@@ -257,7 +257,7 @@ export function verlSpec(c: ResolveContext, adapted: boolean, batch: Batch): Tra
     promptLength: lengths.prompt,
     completionLength: lengths.completion,
     // Megatron's reference is where the policy is (verl/trainer/config/ref/megatron_ref.yaml).
-    ...(!hasMainParameters(c) || c.settings.string("offload_param") === "cpu"
+    ...(!hasMainParameters(c.framework, c.settings) || c.settings.string("offload_param") === "cpu"
       ? { referenceOnHost: true as const }
       : {}),
     // Arrays of pictures are no tensors of the batch until a micro-batch is taken (verl/workers/actor/dp_actor.py).
@@ -279,7 +279,7 @@ export function verlSpec(c: ResolveContext, adapted: boolean, batch: Batch): Tra
       parks: {
         weights: c.settings.string("offload_param") === "cpu",
         optimizer: c.settings.string("offload_optimizer") === "cpu",
-        mainParameters: hasMainParameters(c),
+        mainParameters: hasMainParameters(c.framework, c.settings),
       },
       ...(vllm ? vllmBytes(c, batch) : { generatingBytes: 0, sleepingBytes: 0 }),
     },
@@ -344,16 +344,13 @@ function syncOf(c: ResolveContext): WeightSyncSpec {
   };
 }
 
-/** Megatron's, whose gradients go with the weights (verl and swift, `offload_megatron_model_to_cpu`, `offload_megatron_optimizer`). */
-function hasMainParameters({ framework, settings }: ResolveContext): boolean {
-  return framework.mainParameters?.(settings) === true;
-}
-
 /** What waits on the host while vLLM generates (swift/rlhf_trainers/rollout_mixin.py, swift/megatron/trainers/rollout_mixin.py: `offload_context`). */
 function parkedOf(c: ResolveContext): Pick<RolloutSpec, "parks"> {
   const weights = c.settings.boolean("parks_weights") === true;
   const optimizer = c.settings.boolean("parks_optimizer") === true;
-  return weights || optimizer ? { parks: { weights, optimizer, mainParameters: hasMainParameters(c) } } : {};
+  return weights || optimizer
+    ? { parks: { weights, optimizer, mainParameters: hasMainParameters(c.framework, c.settings) } }
+    : {};
 }
 
 /** vLLM on the training GPUs takes a share of the card: weights, cache and all; asleep it keeps none (its sleep level 2). */

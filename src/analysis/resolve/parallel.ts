@@ -16,6 +16,7 @@ import type { SettingName } from "../../terms/settings";
 import { table } from "../../terms/table";
 import { say } from "../../words/message";
 import { defaultOf } from "../defaults";
+import { hasMainParameters } from "../frameworks";
 import type { Settings } from "../settings";
 import { holds } from "../versions";
 import type { ResolveContext } from "./context";
@@ -42,7 +43,7 @@ export function parallelOf(c: ResolveContext, config: ModelConfig, compute: Comp
     return value;
   };
   const { framework } = c;
-  const owned = framework.mainParameters?.(settings) === true && c.inputs.deepspeed === undefined;
+  const owned = hasMainParameters(framework, settings) && c.inputs.deepspeed === undefined;
   const deepspeed = owned ? null : deepspeedSpec(c, config, compute);
   const fsdp = deepspeed === null ? fsdpSpec(c, worldSize) : null;
   const main = owned && fsdp === null ? mainParametersOf(c, compute) : undefined;

@@ -6,7 +6,7 @@ import { ELEMENT_BYTES } from "../engine/dtype";
 import { DIMENSIONS } from "../graph/dimensions";
 import { DEVICES_PER_MACHINE } from "../hardware/devices";
 import type { Device } from "../hardware/types";
-import { expertParallelSize } from "../training/parallel/degrees";
+import { expertParallelSize, expertShare } from "../training/parallel/degrees";
 import type { TrainingRun } from "../training/run";
 import { linkOf, network, type Range } from "./rates";
 import { type ModelShape, shapeOf, tokensPerSample } from "./shape";
@@ -108,10 +108,7 @@ function stateBytes(asked: Asked): number {
     const { sharded, gradientDtype, dtype } = mainParameters;
     const each = sharded ? ELEMENT_BYTES[gradientDtype] + ELEMENT_BYTES[dtype] : 2 * ELEMENT_BYTES[gradientDtype];
     const { dense, experts } = held(asked);
-    return (
-      each *
-      (ring(ranks) * dense + ring(Math.max(1, (ranks * tensorParallel) / expertParallelSize(run.parallel))) * experts)
-    );
+    return each * (ring(ranks) * dense + ring(Math.max(1, ranks / expertShare(run.parallel))) * experts);
   }
   if (fsdp !== null || stage === 3) {
     const stored = run.quantization === null ? half : 0.55;

@@ -56,6 +56,18 @@ const MIB = 2 ** 20;
 const UNIT = /layers|chunk_cat|foreach_copy|reduce_scatter|all_gather/;
 const SITE = "/usr/local/lib/python3.6/dist-packages";
 
+/** Stanford Alpaca as its README starts it, on the one GPU that both askers had. */
+const ALPACA = {
+  "train.py": trainer({
+    model: "huggyllama/llama-7b",
+    batch: 1,
+    length: 512,
+    loading: ', torch_dtype="float32"',
+    training:
+      ', bf16=True, gradient_accumulation_steps=8, fsdp="full_shard auto_wrap", fsdp_config={"transformer_layer_cls_to_wrap": "LlamaDecoderLayer"}',
+  }),
+};
+
 export const REPORTED: readonly ReportedRun[] = [
   {
     thread: "huggingface/sentence-transformers#304",
@@ -399,16 +411,7 @@ export const REPORTED: readonly ReportedRun[] = [
   },
   {
     thread: "tatsu-lab/stanford_alpaca#189",
-    files: {
-      "train.py": trainer({
-        model: "huggyllama/llama-7b",
-        batch: 1,
-        length: 512,
-        loading: ', torch_dtype="float32"',
-        training:
-          ', bf16=True, gradient_accumulation_steps=8, fsdp="full_shard auto_wrap", fsdp_config={"transformer_layer_cls_to_wrap": "LlamaDecoderLayer"}',
-      }),
-    },
+    files: ALPACA,
     ranks: 1,
     frames: [],
     message: reserved({
@@ -424,16 +427,7 @@ export const REPORTED: readonly ReportedRun[] = [
   },
   {
     thread: "tatsu-lab/stanford_alpaca#218",
-    files: {
-      "train.py": trainer({
-        model: "huggyllama/llama-7b",
-        batch: 1,
-        length: 512,
-        loading: ', torch_dtype="float32"',
-        training:
-          ', bf16=True, gradient_accumulation_steps=8, fsdp="full_shard auto_wrap", fsdp_config={"transformer_layer_cls_to_wrap": "LlamaDecoderLayer"}',
-      }),
-    },
+    files: ALPACA,
     ranks: 1,
     frames: [],
     message: reserved({

@@ -17,6 +17,11 @@ export function expertParallelSize({
   return expertParallel * expertTensorParallel;
 }
 
+/** Ranks that share a stage's experts, of those that share its other weights: less than one where experts are split by less. */
+export function expertShare(parallel: Parameters<typeof expertParallelSize>[0]): number {
+  return expertParallelSize(parallel) / parallel.tensorParallel;
+}
+
 /** Processes of a run: one has all GPUs where it puts layers on each (`device_map`). */
 export function processesOf({ worldSize, oneAtATime }: Pick<ParallelSpec, "worldSize" | "oneAtATime">): number {
   return oneAtATime === true ? 1 : Math.max(1, worldSize);

@@ -2,7 +2,7 @@
 import type { TrainingRun } from "../run";
 import { splittingSequences } from "./context";
 import { DistributedDataParallel, singleDevice } from "./ddp";
-import { expertParallelSize } from "./degrees";
+import { expertShare } from "./degrees";
 import { fsdp } from "./fsdp";
 import { mainParameters } from "./main-parameters";
 import type { Strategy } from "./strategy";
@@ -30,11 +30,7 @@ export function tensorPlanOf({ model, parallel }: TrainingRun): TensorPlan | nul
 function byData(run: TrainingRun): Strategy {
   const { parallel } = run;
   if (parallel.mainParameters !== undefined)
-    return mainParameters(
-      parallel.mainParameters,
-      Math.max(1, parallel.worldSize),
-      expertParallelSize(parallel) / parallel.tensorParallel,
-    );
+    return mainParameters(parallel.mainParameters, Math.max(1, parallel.worldSize), expertShare(parallel));
   if (parallel.deepspeed !== null) return zero(parallel.deepspeed, Math.max(1, parallel.worldSize));
   if (parallel.worldSize <= 1) return singleDevice();
   if (parallel.fsdp !== null) return fsdp(run);

@@ -14,7 +14,7 @@ import { type ConfigView, configView, hiddenSize, parametersGraph, sizesOf } fro
 import { DIMENSIONS } from "../../graph/dimensions";
 import type { FamilyGraphs, TensorSpec } from "../../graph/types";
 import type { ParallelSpec, TrainingRun } from "../run";
-import { expertParallelSize, modelParallelSize, processesOf } from "./degrees";
+import { expertParallelSize, expertShare, modelParallelSize, processesOf } from "./degrees";
 import { byPlan } from "./tensor-plan/local";
 import { withSizes } from "./with-sizes";
 
@@ -230,8 +230,8 @@ function groupsOf(experts: Readonly<Record<string, number>>, view: ConfigView): 
  * less: as many bytes, of parts of more experts.
  */
 function byExperts(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonly reason: Message } {
-  const { expertParallel: degree, tensorParallel, deepspeed, fsdp, mainParameters } = run.parallel;
-  const share = expertParallelSize(run.parallel) / tensorParallel;
+  const { expertParallel: degree, deepspeed, fsdp, mainParameters } = run.parallel;
+  const share = expertShare(run.parallel);
   if (degree <= 1 && share === 1) return { run, uncertain: [] };
   const { family: name } = run.model;
   if (mainParameters === undefined && ((deepspeed?.zeroStage ?? 0) > 0 || fsdp !== null))

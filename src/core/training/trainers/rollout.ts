@@ -52,7 +52,7 @@ export class Rollout implements Before {
   private readonly predictions = new Map<PassFactory, Prediction>();
   /** vLLM's weights and cache while they stay beside training. */
   readonly resident: Tensor | null;
-  /** Bytes of the models that may wait on the host. */
+  /** Bytes of the models that wait on the host. */
   private readonly loadedBytes: number;
   /** What vLLM takes beside the models while it generates, and while it sleeps. */
   private readonly engine: { readonly generating: number; readonly sleeping: number };
@@ -66,7 +66,7 @@ export class Rollout implements Before {
   ) {
     const { generatingBytes, sleepingBytes, sharesWeights, parks } = options.spec.rollout;
     const kinds: readonly ComponentKind[] = parks?.mainParameters === true ? [...LOADED, "gradients"] : LOADED;
-    this.loadedBytes = bytesOf(torch.ledger, kinds);
+    this.loadedBytes = parks?.weights === true ? bytesOf(torch.ledger, kinds) : 0;
     const shared = sharesWeights === true ? bytesOf(torch.ledger, ["weights"]) : 0;
     const beside = (bytes: number): number => Math.max(0, bytes - shared);
     this.engine = { generating: beside(generatingBytes), sleeping: beside(sleepingBytes) };
@@ -204,12 +204,11 @@ export class Rollout implements Before {
   /** What is sent to the host for vLLM (verl/workers/engine/fsdp/transformer_impl.py, `param_offload`, `optimizer_offload`). */
   private get parkedBytes(): number {
     const { parks } = this.options.spec.rollout;
-    this.stateless ??= this.torch.ledger.live;
-    const states =
-      parks?.mainParameters === true
-        ? bytesOf(this.torch.ledger, ["optimizer"])
-        : Math.max(0, this.torch.ledger.live - this.stateless);
-    return (parks?.weights ? this.loadedBytes : 0) + (parks?.optimizer ? states : 0);
+    const { ledger } = this.torch;
+    this.stateless ??= ledger.live;
+    if (parks?.optimizer !== true) return this.loadedBytes;
+    const states = parks.mainParameters === true ? bytesOf(ledger, ["optimizer"]) : ledger.live - this.stateless;
+    return this.loadedBytes + Math.max(0, states);
   }
 
   private vllm(bytes: number): Tensor | null {
