@@ -1,10 +1,12 @@
 /** What Unsloth's loaders do by themselves, and which modules its adapters are put on. */
 import { strict as assert } from "node:assert";
+import { createAnalyzer } from "../../src/analysis";
 import { resolveRun } from "../../src/analysis/resolve";
 import { simulate } from "../../src/core/simulate";
 import { graphsOf } from "../core/receipts/case";
 import { causalRun } from "../core/runs";
 import { graphsWithTrainers } from "../core/trainers/receipts";
+import { memoryRuntime, uri } from "./memory-runtime";
 import { gatherFiles, resolveFiles } from "./resolve-run";
 
 function script(load: string, adapt: string, loader = "FastLanguageModel"): string {
@@ -121,11 +123,14 @@ GRPOTrainer(model=model, reward_funcs=[score], args=args, train_dataset=data).tr
     });
     // Qwen3-0.6B's 596,049,920 parameters in bfloat16.
     assert.ok(Math.abs((both! - once!) / (2 * 596_049_920) - 1) < 0.001, `${both! - once!}`);
-    const standby = await read(
-      grpo(", gpu_memory_utilization=0.6", 'import os\nos.environ["UNSLOTH_VLLM_STANDBY"] = "1"\n'),
-    );
+    const standing = grpo(", gpu_memory_utilization=0.6", 'import os\nos.environ["UNSLOTH_VLLM_STANDBY"] = "1"\n');
+    const standby = await read(standing);
     const card = rollout.generatingBytes / 0.6;
     const taken = standby.trainer?.rollout;
+    const files = memoryRuntime({ "train.py": standing, ".vramlens.yaml": pin });
+    const found = await createAnalyzer(files).analyse(uri("train.py"), {});
+    const reserved = found.runs[0]?.findings.find(({ code }) => code === "vllm-reservation");
+    assert.match(reserved?.message ?? "", /78 %/);
     assert.equal(taken?.sleepingBytes, 0);
     assert.ok(Math.abs((taken?.generatingBytes ?? 0) / card - 0.825 * 0.95) < 1e-6);
     const awake = await read(grpo("", 'import os\nos.environ["UNSLOTH_VLLM_STANDBY"] = "0"\n'));

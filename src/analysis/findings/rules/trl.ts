@@ -97,11 +97,14 @@ export const TRL_RULES: readonly Rule[] = [
   rule("vllm-reservation", "information", (facts) => {
     const told = handsOnVllmShare(facts.inputs, facts.settings);
     const at = (told ? facts.own("vllm_gpu_memory_utilization") : undefined) ?? facts.own("use_vllm");
-    const share = (told ? facts.settings.number("vllm_gpu_memory_utilization") : undefined) ?? 0.3;
+    const stated = (told ? facts.settings.number("vllm_gpu_memory_utilization") : undefined) ?? 0.3;
     const mode =
       facts.settings.string("vllm_mode") ?? (holds("trl>=1", facts.resolution.libraries) ? "colocate" : "server");
     const memory = facts.resolution.device.spec?.memoryBytes;
-    return hit(at, facts.isTrue("use_vllm") && mode === "colocate", {
+    // What a loader takes by the card's size stands in the run alone.
+    const taken = facts.run?.trainer?.rollout?.generatingBytes;
+    const share = memory !== undefined && taken !== undefined && taken > 0 ? taken / memory : stated;
+    return hit(at, facts.isTrue("use_vllm") && mode === "colocate" && share <= 1, {
       args: { share: Math.round(share * 100), bytes: memory === undefined ? "" : ` (${size(memory * share)})` },
     });
   }),
