@@ -44,6 +44,8 @@ export interface LossSource extends RecordedLosses {
   readonly standsFor?: string;
   /** Written down from the source of a framework that was read, not run. */
   readonly kernels?: string;
+  /** Written down from the source of the framework's own loop: every token of a sequence is scored, whatever it is. */
+  readonly fromSource?: true;
   /** Liger's fused loss is the run's: one that never holds all logits either stands for it. */
   readonly forLiger?: true;
 }

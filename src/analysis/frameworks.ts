@@ -234,7 +234,16 @@ const ROWS: Readonly<Partial<Record<keyof typeof SCHEMAS, Framework>>> = {
     // Every estimator without a critic runs the same update.
     flavours: table({ verl: { kind: "grpo" } }),
   },
-  openrlhf: { name: "OpenRLHF", readOnly: "not-modelled.openrlhf" },
+  openrlhf: {
+    name: "OpenRLHF",
+    ownCode: true,
+    // transformers' models in a DeepSpeed engine whose config is made of the options (openrlhf/utils/deepspeed)
+    trainsTransformers: () => true,
+    deepspeed: true,
+    recorded: { file: "openrlhf", release: "0.11", fromSource: true },
+    flavours: table({ nll: { kind: "sft" }, dpo: { kind: "dpo" }, rm: { kind: "reward" } }),
+    unlike: table({ ppo: "not-modelled.openrlhf" }),
+  },
   nemo: {
     name: "NeMo",
     ownCode: true,

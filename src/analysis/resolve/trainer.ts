@@ -21,6 +21,9 @@ const COMPARES: ReadonlySet<TrainerKind> = new Set(["online-dpo", "xpo", "nash-m
 /** Trainers whose memory does not depend on how much of a sequence is scored. */
 const SCORES_ALL: ReadonlySet<TrainerKind> = new Set(["orpo", "cpo", "reward", "rm"]);
 
+/** Trainers that leave dropout as the model has it. */
+const KEEPS_DROPOUT: ReadonlySet<TrainerKind> = new Set(["rm", "sft"]);
+
 /** What a trainer makes of the model: a classifier with so many labels, or what it is (0). */
 export function classified(labels: number, model: TrainingRun["model"] | null): TrainingRun["model"] | null {
   return labels > 0 && model !== null ? { ...model, config: { ...model.config, num_labels: labels } } : model;
@@ -37,10 +40,11 @@ export function trainerSpecOf(
   if (c.namedTrainer && trainer === "sft") return sftSpec(c, sequenceLength);
   const flavour = c.framework.flavours?.[trainer];
   if (c.losses === null || flavour === undefined) return null;
-  const { standsFor, forLiger, release, kernels } = c.losses;
+  const { standsFor, forLiger, release, kernels, fromSource } = c.losses;
   if (forLiger) c.suppose(say("assume.liger-loss", { trainer: trainer.toUpperCase() }), "libraries");
   if (standsFor !== undefined)
     c.suppose(say("assume.loss-stands", { trainer: trainer.toUpperCase(), standsFor, release }), "libraries");
+  if (fromSource) c.suppose(say("assume.from-source", { framework: c.framework.name, release }), "libraries");
   if (kernels !== undefined) {
     c.suppose(say("assume.verl", { release }), "libraries");
     return verlSpec(c, adapted, batch);
@@ -108,11 +112,11 @@ function preferenceSpec(
   const apart = c.settings.string("ref_model") !== undefined;
   const other = apart ? companionOf(c, "ref_model", loadDtype) : null;
   // The others score what the mask leaves; these compute it for every token.
-  const scoredTokens = SCORES_ALL.has(kind) ? 0 : scored(c, sequenceLength);
+  const scoredTokens = SCORES_ALL.has(kind) || c.losses?.fromSource ? 0 : scored(c, sequenceLength);
   return {
     kind,
     variant: variantOf(c, flavour, adapted && !apart),
-    disableDropout: kind !== "rm" && c.value("disable_dropout", true) === true,
+    disableDropout: !KEEPS_DROPOUT.has(kind) && c.value("disable_dropout", true) === true,
     scoredTokens,
     // Where prompts and completions come apart, what is not scored is the prompt (trl/trainer/dpo_trainer.py before 0.29).
     promptLength: scoredTokens > 0 ? sequenceLength - scoredTokens : 0,
@@ -150,6 +154,7 @@ function variantOf(
   adapted: boolean,
 ): TrainerSpec["variant"] {
   if (kind === "orpo" || kind === "rm") return {};
+  if (kind === "sft") return { loss: "nll" };
   if (kind === "reward") {
     const centered = c.settings.number("center_rewards_coefficient") !== undefined;
     return { centered, ...(c.losses?.apart === true ? { apart: true } : {}) };

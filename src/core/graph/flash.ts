@@ -39,14 +39,36 @@ function beforeRepeat(body: readonly Instruction[], operand: Operand | undefined
 }
 
 function unmasked(fn: GraphFunction): GraphFunction {
+  const instead = new Map<string, string>();
+  const unrepeated = (operand: Operand | undefined): Operand => {
+    const before = beforeRepeat(fn.body, operand)!;
+    const [repeated, source] = [nameOf(operand), nameOf(before)];
+    if (repeated !== undefined && source !== undefined && repeated !== source) instead.set(repeated, source);
+    return before;
+  };
   const body = fn.body.map((instruction): Instruction => {
     if (!("op" in instruction) || instruction.op !== ATTENTION) return instruction;
     const [query, key, value, mask, dropout] = instruction.in;
     const causal = mask !== null && mask !== undefined ? true : (instruction.in[5] ?? false);
-    const operands = [query!, beforeRepeat(fn.body, key)!, beforeRepeat(fn.body, value)!, null, dropout ?? 0, causal];
+    const operands = [query!, unrepeated(key), unrepeated(value), null, dropout ?? 0, causal];
     return { ...instruction, in: operands, kw: { ...instruction.kw, enable_gqa: true } };
   });
-  return { ...fn, body };
+  return { ...fn, body: keptForKernel(body, instead) };
+}
+
+/**
+ * What modelling code before 4.48 rebinds to its repeated self (`key_states = repeat_kv(key_states, …)`) is no longer repeated: its name
+ * keeps it until the forward returns, where the repeated one went.
+ */
+function keptForKernel(body: readonly Instruction[], instead: ReadonlyMap<string, string>): readonly Instruction[] {
+  const kernel = body.findIndex((one) => "op" in one && one.op === ATTENTION);
+  const early = new Set(body.slice(0, Math.max(0, kernel)).flatMap((one) => ("drop" in one ? one.drop : [])));
+  const held = new Map([...instead].filter(([, source]) => early.has(source)));
+  if (held.size === 0) return body;
+  const sources = new Set(held.values());
+  return body.map((one) =>
+    "drop" in one ? { drop: one.drop.filter((name) => !sources.has(name)).map((name) => held.get(name) ?? name) } : one,
+  );
 }
 
 /** Removes operators whose results nobody reads, until there are none. */

@@ -8,7 +8,7 @@ import { virtualTokens } from "../training/adapters/prompts";
 import { type OptimizerFactory, optimizerFactory } from "../training/optimizers";
 import { isSharded } from "../training/parallel/local";
 import type { TrainerSpec, TrainingRun } from "../training/run";
-import { calledGraph, lossOf, trainerOf } from "../training/trainers";
+import { asksForLogits, calledGraph, lossOf, trainerOf } from "../training/trainers";
 import { forwardSizes, notCaptured, type Program, programOf } from "./program";
 
 /** Why something of a run is not followed. */
@@ -37,6 +37,12 @@ function hasLoss(family: FamilyGraphs, trainer: TrainerSpec, program: Program | 
   return loss !== undefined && program !== null && calledGraph(loss, program.graph, program.head) !== null;
 }
 
+/** Whether a trainer's loss multiplies hidden states with the model's head itself. */
+function takesHead(family: FamilyGraphs, trainer: TrainerSpec): boolean {
+  const loss = lossOf(family, trainer);
+  return loss !== undefined && !asksForLogits(loss);
+}
+
 /** The run's program, trainer and optimizer, or why it has none. */
 export function setupOf(run: TrainingRun, family: FamilyGraphs): Setup | Refusal {
   const trainer = trainerOf(run);
@@ -45,7 +51,10 @@ export function setupOf(run: TrainingRun, family: FamilyGraphs): Setup | Refusal
   // Where TRL's own head cannot be followed, Liger's fused loss stands in for it.
   const prompted = virtualTokens(run.adapter) > 0;
   const spec =
-    trainer?.kind === "sft" && (isSharded(run) || prompted || !hasLoss(family, trainer, own)) ? null : trainer;
+    trainer?.kind === "sft" &&
+    ((isSharded(run) && takesHead(family, trainer)) || prompted || !hasLoss(family, trainer, own))
+      ? null
+      : trainer;
   const program = spec === null ? programOf(run, family, sizes, run.fusedLoss) : own;
   if (program === null) return { reason: notCaptured(run, family) };
   const optimizer = optimizerFactory(run.optimizer);

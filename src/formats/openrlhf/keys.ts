@@ -49,6 +49,9 @@ const KEYS: readonly KeySpec[] = [
   memory("lora_dropout", "lora_dropout", "dropout", { max: 1 }),
   memory("target_modules", "lora_target_modules", "targets"),
   memory("load_in_4bit", "load_in_4bit", "quantization"),
+  memory("use_liger_kernel", "fused_loss", "fused-loss"),
+  memory("optim", "optimizer", "optimizer", { means: { adam: "adamw_torch_fused" } }),
+  memory("ref_offload", null, "boolean", "reference"),
   memory("max_norm", "max_grad_norm", "clipping", { default: 1.0 }),
   memory("actor_num_gpus_per_node", "actor_gpus", "devices"),
   memory("actor_num_nodes", "actor_nodes", "devices"),
@@ -108,6 +111,14 @@ const GROUPED: Readonly<Record<string, readonly string[]>> = table({
   ds_tensor_parallel_size: ["ds.tensor_parallel_size"],
   ring_attn_size: ["ds.ring_attn_size"],
   enable_ema: ["train.enable_ema"],
+  use_liger_kernel: ["ds.use_liger_kernel"],
+  ref_offload: ["ref.offload"],
+  target_modules: ["ds.lora.target_modules"],
+  lora_dropout: ["ds.lora.dropout"],
+  gradient_checkpointing_use_reentrant: [
+    "model.gradient_checkpointing_reentrant",
+    "actor.gradient_checkpointing_reentrant",
+  ],
 });
 
 export const OPENRLHF_KEYS: readonly KeySpec[] = KEYS.map((key) => {

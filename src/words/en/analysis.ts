@@ -111,7 +111,8 @@ export const ANALYSIS = {
   "not-modelled.badam-ratio":
     "`badam_mode: ratio` is not modelled: sparse gradients sort on the card. `badam_mode: layer` is",
   "not-modelled.composer-offload": "Composer stops: `FSDP CPU Offload not supported yet`; set `cpu_offload: false`",
-  "not-modelled.openrlhf": "OpenRLHF's runs are read but not simulated: nothing follows its own loops yet",
+  "not-modelled.openrlhf":
+    "OpenRLHF's reinforcement learning is read but not simulated: nothing follows its Ray workers yet",
   "not-modelled.switch": "`{key}` changes memory in a way that is not modelled yet",
   "not-modelled.multimodal": "a vision tower is trained beside the language model, which is not modelled yet",
   "not-modelled.export": "this file merges, exports, evaluates or runs a model, it trains nothing",
@@ -321,6 +322,7 @@ export const ANALYSIS = {
   "assume.rater": "a reward model like the policy: none was found",
   "assume.trainer-gone": "{trainer} of TRL 1.11, as TRL has none since 1.14",
   "assume.verl": "verl {release} from its source, not measured (FSDP engine, compiled entropy)",
+  "assume.from-source": "{framework} {release} from its source, not measured",
   "assume.queries-apart": "queries and passages, two forwards, counted as one of as many tokens",
   "assume.choices": "{choices} choices per question",
   "assume.critic": "the critic's own update needs less than the policy's: it has no logits",

@@ -95,7 +95,7 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "not-modelled.badam-ratio": "`badam_mode: ratio` 未建模：稀疏梯度在 GPU 上排序；`badam_mode: layer` 已建模",
   "not-modelled.composer-offload":
     "Composer 会报错停止：`FSDP CPU Offload not supported yet`；请设置 `cpu_offload: false`",
-  "not-modelled.openrlhf": "OpenRLHF 的运行只解析、不模拟：尚未建模其自带的训练循环",
+  "not-modelled.openrlhf": "OpenRLHF 的强化学习只解析、不模拟：尚未建模其 Ray 进程",
   "not-modelled.switch": "`{key}` 改变显存的方式尚未建模",
   "not-modelled.multimodal": "同时训练视觉塔与语言模型，尚未建模",
   "not-modelled.export": "此文件用于合并、导出、评估或运行模型，不进行训练",
@@ -297,6 +297,7 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "assume.rater": "奖励模型与策略模型相同：未找到奖励模型",
   "assume.trainer-gone": "采用 TRL 1.11 的 {trainer}：TRL 自 1.14 起不再提供它",
   "assume.verl": "verl {release} 按源码推算，未实测（FSDP 引擎、编译的熵）",
+  "assume.from-source": "{framework} {release} 按源码推算，未实测",
   "assume.queries-apart": "查询与段落的两次前向，按 token 数相同的一次计",
   "assume.choices": "每题 {choices} 个选项",
   "assume.critic": "critic 自身的更新比策略占用少：它没有 logits",

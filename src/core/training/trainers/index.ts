@@ -30,7 +30,7 @@ export { valueHead } from "./value-head";
 export { syncWeights } from "./weight-sync";
 
 /** Whether a loss asks its models for logits; others multiply hidden states with the head themselves. */
-function asksForLogits({ main }: TrainerGraph): boolean {
+export function asksForLogits({ main }: TrainerGraph): boolean {
   return main.body.some((instruction) => "call" in instruction && instruction.call === "Model");
 }
 
