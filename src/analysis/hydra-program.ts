@@ -99,7 +99,10 @@ function foldersOf(
 /** A path without what only the shell knows in front of it. */
 export function known(path: string | undefined): string | undefined {
   const last = [...(path ?? "").matchAll(/\$\([^)]*\)?|`[^`]*`?|\$\{[^}]*\}?|\$\w+/g)].at(-1);
-  return last === undefined ? path : path?.slice(last.index + last[0].length).replace(/^\/+/, "");
+  if (last === undefined || path === undefined) return path;
+  const rest = path.slice(last.index + last[0].length);
+  // A command inside of another one (`$(cd "$(dirname "$0")" && pwd)/`) ends where the outer one does.
+  return (path.includes("$(") ? rest.slice(rest.lastIndexOf(")") + 1) : rest).replace(/^\/+/, "");
 }
 
 /** An option's text as the command receives it, and its place. */

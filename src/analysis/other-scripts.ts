@@ -4,7 +4,7 @@
  * workspace is followed: what it sets would be quoted as this one's.
  */
 import { jobVariables, readScript } from "../syntax/shell";
-import type { Entry, MapNode, ShellCommand, ShellWord } from "../syntax/tree";
+import type { Entry, LocatedNode, MapNode, ShellCommand, ShellWord } from "../syntax/tree";
 import { known } from "./hydra-program";
 import type { DocumentStore, LoadedDocument } from "./store";
 import { joinUri, parentOf } from "./uris";
@@ -56,17 +56,18 @@ async function loaded(word: ShellWord, { uri }: LoadedDocument, { folders, store
 
 /** Values as they are known in another script, where they have no place. */
 function moved(entries: readonly Entry[]): readonly Entry[] {
-  return entries.flatMap(({ key, value }) =>
-    value.kind === "scalar" && value.value !== null
-      ? [
-          {
-            key,
-            keySpan: ELSEWHERE,
-            value: { kind: "scalar" as const, value: value.value, raw: value.raw, ...ELSEWHERE },
-          },
-        ]
-      : [],
-  );
+  return entries.flatMap(({ key, value }) => {
+    const items = value.kind === "list" ? value.items.flatMap(elsewhere) : [];
+    const [there] =
+      value.kind === "list" && items.length > 0 ? [{ kind: "list" as const, items, ...ELSEWHERE }] : elsewhere(value);
+    return there === undefined ? [] : [{ key, keySpan: ELSEWHERE, value: there }];
+  });
+}
+
+function elsewhere(value: LocatedNode): readonly LocatedNode[] {
+  return value.kind === "scalar" && value.value !== null
+    ? [{ kind: "scalar", value: value.value, raw: value.raw, ...ELSEWHERE }]
+    : [];
 }
 
 /** What a script asks of the cluster, where the script that it runs does not. */
@@ -85,11 +86,17 @@ async function readBy(script: LoadedDocument, scripts: Scripts): Promise<readonl
     const read = word === undefined ? undefined : await loaded(word, script, scripts);
     if (read === undefined) continue;
     const set = moved((variables?.entries ?? []).filter(({ keySpan }) => keySpan.start < command.start));
-    const own = new Set(set.map(({ key, value }) => `${key}=${value.kind === "scalar" ? value.value : ""}`));
+    const own = new Set(set.map(saying));
     const said = moved(readScript(read.text, [...entries, ...set]).variables.entries);
-    entries.push(...said.filter(({ key, value }) => !own.has(`${key}=${value.kind === "scalar" ? value.value : ""}`)));
+    entries.push(...said.filter((entry) => !own.has(saying(entry))));
   }
   return entries;
+}
+
+/** A name with its value, as text. */
+function saying({ key, value }: Entry): string {
+  const texts = value.kind === "list" ? value.items : [value];
+  return `${key}=${texts.map((text) => (text.kind === "scalar" ? text.value : "")).join(" ")}`;
 }
 
 /** A script with the variables of the files it reads; itself where it reads none. */

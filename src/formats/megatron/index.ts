@@ -47,8 +47,28 @@ function modelType(d: Deriving, view: View): string | undefined {
   return rotary ? "gpt_neox" : "gpt2";
 }
 
+/**
+ * What slime's programs say around Megatron's arguments: GPUs by the actor, and micro-batches that are packed until they have so many
+ * tokens on each GPU (slime/utils/arguments.py, slime/backends/megatron_utils/data.py).
+ */
+function makeRollout(d: Deriving, { map }: View): void {
+  const gpus = d.find("actor_gpus");
+  if (!d.has("world_size")) d.make(gpus, "world_size", (d.number("actor_gpus") ?? 8) * (d.number("actor_nodes") ?? 1));
+  if (count(map, ["rollout_batch_size", "hf_checkpoint"]) === 0) return;
+  const tokens = d.said("dynamic_batch", true) && d.numeric("tokens_per_micro_batch");
+  const first = tokens ?? d.stated[0];
+  d.make(first, "micro_batch_size", tokens === undefined ? (d.number("micro_batch_size") ?? 1) : 1);
+  d.make(tokens, "sequence_length", Number(tokens?.value) * (d.number("context_parallel") ?? 1));
+  d.make(tokens, "packing", true);
+  if (!d.has("bf16", "fp16")) d.make(first, "bf16", true);
+  if (!d.has("distributed_optimizer", "zero_stage")) d.make(first, "zero_stage", 1);
+}
+
 function derive(d: Deriving, view: View): void {
   d.make(d.numeric("hidden_size"), "model_type", modelType(d, view));
+  const experts = d.stated.findLast(({ key }) => key === "moe_ffn_hidden_size");
+  if (d.has("num_experts")) d.make(experts, "ffn_hidden_size", experts?.value);
+  makeRollout(d, view);
   if (!d.has("zero_stage")) d.make(d.said("distributed_optimizer", true), "zero_stage", 1);
   if (!d.has("fsdp")) d.make(d.said("megatron_fsdp", true), "fsdp", "full_shard");
   const devices = d.number("devices");

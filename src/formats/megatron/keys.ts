@@ -17,6 +17,7 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
   memory("num_layers", "num_layers", "layers", { aliases: ["encoder_num_layers"] }),
   memory("hidden_size", "hidden_size", "width"),
   memory("ffn_hidden_size", "ffn_hidden_size", "width"),
+  memory("moe_ffn_hidden_size", null, "integer", "width"),
   memory("num_attention_heads", "num_attention_heads", "heads"),
   other("group_query_attention", null, "boolean"),
   memory("num_query_groups", "num_query_groups"),
@@ -125,7 +126,7 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
   other("num_gpus", null, "integer", "devices"),
   ...touching(
     "experts",
-    "moe_ffn_hidden_size moe_layer_freq moe_shared_expert_intermediate_size moe_expert_parallel_size moe_token_dispatcher_type",
+    "moe_layer_freq moe_shared_expert_intermediate_size moe_expert_parallel_size moe_token_dispatcher_type",
   ),
   ...touching("fused-kernel", "moe_permute_fusion moe_grouped_gemm"),
   ...touching("masks", "attention_dropout hidden_dropout"),
@@ -146,16 +147,23 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
   ...touching("experts", "moe_pad_expert_input_to_capacity moe_expert_capacity_factor moe_router_dtype"),
   ...harmless(
     "calculate_per_token_loss rotary_base rotary_percent moe_router_load_balancing_type language_model_type fp8_amax_compute_algo " +
-      "fp8_amax_history_len empty_unused_memory_level use_te nproc_per_node",
+      "fp8_amax_history_len empty_unused_memory_level use_te nproc_per_node address runtime_env_json prompt_data apply_chat_template " +
+      "rollout_shuffle rm_type num_rollout num_epoch balance_data eps_clip eps_clip_high eval_prompt_data eval_max_response_len " +
+      "debug_train_only disable_compute_advantages_and_returns rotary_interleaved",
   ),
   ...touching("checkpointing", "deepspeed_activation_checkpointing"),
   ...touching("offload-optimizer", "overlap_cpu_optimizer_d2h_h2d"),
   // slime drives Megatron and a generation engine with these.
-  ...touching("tokens", "max_tokens_per_gpu use_dynamic_batch_size log_probs_max_tokens_per_gpu"),
+  memory("max_tokens_per_gpu", "tokens_per_micro_batch", "tokens"),
+  memory("use_dynamic_batch_size", "dynamic_batch", "tokens"),
+  ...touching("tokens", "log_probs_max_tokens_per_gpu"),
+  ...touching("reference", "ref_load use_kl_loss kl_coef"),
   ...touching("generations", "rollout_batch_size n_samples_per_prompt"),
   ...touching("sequence", "rollout_max_response_len rollout_max_prompt_len rollout_max_context_len"),
   ...touching("vllm", "sglang_mem_fraction_static"),
   ...touching("engine-tensor", "rollout_num_gpus_per_engine rollout_num_gpus"),
-  ...touching("devices", "actor_num_nodes actor_num_gpus_per_node critic_num_nodes critic_num_gpus_per_node"),
+  memory("actor_num_gpus_per_node", "actor_gpus", "devices"),
+  memory("actor_num_nodes", "actor_nodes", "devices"),
+  ...touching("devices", "critic_num_nodes critic_num_gpus_per_node"),
   ...touching("engine-part", "colocate offload offload_train offload_rollout"),
 ];

@@ -1,6 +1,6 @@
 /** Walks through a script, command by command. */
 import { say } from "../../words/message";
-import type { Entry, ShellCommand, ShellScript, ShellWord, Span, SyntaxProblem } from "../tree";
+import type { Entry, LocatedNode, ShellCommand, ShellScript, ShellWord, Span, SyntaxProblem } from "../tree";
 import { argumentsOf, withoutRunner } from "./arguments";
 import { Branches } from "./branches";
 import { directivesOf, jobVariables } from "./directives";
@@ -59,12 +59,10 @@ export class ScriptReader {
   /** Values that names have before the script runs. */
   know(entries: readonly Entry[]): void {
     for (const { key, value } of entries) {
-      if (value.kind !== "scalar" || value.value === null) continue;
-      const text = String(value.value);
-      const { start, end } = value.source ?? value;
-      const written = end - start === text.length;
-      const offsets = Array.from({ length: text.length }, (_, index) => (written ? start + index : -1));
-      this.variables.set(key, { kind: "text", field: { text, offsets, unknown: null, start, end } });
+      const field = fieldOf(value);
+      if (field !== undefined) this.variables.set(key, { kind: "text", field });
+      else if (value.kind === "list")
+        this.variables.set(key, { kind: "array", fields: value.items.flatMap((item) => fieldOf(item) ?? []) });
     }
   }
 
@@ -98,6 +96,11 @@ export class ScriptReader {
           keySpan: variable.field.name ?? spanOf(variable.field),
           value: nodeOf(variable.field, text, variable.field),
         });
+      else if (variable.kind === "array") {
+        const items = variable.fields.map((field) => nodeOf(field, text, field));
+        const at = { start: items[0]?.start ?? 0, end: items.at(-1)?.end ?? 0 };
+        entries.push({ key, keySpan: at, value: { kind: "list", items, ...at } });
+      }
     }
     return {
       commands: [
@@ -293,4 +296,14 @@ export class ScriptReader {
       ...at,
     };
   }
+}
+
+/** A known value as text with the place of each character; undefined where it is none. */
+function fieldOf(value: LocatedNode): Field | undefined {
+  if (value.kind !== "scalar" || value.value === null) return undefined;
+  const text = String(value.value);
+  const { start, end } = value.source ?? value;
+  const written = end - start === text.length;
+  const offsets = Array.from({ length: text.length }, (_, index) => (written ? start + index : -1));
+  return { text, offsets, unknown: null, start, end };
 }
