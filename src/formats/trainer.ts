@@ -33,7 +33,7 @@ export interface TrainerFormat {
   readonly convertsText: boolean;
   /** Settings that follow from several keys. */
   readonly derive?: (settings: readonly LocatedSetting[]) => readonly LocatedSetting[];
-  readonly recognise: (root: MapNode, names: ReadonlySet<string>) => Recognition;
+  readonly recognise: (root: MapNode, names: ReadonlySet<string>, languageId: string) => Recognition;
 }
 
 /** A map found in a document, with the dotted path it stands at (`""` for the root). */
@@ -113,7 +113,8 @@ export function trainerFormat(spec: TrainerFormat): Format {
       const main = argumentsMap(document.parsed.root, table, topLevel);
       const carried = document.parsed.python !== undefined || document.parsed.shell !== undefined;
       if (carried || document.parsed.root?.kind !== "map" || main === undefined) return NOT_RECOGNISED;
-      const result = spec.recognise(main.map, new Set(main.map.entries.map((entry: Entry) => entry.key)));
+      const names = new Set(main.map.entries.map((entry: Entry) => entry.key));
+      const result = spec.recognise(main.map, names, document.languageId);
       return main.path === "" ? result : { ...result, confidence: result.confidence * 0.7 };
     },
     read,

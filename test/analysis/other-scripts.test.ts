@@ -44,6 +44,23 @@ describe("analysis: scripts of scripts", () => {
     assert.deepEqual(run.documents, [uri("scripts/run.sh"), uri("ds.json"), uri("job.slurm")]);
   });
 
+  it("take arrays of options from what they source, wherever the shell says that it is", async () => {
+    const command = "ray job submit -- python3 train.py --colocate ${MODEL_ARGS[@]} ${RUN_ARGS[@]}\n";
+    const files = {
+      "run/go.sh": `HERE="$(cd -- "$(dirname -- "\${BASH_SOURCE[0]}")" &>/dev/null && pwd)"\nsource "\${HERE}/models/small.sh"\nRUN_ARGS=(--hf-checkpoint /m --rollout-batch-size 8 --use-dynamic-batch-size --max-tokens-per-gpu 4096 --context-parallel-size 2 --tensor-model-parallel-size 1 --pipeline-model-parallel-size 1 --actor-num-gpus-per-node 4 --global-batch-size 64)\n${command}`,
+      "run/models/small.sh":
+        "MODEL_ARGS=(\n  --swiglu\n  --num-layers 4\n  --hidden-size 256\n  --ffn-hidden-size 512\n  --moe-ffn-hidden-size 128\n  --num-experts 8\n  --moe-router-topk 2\n  --num-attention-heads 4\n  --vocab-size 1000\n)\n",
+    };
+    const [run] = await runsOf(files, "run/go.sh");
+    const model = run?.analysis.runs[0]?.model;
+    assert.deepEqual(
+      ["micro_batch_size", "sequence_length", "world_size", "zero_stage"].map((name) => run?.value(name)),
+      [1, 8192, 4, 1],
+    );
+    // Experts have a width of their own.
+    assert.ok(model?.parameters != null && model.parameters < 6e6, String(model?.parameters));
+  });
+
   it("are read by what they source, with what they set before", async () => {
     const files = {
       "run.sh":

@@ -37,6 +37,8 @@ describe("formats: adapters by other names", () => {
     assert.equal(read("sft.json", JSON.stringify({ ...FIREFLY, train_mode: "full" })).values["adapter"], "none");
     const trl = { ...FIREFLY, lora_rank: undefined, lora_r: 8, use_peft: false };
     assert.notEqual(read("sft.json", JSON.stringify(trl)).values["adapter"], "lora");
+    const program = { ...FIREFLY, lora_rank: undefined, lora_r: 8, max_seq_length: 512, dataset_name: "d" };
+    assert.equal(read("sft.json", JSON.stringify(program)).values["adapter"], "lora");
   });
 
   it("remarks in backticks between continued lines are nothing", () => {

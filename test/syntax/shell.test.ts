@@ -167,6 +167,7 @@ torchrun \${ARGS[@]} $MORE --world $WORLD --old $OLD --save $1 --name x-$UNSET-y
       b: 2,
     });
     assert.deepEqual(flags("cat <<EOF > x.json\n--not a flag\nEOF\ntrain --a 1\n"), { a: 1 });
+    assert.deepEqual(flags('cmd="GPU=0 train --a 1 --b 2"\neval $cmd\n'), { a: 1, b: 2 });
   });
 
   it("takes what an environment's runner starts for the command", () => {

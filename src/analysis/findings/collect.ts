@@ -130,14 +130,15 @@ function modelProblems(inputs: RunInputs, resolution: Resolution, result: Estima
       frameworkOf(inputs.format).part === "engine" ||
       inputs.used === true ||
       resolution.obstacles.some((found) => found.code === "not-modelled");
-    if (alone || first === undefined || resolution.settings.open("model")?.unknown) return [];
+    if (alone || resolution.settings.open("model")?.unknown) return [];
     return [
       {
         code: "unknown-model",
         severity: "information",
         message: say("unknown-model.nothing"),
         uri: inputs.main.uri,
-        span: first.keySpan,
+        // Of a script that only starts a program nothing is read but what that one says.
+        span: first?.keySpan ?? { start: 0, end: 0 },
       },
     ];
   }

@@ -38,6 +38,14 @@ const LENGTHS = ["max_length", "model_max_length", "max_seq_len"].map((key) =>
   memory(key, "sequence_length", "sequence", { nullable: true }),
 );
 
+/** TRL's names for an adapter, in JSON that a program of somebody's own reads. */
+const ADAPTERS = [
+  memory("lora_r", "lora_rank", "rank", { min: 1 }),
+  memory("lora_alpha", "lora_alpha", "alpha"),
+  memory("lora_dropout", "lora_dropout", "dropout", { max: 1 }),
+  memory("lora_target_modules", "lora_target_modules", "targets"),
+];
+
 /** A rank that no switch stands beside is an adapter's: TrainingArguments has none, and a program that reads one uses it. */
 function ranksAdapt(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
   const rank = settings.findLast(({ name }) => name === "lora_rank");
@@ -47,7 +55,7 @@ function ranksAdapt(settings: readonly LocatedSetting[]): readonly LocatedSettin
 
 export const hfTrainingArguments = trainerFormat({
   id: "hf-training-arguments",
-  keys: [...TRAINING_ARGUMENTS_KEYS, ...MODEL_KEYS, ...LENGTHS, ...OWN_ADAPTER_KEYS, ...PEFT_CONFIG_KEYS],
+  keys: [...TRAINING_ARGUMENTS_KEYS, ...MODEL_KEYS, ...LENGTHS, ...ADAPTERS, ...OWN_ADAPTER_KEYS, ...PEFT_CONFIG_KEYS],
   derive: ranksAdapt,
   otherKeys: OTHER_TRAINING_ARGUMENTS,
   convertsText: false,

@@ -61,7 +61,9 @@ export const trl = trainerFormat({
   keys: TRL_FORMAT_KEYS,
   otherKeys: [...OTHER_TRAINING_ARGUMENTS, ...OTHER_TRL_KEYS],
   convertsText: true,
-  recognise(_map: MapNode, names: ReadonlySet<string>) {
+  recognise(_map: MapNode, names: ReadonlySet<string>, languageId: string) {
+    // TRL reads YAML alone (trl/scripts/utils.py, TrlParser): a rank in JSON is of a program's own, which needs no `use_peft`.
+    if (languageId === "json" && names.has("lora_r") && !names.has("use_peft")) return NOT_RECOGNISED;
     if (OTHER_FRAMEWORKS.some((key) => names.has(key)) || names.has("template")) return NOT_RECOGNISED;
     const own =
       OWN.filter((key) => names.has(key)).length +

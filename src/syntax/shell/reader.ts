@@ -5,7 +5,7 @@ import { argumentsOf, withoutRunner } from "./arguments";
 import { Branches } from "./branches";
 import { directivesOf, jobVariables } from "./directives";
 import { dockerfile } from "./dockerfile";
-import { type Field, FieldBuilder, literal, sourceOf, spanOf } from "./fields";
+import { apartByBlanks, type Field, FieldBuilder, literal, sourceOf, spanOf } from "./fields";
 import { type LexOptions, lexShell, type ShellSource, type Token } from "./lexer";
 import { sizeOf } from "./main-command";
 import { makefile } from "./makefile";
@@ -259,7 +259,9 @@ export class ScriptReader {
     const words = fields.map((field) => field.text);
     const program = words[0] ?? "";
     if (program === "eval") {
-      for (const field of fields.slice(1)) this.source(sourceOf(field), nesting + 1);
+      // Its arguments are one text (bash's manual, eval).
+      const [, first, ...others] = fields;
+      if (first !== undefined) this.source(sourceOf(apartByBlanks(first, others)), nesting + 1);
       return true;
     }
     const dash = words.findIndex((word, index) => /^-\w*c$/.test(word) && LAUNCH_STRING.test(words[index - 1] ?? ""));
