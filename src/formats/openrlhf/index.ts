@@ -98,7 +98,7 @@ const SHARED = {
   id: "openrlhf",
   keys: OPENRLHF_KEYS,
   unknownKeys: { known: new Set([...accepted.names, ...LAUNCHER_OPTIONS]), stops: "OpenRLHF" },
-  readsBeside: (path) => COSTLESS.test(path),
+  readsBeside: (path: string) => COSTLESS.test(path),
   derive,
   check: batchMultiple,
 } as const;
