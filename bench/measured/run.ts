@@ -3,14 +3,13 @@
  *
  * usage: npm run measured -- FOLDER [--rows] [--only TEXT]   (FOLDER has measured-*.jsonl and xmem-*.jsonl)
  */
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { comparePeaks, type Range } from "../published/compare";
-import type { PublishedPeak } from "../published/types";
 import { quantile } from "../quantile";
 import { compareLoops, loopRows } from "./compare";
 import { GROUPS, groupOf, type PeakRow } from "./peaks";
+import { compareRow, peakRows } from "./tables";
 
 const GIB = 2 ** 30;
 
@@ -23,15 +22,6 @@ interface Held {
 }
 
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
-
-/** The figure in a unit whose rounding is known. */
-function figureOf({ reported, unit, peak_gib }: PeakRow): Pick<PublishedPeak, "figure" | "unit"> {
-  if (/ambiguous/.test(unit)) return { figure: String(peak_gib), unit: "G" };
-  if (/^GB/.test(unit)) return { figure: reported, unit: "GB" };
-  if (/^MiB/.test(unit)) return { figure: reported, unit: "MiB" };
-  if (/^bytes/.test(unit)) return { figure: reported, unit: "B" };
-  return { figure: reported, unit: "GiB" };
-}
 
 function summed(name: string, rows: readonly Held[]): string {
   const errors = rows.map(({ error }) => Math.abs(error));
@@ -47,25 +37,12 @@ function summed(name: string, rows: readonly Held[]): string {
 }
 
 async function heldOf(row: PeakRow): Promise<Held | string> {
-  const group = groupOf(row);
-  if (group === undefined) return "source not written";
-  const written = group.write(row);
-  if (typeof written === "string") return written;
-  const { documents, measure, cards = 1 } = written;
-  const peak: PublishedPeak = { source: group.name, run: row.id, documents, measure, ...figureOf(row) };
-  try {
-    const [one] = await comparePeaks([peak]);
-    if (one === undefined) return "no estimate";
-    const published: Range = { low: one.published.low / cards, high: one.published.high / cards };
-    const middle = (published.low + published.high) / 2;
-    const inside = published.high >= one.band.low && published.low <= one.band.high;
-    const gib = (bytes: number): string => (bytes / GIB).toFixed(2);
-    const red = one.report.verdict === "does-not-fit";
-    const said = `${gib(middle)} measured, ${gib(one.estimate)} (${gib(one.band.low)}–${gib(one.band.high)})`;
-    return { id: row.id, error: one.estimate / middle - 1, inside, red, said };
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
-  }
+  const one = await compareRow(row);
+  if (typeof one === "string") return one;
+  const gib = (bytes: number): string => (bytes / GIB).toFixed(2);
+  const middle = (one.published.low + one.published.high) / 2;
+  const said = `${gib(middle)} measured, ${gib(one.estimate)} (${gib(one.band.low)}–${gib(one.band.high)})`;
+  return { id: row.id, error: one.error, inside: one.inside, red: one.report.verdict === "does-not-fit", said };
 }
 
 async function main(): Promise<void> {
@@ -82,10 +59,7 @@ async function main(): Promise<void> {
     const mark = held.inside ? " " : "*";
     if (values.rows) console.log(`${mark} ${held.id.padEnd(44)} ${percent(held.error).padStart(9)}  ${held.said}`);
   };
-  const lines = names
-    .filter((name) => name.startsWith("measured"))
-    .flatMap((name) => readFileSync(join(folder, name), "utf8").trim().split("\n"));
-  const rows = lines.map((line) => JSON.parse(line) as PeakRow).filter(({ id }) => id.includes(values.only));
+  const rows = (peakRows(folder) ?? []).filter(({ id }) => id.includes(values.only));
   const tables: string[] = [];
   for (const group of [...GROUPS, undefined]) {
     const held: Held[] = [];

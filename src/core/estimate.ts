@@ -25,7 +25,7 @@ import { simulateFullest } from "./stages";
 import { isOwnCode, standIn } from "./stand-in";
 import type { TrainingRun } from "./training/run";
 import { withUncertainties } from "./uncertainty";
-import { COVERAGE, kindOf } from "./uncertainty/coverage";
+import { CLAIMS, kindOf } from "./uncertainty/coverage";
 
 /** Either an estimate, or why there is none (shown to the user as it is). */
 export type EstimateResult =
@@ -194,7 +194,7 @@ function read(run: TrainingRun, simulation: Simulation, full: boolean, enough: E
     band: {
       lowBytes: fullest.peak + overhead.low,
       highBytes: highBound(reserved + kernelTemporaries(ledger), overhead.high),
-      coverage: COVERAGE[kindOf(run, graphs)],
+      coverage: CLAIMS[kindOf(run, graphs)].claimed,
     },
     peakPhase: fullest.phaseList[fullest.peakPhase]!.phase,
     residentBytes: betweenSteps(ledger),

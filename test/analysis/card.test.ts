@@ -23,7 +23,7 @@ describe("analysis: the rest of the card", () => {
     const shared = await runOf("train.yaml", TRAIN, "{ name: RTX 4090, occupied: 1.5GiB }");
     assert.equal((whole.devices.usableBytes ?? 0) - (shared.devices.usableBytes ?? 0), 1.5 * 2 ** 30);
     assert.equal(whole.verdict, "fits");
-    const full = await runOf("train.yaml", TRAIN, "{ name: RTX 4090, occupied: 25 GB }");
+    const full = await runOf("train.yaml", TRAIN, "{ name: RTX 4090, occupied: 25.2 GB }");
     assert.equal(full.verdict, "does-not-fit");
   });
 

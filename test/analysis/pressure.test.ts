@@ -33,7 +33,7 @@ describe("analysis: a pool without room to grow", () => {
   });
 
   it("does not fit where the tensors alone are too much", async () => {
-    const { perDevice, verdict } = await runOn("5.5GB");
+    const { perDevice, verdict } = await runOn("5GB");
     assert.equal(verdict, "does-not-fit");
     assert.equal(perDevice!.releases, undefined);
   });
