@@ -3,6 +3,7 @@
  * script (`from utils import build_model`), those that these import themselves too. Nothing is executed, and nothing outside of the
  * script's folder and those above it in the workspace is asked for.
  */
+import { notebookCode } from "../syntax/notebook";
 import { isLibrary } from "../syntax/python/libraries";
 import { type Statement, statementsOf } from "../syntax/python/statements";
 import { type Piece, putTogether } from "../syntax/python/together";
@@ -16,6 +17,8 @@ const MOST_MODULES = 16;
 const LONGEST = 96 * 1024;
 interface Module {
   readonly document: LoadedDocument;
+  /** Its Python: of a notebook, that of its cells. */
+  readonly text: string;
   readonly python: PythonModule;
   readonly statements: readonly Statement[];
   readonly kept: Set<Statement>;
@@ -69,7 +72,7 @@ class Following {
     if (target === undefined) return;
     module.imports.set(name, target);
     if (target.name !== null) await this.follow(target.module, [target.name]);
-    else await this.follow(target.module, attributesNamed(module.document.text, name));
+    else await this.follow(target.module, attributesNamed(module.text, name));
   }
 
   /** What `from a.b import c` or `import a` means: a name of a module, or a module. */
@@ -110,9 +113,9 @@ class Following {
   }
 }
 
-function moduleOf(document: LoadedDocument, python: PythonModule): Module {
-  const statements = statementsOf(document.text);
-  return { document, python, statements, kept: new Set(), imports: new Map(), done: new Set() };
+function moduleOf(document: LoadedDocument, python: PythonModule, { text } = document as { text: string }): Module {
+  const statements = statementsOf(text);
+  return { document, text, python, statements, kept: new Set(), imports: new Map(), done: new Set() };
 }
 
 /** Names behind a module's own in a text. */
@@ -130,11 +133,12 @@ export async function withImported(
   store: DocumentStore,
 ): Promise<LoadedDocument> {
   const python = script.config?.parsed.python;
-  if (python === undefined || script.part !== undefined || script.config?.languageId === "notebook") return script;
+  if (python === undefined || script.part !== undefined) return script;
   if ([...python.bound.values()].every((dotted) => isLibrary(dotted))) return script;
   const dependencies = new Set<string>();
   const following = new Following({ script, folders, store, dependencies }, rootsOf(script, folders));
-  const main = moduleOf(script, python);
+  const cells = script.config?.parsed.syntax === "notebook" ? notebookCode(script.text, 0) : undefined;
+  const main = moduleOf(script, python, cells);
   await following.follow(main, python.bound.keys());
   const modules = [main, ...following.order.filter((one) => one !== main && one.kept.size > 0)];
   const pieces = modules.map((module): Piece => {
@@ -143,11 +147,16 @@ export async function withImported(
       const piece = modules.indexOf(target);
       return piece < 0 ? [] : [[local, { piece, name }] as const];
     });
-    return { text: module.document.text, kept, imports: new Map(imports) };
+    return { text: module.text, kept, imports: new Map(imports) };
   });
   if (modules.length === 1)
     return script.withCode({ text: script.text, from: script.text.length, behind: [], dependencies });
   const { text, starts } = putTogether(pieces);
-  const behind = modules.slice(1).map(({ document }, index) => ({ document, from: starts[index + 1] ?? 0 }));
-  return script.withCode({ text, from: starts[1] ?? text.length, behind, dependencies });
+  const first = starts[1] ?? text.length;
+  // Places are behind a notebook's own text, not behind that of its cells.
+  const by = cells === undefined ? 0 : script.text.length + 1 - first;
+  const behind = modules.slice(1).map(({ document }, index) => ({ document, from: (starts[index + 1] ?? 0) + by }));
+  const own =
+    cells === undefined ? { text } : { text: `${script.text}\n${text.slice(first)}`, cells: { text, from: first } };
+  return script.withCode({ ...own, from: first + by, behind, dependencies });
 }

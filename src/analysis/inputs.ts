@@ -28,7 +28,15 @@ import { plannedModel, startedPlans } from "./nnunet";
 import { overridden } from "./overridden-config";
 import { librariesOf, libraryPins } from "./pinned-libraries";
 import type { Problem } from "./problems";
-import { isScripts, type ProgramSearch, readAlike, readProgram, type StartedProgram, startedProgram } from "./program";
+import {
+  isCode,
+  isScripts,
+  type ProgramSearch,
+  readAlike,
+  readProgram,
+  type StartedProgram,
+  startedProgram,
+} from "./program";
 import { isOutside, isRefused } from "./reach";
 import { type FoundReceipt, findReceipts } from "./receipts";
 import type { Runtime } from "./runtime";
@@ -113,7 +121,7 @@ async function programRun(
   }
   if (alone.carrier === undefined && isScripts(alone))
     return configProgram(main, line, { folders, store, dependencies });
-  if (alone.carrier !== "python") return undefined;
+  if (!isCode(alone)) return undefined;
   return line === undefined ? readWithData(main, { folders, store, dependencies }) : readProgram(main, line);
 }
 

@@ -8,7 +8,7 @@ import { TRAINING_ARGUMENTS_KEYS } from "../formats/hf-training-arguments/keys";
 import { LAUNCHER_OPTIONS } from "../formats/launchers/options";
 import type { ConfigDocument, DocumentLink, Format, FormatProblem, LocatedSetting } from "../formats/types";
 import { movedSpan, shifted } from "../syntax/graft";
-import { type GivenOptions, parsePython } from "../syntax/python";
+import type { GivenOptions } from "../syntax/python";
 import type { Entry, LocatedNode, MapNode, PythonModule, ShellCommand } from "../syntax/tree";
 import type { CommandLine } from "./compose/overrides";
 import { programFile, programOf, type Search } from "./hydra-program";
@@ -116,6 +116,11 @@ interface ReadProgram {
   readonly problems: readonly FormatProblem[];
 }
 
+/** Whether a format's documents are Python. */
+export function isCode({ carrier }: Format): boolean {
+  return carrier === "python" || carrier === "notebook";
+}
+
 /**
  * A program as it is where values are known; undefined when it is no training.
  *
@@ -130,9 +135,9 @@ export function readWith(
 ): ReadProgram | undefined {
   const { config, code } = document;
   if (config === undefined) return undefined;
-  const as: ConfigDocument = { ...config, parsed: parsePython(textOf(document), known, code?.from) };
+  const as: ConfigDocument = { ...config, parsed: { ...config.parsed, ...document.readGiven(known) } };
   const format = recogniseFormat(as)?.format;
-  if (format?.carrier !== "python") return undefined;
+  if (format === undefined || !isCode(format)) return undefined;
   const { settings, links, problems } = format.read(as);
   const program = {
     document,

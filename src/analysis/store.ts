@@ -5,8 +5,9 @@
 import { type Recognised, recogniseFormat } from "../formats";
 import { parseDocument } from "../formats/parse";
 import type { ConfigDocument, ReadResult } from "../formats/types";
-import { parsePython } from "../syntax/python";
-import type { ShellScript } from "../syntax/tree";
+import { notebookWith } from "../syntax/notebook";
+import { type GivenOptions, parsePython } from "../syntax/python";
+import type { ParsedDocument, ShellScript } from "../syntax/tree";
 import { type Directives, readDirectives } from "./directives";
 import { LineIndex } from "./lines";
 import type { FileAccess } from "./runtime";
@@ -24,6 +25,8 @@ const LONGEST_HEAD = 32 * 1024;
 /** A script's text with what it imports from the workspace behind it. */
 export interface ImportedCode {
   readonly text: string;
+  /** The Python of a notebook's cells with the same behind it, and where that begins there. */
+  readonly cells?: { readonly text: string; readonly from: number };
   /** Where what was imported begins: it runs first. */
   readonly from: number;
   /** Where the text of each file begins. */
@@ -88,8 +91,16 @@ export class LoadedDocument {
   get whole(): ConfigDocument | undefined {
     const { config, code } = this;
     if (config === undefined || code === undefined || code.behind.length === 0) return config;
-    this.parsedWhole ??= { ...config, parsed: parsePython(code.text, undefined, code.from) };
+    this.parsedWhole ??= { ...config, parsed: { ...config.parsed, ...this.readGiven() } };
     return this.parsedWhole;
+  }
+
+  /** Its Python together with what it imports, where values of its options are known. */
+  readGiven(known?: GivenOptions): ParsedDocument {
+    const { text, code, config } = this;
+    return config?.parsed.syntax === "notebook"
+      ? notebookWith(text, known ?? new Map(), code?.cells?.text, code?.cells?.from)
+      : parsePython(code?.text ?? text, known, code?.from);
   }
 
   /** This text, read in the way that another version of it was. */

@@ -8,7 +8,7 @@ export function moved<T>(value: T, place: Placing): T;
 export function moved(value: unknown, place: Placing): unknown {
   if (Array.isArray(value)) return value.map((item: unknown) => moved(item, place));
   // Names that imports bind have no places.
-  if (value instanceof Map) return value;
+  if (value instanceof Map || value instanceof Set) return value;
   if (typeof value !== "object" || value === null) return value;
   const parts = Object.fromEntries(Object.entries(value).map(([key, part]) => [key, moved(part, place)]));
   const { start, end } = value as Partial<Span>;

@@ -7,7 +7,7 @@
 import { say } from "../words/message";
 import { parseJson } from "./json";
 import { moved } from "./moved";
-import { readModule, rootOf } from "./python";
+import { type GivenOptions, readModule, rootOf } from "./python";
 import { readScript } from "./shell";
 import { blank, MAX_LENGTH } from "./text";
 import type { LocatedNode, ParsedDocument, PythonModule, ShellScript, Span } from "./tree";
@@ -115,6 +115,27 @@ function codeOf(original: string, root: LocatedNode | null): PythonText | undefi
     source.endCell();
   }
   return source;
+}
+
+/**
+ * A notebook read together with modules that it imports, and with values of its options.
+ *
+ * @param given values, whose places are behind those of everything else
+ * @param together the Python of its cells with those modules behind it; undefined: the cells alone
+ * @param first where they begin in that text; in what is returned they begin behind the notebook's own text
+ */
+export function notebookWith(original: string, given: GivenOptions, together?: string, first?: number): ParsedDocument {
+  const source = codeOf(original, parseJson(original, MAX_LENGTH.notebook).root);
+  const text = together ?? (source === undefined ? "" : withoutMagics(source));
+  if (source === undefined || text.length > MAX_LENGTH.other) return { root: null, problems: [], syntax: "notebook" };
+  const from = first ?? text.length + 1;
+  const behind = original.length + 1 - from;
+  const place = (at: Span): Span => {
+    if (at.start < from) return source.place(at);
+    return at.start > text.length ? at : { start: at.start + behind, end: at.end + behind };
+  };
+  const python = moved(readModule(text, given, first), place);
+  return { root: rootOf(python, original.length), problems: [], syntax: "notebook", python };
 }
 
 /** The Python of a notebook's cells up to an offset of its text, and where a place of it stands in that text. */

@@ -61,6 +61,25 @@ describe("analysis: code that a script imports", () => {
     assert.equal(there.first?.notCounted, undefined);
   });
 
+  it("follows what a notebook imports, and tells places in both", async () => {
+    const cells = ["%load_ext autoreload\n", `${LOADS}import utils\n`, "model = utils.add_lora(model)\n", TRAIN];
+    const notebook = {
+      nbformat: 4,
+      nbformat_minor: 5,
+      metadata: {},
+      cells: cells.map((source) => ({ cell_type: "code", metadata: {}, outputs: [], source: source.split(/(?<=\n)/) })),
+    };
+    const text = JSON.stringify(notebook, null, 1);
+    const runtime = memoryRuntime({ "train.ipynb": text, "utils.py": LORA });
+    const [first] = (await createAnalyzer(runtime).analyse(uri("train.ipynb"), {})).report.runs;
+    const setting = (name: string) => first?.settings.find((one) => one.name === name);
+    assert.equal(setting("lora_rank")?.uri, uri("utils.py"));
+    const at = setting("micro_batch_size")?.range?.start;
+    assert.equal(setting("micro_batch_size")?.uri, uri("train.ipynb"));
+    const line = text.split("\n")[at?.line ?? 0] ?? "";
+    assert.match(line.slice(at?.character), /^4\)/);
+  });
+
   it("places what another file says there", async () => {
     const { first } = await run({
       "train.py": `${LOADS}from utils import add_lora\nmodel = add_lora(model)\n${TRAIN}`,
