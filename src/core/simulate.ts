@@ -26,6 +26,7 @@ import type { HeldBatches } from "./training/batches";
 import { compilationOf, offloadsOf } from "./training/compilation";
 import { runEvaluation } from "./training/evaluation";
 import type { BatchTensor } from "./training/forward";
+import { FurtherPasses } from "./training/further";
 import { groupsOf, type Optimizer } from "./training/optimizers";
 import { NotFollowed } from "./training/own-loss/values";
 import { chooseStrategy, type HostUse, type Strategy } from "./training/parallel";
@@ -34,7 +35,7 @@ import { type Waiting, whileWaiting, withBuffers } from "./training/parallel/pip
 import { shareOf } from "./training/parallel/tensor";
 import type { EvaluationSpec, GenerationSpec, SavingSpec, TrainingRun, WeightSyncSpec } from "./training/run";
 import { NO_QUIRKS } from "./training/specs/quirks";
-import { type Before, runSteps, STEPS } from "./training/step";
+import { type Before, runSteps, STEPS, zeroGrad } from "./training/step";
 import {
   lossScope,
   mediaOf,
@@ -271,6 +272,10 @@ class TrainingSimulation {
         loop: run.loop ?? null,
         keepsBatches: run.keepsBatches ?? null,
         keepsStates,
+        further:
+          run.stepActions === undefined
+            ? null
+            : new FurtherPasses(this.torch, run.stepActions, this.models.model.byName, () => zeroGrad(groups)),
         settles: this.models.model.settling?.isPending === true,
         fold: folds.layers,
         foldsInPlace: folds.inPlace,

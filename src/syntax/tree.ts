@@ -4,6 +4,7 @@
  */
 
 import type { OwnLoss } from "../terms/own-loss";
+import type { StepAction } from "../terms/step-actions";
 import type { Bound } from "../terms/weights";
 import type { Message } from "../words/message";
 
@@ -167,6 +168,8 @@ export interface PythonRound extends Span {
   readonly apart: boolean;
   /** What it computes; null: something that is not read. */
   readonly loss: OwnLoss | null;
+  /** What it does behind its first gradients; absent: it takes them once, or does what is not read. */
+  readonly further?: readonly StepAction[];
 }
 
 /** What can be known of a Python module without running it. */

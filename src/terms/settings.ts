@@ -701,6 +701,8 @@ export const SETTINGS = {
   weight_copies: { type: "string" },
   /** The loss that a script writes itself, as JSON; empty where what it does is not read. */
   own_loss: { type: "string" },
+  /** What a script's own step does behind the first pass of a micro-batch, as JSON (`step-actions.ts`). */
+  step_actions: { type: "string" },
   /** A model beside the trained one that a script's own trainer is given. */
   other_model_dtype: { type: "string" },
   /** It runs behind the trained model's forward. */

@@ -5,6 +5,7 @@
 import { configuredWorkspaceBytes } from "../../core/hardware/context";
 import { dataParallelSize } from "../../core/training/parallel/degrees";
 import type { Task, TrainingRun } from "../../core/training/run";
+import type { StepAction } from "../../terms/step-actions";
 import { say } from "../../words/message";
 import { runsOwnCode } from "../frameworks";
 import type { RunInputs } from "../inputs";
@@ -163,6 +164,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           ...(beside === undefined ? {} : { beside }),
           ...ownLossRun(c),
           ...weightCopiesOf(c),
+          ...stepActionsOf(c),
           ...(pieceBytes === undefined ? {} : { fusedPieceBytes: pieceBytes }),
           ...(chunkedLoss === null ? {} : { chunkedLoss }),
           fusedLayers: fusedLayersOf(c, model?.family),
@@ -218,6 +220,12 @@ function prunedOf(c: ResolveContext): Pick<TrainingRun, "prunedWeights"> {
 function weightCopiesOf(c: ResolveContext): Pick<TrainingRun, "weightCopies"> {
   const copies = c.settings.string("weight_copies");
   return copies === "trained" || copies === "all" ? { weightCopies: copies } : {};
+}
+
+/** What a script's own step does behind its first gradients. */
+function stepActionsOf(c: ResolveContext): Pick<TrainingRun, "stepActions"> {
+  const text = c.settings.string("step_actions");
+  return text === undefined ? {} : { stepActions: JSON.parse(text) as readonly StepAction[] };
 }
 
 /** The loss that a script writes itself, or that it writes one which is not read. */

@@ -8,6 +8,7 @@
 
 import type { Attention, Task } from "../../terms/names";
 import type { OwnLoss } from "../../terms/own-loss";
+import type { StepAction } from "../../terms/step-actions";
 import type { DType } from "../engine/dtype";
 import type { Part } from "./parts";
 import type { AdapterSpec } from "./specs/adapter";
@@ -112,6 +113,8 @@ export interface TrainingRun {
   readonly weightCopies?: "trained" | "all";
   /** The loss that a script writes itself, in the place of the model's own. */
   readonly ownLoss?: OwnLoss;
+  /** What a script's own step does behind the first pass of a micro-batch; absent: nothing. */
+  readonly stepActions?: readonly StepAction[];
   /** There is such a loss, and the model's own was taken. */
   readonly lossNotFollowed?: true;
   /** Another model whose weights lie on the device all the time, without gradients (a teacher). */

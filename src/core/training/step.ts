@@ -22,6 +22,7 @@ import type { Torch } from "../engine/torch";
 import { RECEIVED, type StageEnds } from "../graph/stage";
 import { HeldBatches } from "./batches";
 import { allocateBatch, type BatchTensor, forward, type PassFactory } from "./forward";
+import type { FurtherPasses } from "./further";
 import { counterparts } from "./layers";
 import type { Optimizer } from "./optimizers";
 import type { Strategy } from "./parallel";
@@ -67,6 +68,8 @@ export interface StepOptions {
   readonly trainable: readonly Tensor[];
   /** How the model is compiled; null where it runs eagerly. */
   readonly compiled?: CompiledParts | null;
+  /** Further passes of each micro-batch, and what is done around them. */
+  readonly further?: FurtherPasses | null;
   /** What is generated and scored before the micro-batches that learn from it; they read it, nothing new is allocated. */
   readonly rollout?: Before | null;
 }
@@ -114,18 +117,25 @@ export function runSteps(
     const { rollout } = options;
     const together = strategy.reducesLast === true && options.accumulation > 1;
     const all = Math.min(options.accumulation, DISTINCT_MICRO_BATCHES + (together ? 1 : 0));
+    const { further = null } = options;
+    const passesEach = further?.each ?? 1;
     const alone =
-      options.keepsStates || options.loop !== null || (options.settles && step === 1) || (together && rollout != null);
+      further !== null ||
+      options.keepsStates ||
+      options.loop !== null ||
+      (options.settles && step === 1) ||
+      (together && rollout != null);
     const distinct = options.plainLoop || alone || together ? 0 : all;
-    const apart = options.plainLoop ? 1 : alone ? all : 0;
+    const apart = options.plainLoop ? 1 : alone ? all * passesEach : 0;
     const locals: Tensor[] = [];
     held?.beginStep(step);
     const runApart = (micro: number, pass: Pass): void => {
+      const again = micro % passesEach > 0;
       if (rollout?.due(micro)) rollout.run(step);
-      held?.beginMicroBatch(step);
+      if (!again) held?.beginMicroBatch(step);
       const starts = micro === 0 && options.loop?.zerosLate === true;
       const clears = starts ? () => zeroGrad(options.groups) : undefined;
-      const turn = { step, last, clears };
+      const turn = { step, last, clears, again };
       const ends = micro === apart - 1;
       strategy.beginMicroBatch?.(torch, ends);
       const run = () => microBatch(torch, pass, optimizer, options, strategy, turn);
@@ -136,7 +146,7 @@ export function runSteps(
     };
     // Where one uses what another one has left, a layer of one stands beside the same layer of the other.
     const each = together ? apart : 1;
-    for (let micro = 0; micro < apart; micro += each)
+    for (let micro = 0; micro < apart; micro += each) {
       inPlace(
         torch,
         passes,
@@ -144,6 +154,8 @@ export function runSteps(
         { find, count: each, folds: foldsInPlace(torch, options, optimizer) },
         (k, pass) => runApart(micro + k, pass),
       );
+      further?.after(micro % passesEach);
+    }
     if (together && apart === 0) {
       held?.beginMicroBatch(step);
       if (regions[0] === undefined) {
@@ -191,6 +203,7 @@ export function runSteps(
     if (!options.keepsGradients && options.loop?.zerosLate !== true) zeroGrad(options.groups);
   }
   for (const tensor of [...last.results, ...last.batch]) tensor.release();
+  options.further?.release();
   return held;
 }
 
@@ -349,9 +362,11 @@ interface Turn {
   readonly last: Left;
   /** Lets go of the gradients of the step before, between forward and backward. */
   readonly clears: (() => void) | undefined;
+  /** The batch of the pass before goes through the model again. */
+  readonly again: boolean;
 }
 
-const FIRST_TURN: Turn = { step: 1, last: NOTHING_LEFT, clears: undefined };
+const FIRST_TURN: Turn = { step: 1, last: NOTHING_LEFT, clears: undefined, again: false };
 
 /** @returns what the loop's names refer to then, owned by the caller */
 function microBatch(
@@ -360,17 +375,19 @@ function microBatch(
   optimizer: Optimizer,
   options: StepOptions,
   strategy: Strategy,
-  { step, last, clears }: Turn = FIRST_TURN,
+  { step, last, clears, again }: Turn = FIRST_TURN,
 ): Left {
   const { ledger } = torch;
   ledger.enter("data", step);
   torch.kind = "inputs";
+  const same = again && last.batch.length > 0 ? [...last.batch] : null;
   const batch =
-    options.keepsBatches === null && options.stage === undefined && !holdsBatch(options)
+    same ??
+    (options.keepsBatches === null && options.stage === undefined && !holdsBatch(options)
       ? allocateBatch(torch, options.batch)
-      : options.batch.map(({ sizes, dtype }) => hostTensor(torch.ledger, sizes, dtype));
+      : options.batch.map(({ sizes, dtype }) => hostTensor(torch.ledger, sizes, dtype)));
   for (const k of batch.keys()) if (options.batch[k]?.name === RECEIVED) batch[k]!.requiresGradFlag = true;
-  for (const tensor of last.batch) tensor.release();
+  if (same === null) for (const tensor of last.batch) tensor.release();
   strategy.beginPass?.(torch);
   const offload = options.offloads === null ? null : new OffloadHooks(torch, options.offloads);
   if (offload !== null) torch.hooks.push(offload);

@@ -58,9 +58,11 @@ export function copiesKept(python: PythonModule, counted: boolean): readonly Loc
   const whole = counted ? [] : wholeCopy(python);
   if (whole.length > 0) return whole;
   const copies = counted ? [] : otherCopies(python);
+  const steps = python.round?.further?.some((action) => action.do === "keep") === true;
   const calls = python.calls.filter(
     (call) =>
       isBefore(training, call) &&
+      !(steps && CLONES.test(call.callee)) &&
       (AVERAGES.test(call.callee) ||
         copies.includes(call) ||
         (CLONES.test(call.callee) &&
@@ -153,9 +155,21 @@ function again(python: PythonModule, pattern: RegExp): readonly LocatedSetting[]
   return second === undefined ? [] : [uncounted(second.callee, second.calleeSpan, second.calleeSpan)];
 }
 
+/** What a step of the script's own does behind its first gradients, as JSON; nothing where that is not read. */
+function readActions({ round }: PythonModule): readonly LocatedSetting[] {
+  if (round?.further === undefined) return [];
+  const value = JSON.stringify(round.further);
+  const place = { start: round.start, end: round.end };
+  const node = { kind: "scalar" as const, value, raw: "", ...place };
+  return [{ name: "step_actions", key: "backward", value, node, keySpan: place, valueSpan: place }];
+}
+
 /** Further gradients of one round of a loop: those of the first stay while they are taken (adversarial training, two losses). */
-export function furtherBackwards({ calls, round }: PythonModule): readonly LocatedSetting[] {
+export function furtherBackwards(python: PythonModule): readonly LocatedSetting[] {
+  const { calls, round } = python;
   if (round === undefined) return [];
+  const read = readActions(python);
+  if (read.length > 0) return read;
   const [, second] = calls.filter(
     ({ callee, start, end, guards = [] }) =>
       BACKWARDS.test(callee) && start >= round.start && end <= round.end && guards.length === 0,
@@ -180,9 +194,14 @@ export function evaluatesAfter(python: PythonModule): readonly LocatedSetting[] 
  * @param read whether the script's own loss is read
  */
 export function besideStep(python: PythonModule, counted: boolean, read: boolean): readonly LocatedSetting[] {
+  const { trainer } = trainingOf(python);
+  const { round } = python;
+  const own = python.classes.find(({ name }) => name === trainer?.callee);
+  const steps = own?.methods.get("training_step");
+  const actions = steps !== undefined && steps.start === round?.start ? readActions(python) : [];
   return [
     ...copiesKept(python, counted),
-    ...(read ? [] : [...largerBatches(python), ...again(python, FORWARDS)]),
-    ...again(python, BACKWARDS),
+    ...(read || actions.length > 0 ? [] : [...largerBatches(python), ...again(python, FORWARDS)]),
+    ...(actions.length > 0 ? actions : again(python, BACKWARDS)),
   ];
 }

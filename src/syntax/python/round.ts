@@ -6,6 +6,7 @@ import type { Collector } from "./collect";
 import { functionsIn } from "./loss-functions";
 import { childNamed, childrenOf, span } from "./nodes";
 import { roundTree } from "./own-loss";
+import { stepActions } from "./step-actions";
 import type { Evaluator } from "./values";
 
 const BACKWARD = /(?:^|\.)(?:manual_)?backward$/;
@@ -26,7 +27,8 @@ export function roundIn(
   const apart = around.name === "FunctionDefinition";
   const batch = apart ? parameterOf(around, slice) : targetsOf(around, slice);
   const statements = body === null || batch.length === 0 ? undefined : roundTree(body, backward, slice, bound);
-  const place = span(around);
+  const further = stepActions(around, found, slice);
+  const place = { ...span(around), ...(further === undefined ? {} : { further }) };
   if (statements === undefined) return { ...place, apart, loss: null };
   const [only, ...more] = batch;
   const named: readonly LossStatement[] =
