@@ -85,7 +85,9 @@ export function copiesKept(python: PythonModule, counted: boolean): readonly Loc
   return [
     ...calls.map((call) => uncounted(call.callee, call.calleeSpan, call.calleeSpan)),
     ...written.map(({ key, keySpan, value }) => uncounted(key, keySpan, value)),
-  ].slice(0, 1);
+  ]
+    .slice(0, 1)
+    .map((one) => ({ ...one, direction: "more" as const }));
 }
 
 const ON_DEVICE = /\.(?:cuda|to)\(/;
@@ -189,6 +191,37 @@ export function evaluatesAfter(python: PythonModule): readonly LocatedSetting[] 
   return call === undefined ? [] : [at("evaluates_after", call, call.callee.slice(call.callee.lastIndexOf(".") + 1))];
 }
 
+const STEPS_ITSELF = /(?:^|\.)(?:backward|training_step)$/;
+
+/** A step of the trainer's own class that takes no gradients: it finds its way without them (MeZO), and most of a step is not there. */
+function withoutGradients(python: PythonModule): readonly LocatedSetting[] {
+  const { trainer } = trainingOf(python);
+  const own = python.classes.find(({ name }) => name === trainer?.callee);
+  const step = own?.methods.get("training_step");
+  if (own === undefined || step === undefined) return [];
+  const inside = ({ start, end }: Span): boolean => start >= own.start && end <= own.end;
+  if (python.calls.some((call) => inside(call) && STEPS_ITSELF.test(call.callee))) return [];
+  return [{ ...uncounted("training_step", step, step), direction: "less" }];
+}
+
+const CALLBACK = /Callback$/;
+const EACH_STEP = ["on_step_begin", "on_step_end", "on_substep_end", "on_epoch_begin", "on_epoch_end"];
+
+/** Weights that a callback freezes from step to step (LISA): how many are trained then is not known. */
+function frozenByStep({ classes, effects, calls }: PythonModule): readonly LocatedSetting[] {
+  for (const type of classes) {
+    const method = EACH_STEP.find((name) => type.methods.has(name));
+    if (method === undefined || !type.bases.some((base) => CALLBACK.test(base))) continue;
+    const inside = ({ start, end }: Span): boolean => start >= type.start && end <= type.end;
+    const freezes =
+      effects.some((one) => one.attribute === "requires_grad" && inside(one)) ||
+      calls.some((call) => /\.requires_grad_$/.test(call.callee) && inside(call));
+    const place = type.methods.get(method);
+    if (freezes && place !== undefined) return [{ ...uncounted(method, place, place), direction: "less" }];
+  }
+  return [];
+}
+
 /**
  * @param counted whether a copy of the trained model is counted as a model beside it
  * @param read whether the script's own loss is read
@@ -203,5 +236,7 @@ export function besideStep(python: PythonModule, counted: boolean, read: boolean
     ...copiesKept(python, counted),
     ...(read || actions.length > 0 ? [] : [...largerBatches(python), ...again(python, FORWARDS)]),
     ...(actions.length > 0 ? actions : again(python, BACKWARDS)),
+    ...withoutGradients(python),
+    ...frozenByStep(python),
   ];
 }
