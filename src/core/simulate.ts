@@ -129,7 +129,7 @@ export function simulate(
       if (error instanceof RoundsDiffer && folds.rounds) folds = { ...folds, rounds: false };
       else if (error instanceof LayersDiffer && folds.inPlace) folds = { ...folds, inPlace: false };
       else if (error instanceof NotFollowed) {
-        const { ownLoss: _, ...modelled } = run;
+        const { ownLoss: _, body: _body, ...modelled } = run;
         return simulate({ ...modelled, lossNotFollowed: true }, family, fold, waiting);
       } else throw error;
     }

@@ -20,7 +20,7 @@ import { evaluationOf, generationOf } from "./evaluation";
 import { float8Of } from "./float8";
 import { generatedLengths } from "./generating";
 import { cacheOf, clippingOf, keptBatchesOf, loopOf, toldOf } from "./loop";
-import { besideOf, deviceOf, frozenPartsOf, modelOf, taskOf, worldSizeOf } from "./model";
+import { besideOf, deviceOf, frozenPartsOf, modelOf, runsBody, taskOf, worldSizeOf } from "./model";
 import { resolveNnunet } from "./nnunet";
 import { paddingOf } from "./padding";
 import { copiesOf, parallelOf } from "./parallel";
@@ -163,6 +163,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           fusedLoss: fusedLoss && (spec === null || spec.kind === "sft"),
           ...(beside === undefined ? {} : { beside }),
           ...ownLossRun(c),
+          ...(runsBody(c) ? { body: true as const } : {}),
           ...weightCopiesOf(c),
           ...stepActionsOf(c),
           ...(pieceBytes === undefined ? {} : { fusedPieceBytes: pieceBytes }),

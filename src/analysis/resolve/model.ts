@@ -190,6 +190,13 @@ function classTask(architecture: string, config: ModelConfig): Task | undefined 
   return TASK_OF_CLASS.find(([pattern]) => pattern.test(architecture))?.[1];
 }
 
+/** Whether a loss of the script's own is made of the states of a model that is loaded without a head. */
+export function runsBody(c: ResolveContext): boolean {
+  const loaded = c.settings.find("model_class");
+  const named = loaded !== undefined && c.settings.string("task") === undefined;
+  return named && BODIES.test(String(loaded.value)) && knownTasks(c).has(OWN_HEAD) && c.ownLoss() !== undefined;
+}
+
 export function taskOf(c: ResolveContext, config: ModelConfig): Task {
   const stated = c.settings.string("task");
   if (stated !== undefined) return stated as Task;
@@ -201,7 +208,7 @@ export function taskOf(c: ResolveContext, config: ModelConfig): Task {
   }
   const headless = loaded !== undefined && BODIES.test(String(loaded.value)) && knownTasks(c).has(OWN_HEAD);
   if (headless) {
-    c.suppose(say("assume.own-head", { class: String(loaded.value) }), "task");
+    if (!runsBody(c)) c.suppose(say("assume.own-head", { class: String(loaded.value) }), "task");
     return OWN_HEAD;
   }
   const architecture = Array.isArray(config["architectures"]) ? String(config["architectures"][0] ?? "") : "";

@@ -12,6 +12,8 @@ export interface FamilyFacts {
   readonly countsFromPadding?: boolean;
   /** Attention reads its rate of dropout from a module, which `disable_dropout_in_model` finds; the others read a number. */
   readonly dropoutFromModule?: boolean;
+  /** The class without a head has a pooler (`add_pooling_layer`), which that of texts' classes has not. */
+  readonly pools?: boolean;
   /** Experts' matrices have their inputs before their outputs (`is_transposed`). */
   readonly transposedExperts?: boolean;
   /** Classes of the repeated layers, by which FSDP wraps. */

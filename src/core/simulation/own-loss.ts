@@ -5,6 +5,7 @@ import { Interpreter } from "../engine/interpreter";
 import type { AttentionCache, InterpreterOptions } from "../engine/interpreter/options";
 import type { Tensor } from "../engine/tensor";
 import type { Torch } from "../engine/torch";
+import { BODY_OUTPUTS } from "../graph/body";
 import type { ArchitectureGraph } from "../graph/types";
 import type { PassFactory } from "../training/forward";
 import { toFloat32 } from "../training/outputs";
@@ -24,6 +25,8 @@ export interface LossModels {
   readonly heads: number;
   /** Whether accelerate wraps the trained model's forward: a loop of one's own casts where it says so. */
   readonly wraps: boolean;
+  /** The trained model is its body alone. */
+  readonly body: boolean;
   readonly keepsCache: TrainingRun["keepsCache"];
   readonly interpretersOf: (
     program: Program,
@@ -90,7 +93,7 @@ class Calls {
     const { torch, models } = this;
     const program = models.programAt(timesOf(inputs, batch));
     const labelled = inputs.tensors.has(LABELS);
-    const graph = program && callable(program.graph, labelled);
+    const graph = program && this.callable(program.graph, labelled);
     const states = statesOf(options);
     const { keepsCache } = models;
     const cache = keepsCache === undefined ? undefined : new KeptCache(models.heads, keepsCache !== "as-made");
@@ -112,7 +115,13 @@ class Calls {
       outputs = toFloat32(torch, outputs);
     }
     torch.logits = true;
-    return partsOf(outputs, labelled, made.length, states?.length ?? 0);
+    const own = models.body ? BODY_OUTPUTS : labelled ? LABELLED : UNLABELLED;
+    return partsOf(outputs, own, made.length, states?.length ?? 0);
+  }
+
+  /** A body is called as it is, and takes no labels. */
+  private callable(graph: ArchitectureGraph, labelled: boolean): ArchitectureGraph | null {
+    return this.models.body ? (labelled ? null : graph) : callable(graph, labelled);
   }
 
   /** A model that nothing wraps and nothing trains. */
@@ -132,7 +141,8 @@ class Calls {
     const made = new Interpreter(torch, graph, options).main(givenTo(graph, inputs, batch));
     torch.training = training;
     torch.logits = true;
-    return partsOf([...made, ...(states ?? []), ...(cache?.take() ?? [])], labelled, made.length, states?.length ?? 0);
+    const outputs = [...made, ...(states ?? []), ...(cache?.take() ?? [])];
+    return partsOf(outputs, labelled ? LABELLED : UNLABELLED, made.length, states?.length ?? 0);
   }
 }
 
@@ -165,9 +175,11 @@ function givenTo({ main }: ArchitectureGraph, { tensors }: Inputs, batch: Batch)
   return main.inputs.map((name) => tensors.get(name) ?? (name === COUNT ? (batch.get(name) ?? null) : null));
 }
 
+const LABELLED = ["loss", "logits"];
+const UNLABELLED = ["logits"];
+
 /** Outputs by the names that a model's class gives them. */
-function partsOf(outputs: readonly Tensor[], labelled: boolean, count: number, states: number): Outputs {
-  const own = labelled ? ["loss", "logits"] : ["logits"];
+function partsOf(outputs: readonly Tensor[], own: readonly string[], count: number, states: number): Outputs {
   const named = (k: number): string => (k < count ? (own[k] ?? `other.${k}`) : `cache.${k}`);
   const parts = outputs.flatMap((tensor, k) => (k < count || k >= count + states ? [[named(k), tensor] as const] : []));
   return new Outputs(new Map(parts), outputs.slice(count, count + states));

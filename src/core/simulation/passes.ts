@@ -191,6 +191,7 @@ export class Passes {
         programAt: (times) =>
           times === 1 ? program : programOf(run, this.setup.family, { ...at, B: times * at.B }, run.fusedLoss),
         wraps: run.loop?.keepsDtype !== true,
+        body: run.body === true,
         heads: Number(program.view.scope("num_key_value_heads") ?? 0),
         keepsCache: run.keepsCache,
         interpretersOf: (called, cache, more) => this.interpretersOf(called, cache, more),

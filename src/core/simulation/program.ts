@@ -2,6 +2,7 @@
 
 import { type Message, say } from "../../words/message";
 import type { DType } from "../engine/dtype";
+import { bodyOf } from "../graph/body";
 import { withChunkedLoss } from "../graph/chunked-loss";
 import {
   type ConfigView,
@@ -13,6 +14,7 @@ import {
   sizesOf,
 } from "../graph/config";
 import type { Expressions, Scope } from "../graph/expression";
+import { factsOf } from "../graph/facts";
 import { buildsNoMask, withFlash } from "../graph/flash";
 import { TABLE_SIDE, withInterpolatedPositions } from "../graph/interpolated";
 import { type LigerKernel, ligerPatches, withLiger } from "../graph/liger";
@@ -23,6 +25,7 @@ import type { ArchitectureGraph, FamilyGraphs } from "../graph/types";
 import { standsAmongKeys, standsApart } from "../training/adapters/prefix";
 import { virtualTokens } from "../training/adapters/prompts";
 import type { BatchTensor } from "../training/forward";
+import { NotFollowed } from "../training/own-loss/values";
 import type { CompanionSpec, Task, TrainingRun } from "../training/run";
 import { sequencesPerSample } from "../training/trainers";
 
@@ -52,8 +55,9 @@ export function programOf(run: TrainingRun, family: FamilyGraphs, sizes: RunSize
   const dataView = configView(family, run.model.config, sizes);
   const before = standsApart(run) || standsAmongKeys(run) ? 0 : virtualTokens(run.adapter);
   const view = configView(family, run.model.config, { ...sizes, S: sizes.S + before });
-  const found = capturedFor(run, family, view);
-  if (found === undefined) return null;
+  const captured = capturedFor(run, family, view);
+  if (captured === undefined) return null;
+  const found = run.body === true ? bodyAlone(captured, run) : captured;
   const { ring, headExchange, stage } = run.parallel;
   const shared =
     ring !== undefined
@@ -62,11 +66,11 @@ export function programOf(run: TrainingRun, family: FamilyGraphs, sizes: RunSize
         ? onSharedSequences(found, ["position_ids", "attention_mask"], "B")
         : found;
   const staged = (stage && stageOf(shared, stage)) ?? shared;
-  const captured = Object.hasOwn(run.model.config, TABLE_SIDE) ? withInterpolatedPositions(staged) : staged;
-  const head = family.head ?? headOf(captured);
+  const placed = Object.hasOwn(run.model.config, TABLE_SIDE) ? withInterpolatedPositions(staged) : staged;
+  const head = family.head ?? headOf(placed);
   const gated = GATED.has(String(view.scope("hidden_act") ?? view.scope("hidden_activation")));
   const layers = run.fusedLayers ?? run.fusedLoss;
-  const scanned = run.stateSpaceKernels === true ? withStateSpaceKernels(captured) : captured;
+  const scanned = run.stateSpaceKernels === true ? withStateSpaceKernels(placed) : placed;
   const own =
     run.chunkedLoss && !fusedLoss && run.trainer == null
       ? withChunkedLoss(scanned, head, run.chunkedLoss, { tokens: sizes.S + before })
@@ -81,6 +85,16 @@ export function programOf(run: TrainingRun, family: FamilyGraphs, sizes: RunSize
   };
   const graph = fusedLoss || layers !== false ? withLiger(own, head, kernels) : own;
   return { graph, view, dataView, head };
+}
+
+/** Labels that a loss reads of its batch. */
+const LABELS = /"(?:value|attribute)":"labels"/;
+
+/** The model without a head, as a loss of the script's own calls it. */
+function bodyAlone(graph: ArchitectureGraph, { model, ownLoss }: TrainingRun): ArchitectureGraph {
+  const body = bodyOf(graph, factsOf(model.family).pools === true, LABELS.test(JSON.stringify(ownLoss)));
+  if (body === null) throw new NotFollowed();
+  return body;
 }
 
 /**

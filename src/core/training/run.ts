@@ -115,6 +115,8 @@ export interface TrainingRun {
   readonly ownLoss?: OwnLoss;
   /** What a script's own step does behind the first pass of a micro-batch; absent: nothing. */
   readonly stepActions?: readonly StepAction[];
+  /** The model has no head: such a loss is made of its states. */
+  readonly body?: true;
   /** There is such a loss, and the model's own was taken. */
   readonly lossNotFollowed?: true;
   /** Another model whose weights lie on the device all the time, without gradients (a teacher). */

@@ -232,7 +232,9 @@ class Walker {
     const name = this.slice(target);
     const place = this.place(name, frame);
     if (copy !== undefined) {
-      if (target.name !== "VariableName") this.note({ do: "keep", into: place, ...copy });
+      // A plain name holds one parameter's copy until it is bound to the next one's.
+      const holds = target.name !== "VariableName" || value.name !== "CallExpression";
+      if (holds) this.note({ do: "keep", into: place, ...copy });
       return;
     }
     const taken = frame.parameter?.names.some((one) => name === `${one}.grad` || name === `${one}.data`) === true;

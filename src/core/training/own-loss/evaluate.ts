@@ -19,8 +19,11 @@ export interface CalledByLoss {
   readonly inputs: readonly string[];
 }
 
-/** Parts of outputs by their places in a tuple. */
-const PLACES = ["loss", "logits"] as const;
+/** Parts of outputs by their places in a tuple; those of a batch have none. */
+function placesOf(object: Inputs | Outputs): readonly string[] {
+  return object instanceof Outputs ? [...object.parts.keys()] : [];
+}
+
 /** How many classes or words the model tells apart, as scripts ask for it. */
 const CLASSES = /(?:^|\.)(?:num_labels|vocab_size|num_classes|n_classes)$/;
 const WITHOUT_GRADIENTS = /^torch\.(?:no_grad|inference_mode|autograd\.no_grad)$/;
@@ -250,7 +253,7 @@ class Run {
       const index =
         at.length === 1 && typeof first === "object" && "index" in first ? this.value(first.index) : undefined;
       if (object instanceof Inputs || object instanceof Outputs) {
-        const name = typeof index === "number" ? PLACES[index] : index;
+        const name = typeof index === "number" ? placesOf(object)[index] : index;
         if (typeof name !== "string") throw new NotFollowed();
         return object instanceof Outputs ? this.part(object, name) : partOf(object, name);
       }
