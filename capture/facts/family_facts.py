@@ -65,6 +65,16 @@ def reads_dropout_from_module(module):
     )
 
 
+def pools_without_head(module):
+    """The class of texts' classes leaves out the pooler (`add_pooling_layer=False`) that the class without a head has."""
+    return any(
+        isinstance(node, ast.keyword) and node.arg == "add_pooling_layer" and getattr(node.value, "value", None) is False
+        for head in ast.walk(ast.parse(inspect.getsource(module)))
+        if isinstance(head, ast.ClassDef) and head.name.endswith("ForSequenceClassification")
+        for node in ast.walk(head)
+    )
+
+
 def stores_experts_transposed(module):
     """Experts' matrices have their inputs before their outputs (`use_experts_implementation(is_transposed=True)`)."""
     return any(
@@ -119,6 +129,7 @@ def of_modules(own, modules):
     facts = {
         "countsFromPadding": counts_from_padding(own),
         "dropoutFromModule": reads_dropout_from_module(own),
+        "pools": pools_without_head(own),
         "transposedExperts": any(stores_experts_transposed(module) for module in modules),
     }
     return {name: True for name, holds in facts.items() if holds}

@@ -55,7 +55,7 @@ describe("analysis: what a script does beside the step", () => {
     assert.match(await notCounted(LOAD + twice("        for k in range(2):\n            pass\n") + TRAINS), /model/);
     assert.equal(await notCounted(LOAD + twice("") + TRAINS), "");
     const step = own(
-      "    def training_step(self, model, inputs, n=None):\n        self.accelerator.backward(self.compute_loss(model, inputs))\n        self.accelerator.backward(self.compute_loss(model, inputs))\n",
+      "    def training_step(self, model, inputs, n=None):\n        loss = self.compute_loss(model, inputs)\n        loss.backward(retain_graph=True)\n        (loss * 2).backward()\n",
     );
     assert.match(await notCounted(LOAD + step + TRAINS), /backward/);
   });

@@ -160,7 +160,10 @@ function zerosLate({ calls }: PythonModule, backward: PythonCall, names: Readonl
 function evaluates(python: PythonModule): boolean {
   const { load } = trainingOf(python);
   return (
-    load?.callee.endsWith("from_pretrained") === true && !python.calls.some(({ callee }) => /\.train$/.test(callee))
+    load?.callee.endsWith("from_pretrained") === true &&
+    !python.calls.some(
+      ({ callee, receiver }) => /\.train$/.test(callee) || (callee === "train" && receiver !== undefined),
+    )
   );
 }
 

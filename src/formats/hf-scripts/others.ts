@@ -2,6 +2,7 @@
 import type { PythonModule } from "../../syntax/tree";
 import type { LocatedSetting } from "../types";
 import { at, keyword } from "./called";
+import { rawOf } from "./loads";
 import { callsBehind, isLoad, loadsBehind, otherCopies, trainingOf } from "./training";
 
 /** Models beside the trained one that the script's own trainer is given, or calls by a name of the module's. */
@@ -9,9 +10,10 @@ export function otherModels(python: PythonModule): readonly LocatedSetting[] {
   const { trainer, load, parts } = trainingOf(python);
   const own = trainer === undefined ? python.round : python.classes.find(({ name }) => name === trainer.callee);
   if (own === undefined) return [];
-  const called = new Set(
-    python.calls.filter(({ start, end }) => start >= own.start && end <= own.end).map(({ callee }) => callee),
-  );
+  const inside = python.calls.filter(({ start, end }) => start >= own.start && end <= own.end);
+  // Functions of the script's call what they are given.
+  const given = inside.filter(({ callee }) => python.functions.has(callee)).flatMap(({ positional }) => positional);
+  const called = new Set([...inside.map(({ callee }) => callee), ...given.map((node) => rawOf(node) ?? "")]);
   const named = python.assignments.entries.filter(({ key }) => called.has(key));
   const calledLoads = named.flatMap(({ value }) => loadsBehind(python, value));
   const copied = otherCopies(python).some((copy) =>

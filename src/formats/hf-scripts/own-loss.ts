@@ -1,5 +1,5 @@
 /** The loss that a script's own trainer writes itself (transformers/trainer.py, `compute_loss`, which subclasses override). */
-import type { PythonClass, PythonModule, Span } from "../../syntax/tree";
+import type { PythonCall, PythonClass, PythonModule, Span } from "../../syntax/tree";
 import type { LossExpression, LossStatement, OwnLoss } from "../../terms/own-loss";
 import type { LocatedSetting } from "../types";
 import { keyword } from "./called";
@@ -53,7 +53,18 @@ export function lossOfRound(python: PythonModule, beside: boolean): readonly Loc
       names.has(callee) && start >= round.start && end <= round.end && guards.length === 0,
   );
   const backward = python.calls.find(({ callee, start }) => /backward$/.test(callee) && start >= round.start);
-  const forwards = calls.filter(({ order = 0 }) => order < (backward?.order ?? 0));
+  const before = (call: PythonCall) => (call.order ?? 0) < (backward?.order ?? 0);
+  const direct = calls.filter(before);
+  // A function of the script's may be given the model, and call it there.
+  const handed = python.calls.filter(
+    (call) =>
+      python.functions.has(call.callee) &&
+      before(call) &&
+      call.start >= round.start &&
+      call.end <= round.end &&
+      call.positional.some((node) => names.has(rawOf(node) ?? "")),
+  );
+  const forwards = direct.length > 0 ? direct : handed;
   const { loss } = round;
   const text = loss === null ? "" : JSON.stringify(loss);
   const writes = WRITES.test(trainingOf(python).load?.callee ?? "");
@@ -61,7 +72,9 @@ export function lossOfRound(python: PythonModule, beside: boolean): readonly Loc
   const [first] = forwards;
   if (first === undefined || (!beside && forwards.length < 2 && !own)) return [];
   const [, ...rest] = loss?.parameters ?? [];
-  return [said(first.callee, loss && { ...loss, parameters: [first.callee, ...rest] }, first.calleeSpan)];
+  const given = first.positional.map((node) => rawOf(node) ?? "").find((raw) => names.has(raw));
+  const model = direct.length > 0 ? first.callee : (given ?? first.callee);
+  return [said(model, loss && { ...loss, parameters: [model, ...rest] }, first.calleeSpan)];
 }
 
 function said(key: string, loss: OwnLoss | null, { start, end }: Span): LocatedSetting {

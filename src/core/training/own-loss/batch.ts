@@ -12,6 +12,11 @@ const CALLED: readonly (readonly [RegExp, string])[] = [
 /** The batch's main input stands first in it. */
 const BESIDE = /^(?:labels|attention_mask|num_items_in_batch)$/;
 
+/** Whether a name is that of a part: others are those of whole batches that a loader gives beside each other (`chosen, rejected`). */
+export function namesPart({ tensors }: Inputs, name: string): boolean {
+  return tensors.has(name) || CALLED.some(([pattern]) => pattern.test(name));
+}
+
 /** A part of a batch by a script's name for it, owned. */
 export function partOf({ tensors }: Inputs, name: string): Tensor {
   const known = tensors.get(name);

@@ -3,7 +3,7 @@ import type { LossExpression, LossFunction, LossIndex, LossStatement, OwnLoss } 
 import { isTensor } from "../../engine/ops/arithmetic";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
-import { namedTensors, partOf, partsBehind } from "./batch";
+import { namedTensors, namesPart, partOf, partsBehind } from "./batch";
 import { computed, dotted } from "./expressions";
 import { binary, functionNamed, type Given, LOSS_MODULES, operator, signed } from "./functions";
 import { sliced } from "./slices";
@@ -126,7 +126,8 @@ class Run {
     const [only, ...more] = names;
     if (only === undefined) letGo(value);
     else if (more.length === 0) this.bind(only, value);
-    else if (value instanceof Inputs) for (const name of names) this.bind(name, partOf(value, name));
+    else if (value instanceof Inputs)
+      for (const name of names) this.bind(name, namesPart(value, name) ? partOf(value, name) : held(value));
     else {
       if (!Array.isArray(value) || value.length !== names.length) throw new NotFollowed();
       for (const [k, name] of names.entries()) this.bind(name, value[k] as Value);

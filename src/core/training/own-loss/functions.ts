@@ -214,6 +214,7 @@ const FUNCTIONS: Readonly<Record<string, Function>> = table({
     return out;
   },
   cosine_similarity: cosineSimilarity,
+  logsigmoid: (torch, { args }) => operator(torch, "log_sigmoid", [tensorOf(args[0])]),
   one_hot: passed("one_hot", "tensor", "num_classes"),
   sum: reduction("sum"),
   mean: reduction("mean"),
@@ -248,7 +249,7 @@ const FUNCTIONS: Readonly<Record<string, Function>> = table({
   zeros_like: plain("zeros_like"),
   argmax: (torch, given) => operator(torch, "argmax", [tensorOf(given.args[0]), argument(given, 1, "dim") ?? []]),
   ...Object.fromEntries(
-    "exp log sqrt abs sigmoid tanh relu logsigmoid log1p neg isnan square"
+    "exp log sqrt abs sigmoid tanh relu log1p neg isnan square"
       .split(" ")
       .map((name) => [name, plain(name)]),
   ),
