@@ -32,7 +32,7 @@ export class Named {
 export type Value = Argument | Outputs | Inputs | Named | readonly Value[];
 
 /** The loss does something that is not followed. */
-export class NotFollowed extends Error {
+export class NotFollowed extends Error {}
   constructor() {
     super();
     if (process.env["NF"]) console.log(this.stack?.split("\n").slice(1, 7).join("\n"));
