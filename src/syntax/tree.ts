@@ -3,7 +3,7 @@
  * Offsets are UTF-16 code units into the document's text; `end` is exclusive.
  */
 
-import type { OwnLoss } from "../terms/own-loss";
+import type { OwnLoss, OwnModule } from "../terms/own-loss";
 import type { StepAction } from "../terms/step-actions";
 import type { Bound } from "../terms/weights";
 import type { Message } from "../words/message";
@@ -160,6 +160,8 @@ export interface PythonClass extends Span {
   readonly methods: ReadonlyMap<string, Span>;
   /** The loss that it writes itself (`compute_loss`); null: it does, and not what is read. */
   readonly loss?: OwnLoss | null;
+  /** A module around a model that it loads. */
+  readonly module?: OwnModule;
 }
 
 /** A round of a loop of one's own, up to the call that takes the gradients. */

@@ -55,7 +55,34 @@ export interface LossFunction {
   readonly body: readonly LossStatement[];
 }
 
+/** A number, or one of the loaded model's config, so many times. */
+export type LayerSize = number | { readonly config: string; readonly times: number };
+
+/** A layer of torch's that a module of the script's own has. */
+export interface OwnLayer {
+  /** As the module calls it: `self.classifier`, `self.head.0`. */
+  readonly path: string;
+  /** The class's name: `Linear`, `LayerNorm`, `Dropout`, `Identity` or an activation. */
+  readonly kind: string;
+  readonly sizes: readonly LayerSize[];
+  readonly bias: boolean;
+}
+
+/** A module of the script's own around a model that it loads. */
+export interface OwnModule {
+  /** What it calls the loaded model: `self.backbone`. */
+  readonly body: string;
+  readonly layers: readonly OwnLayer[];
+  readonly forward: LossFunction;
+  /** What names outside of its forward are bound to, as a loss has them. */
+  readonly outside: Readonly<Record<string, LossExpression>>;
+  /** Functions and methods of the script that its forward calls. */
+  readonly functions?: Readonly<Record<string, LossFunction>>;
+}
+
 export interface OwnLoss extends LossFunction {
+  /** The trained model is a module of the script's own. */
+  readonly module?: OwnModule;
   /** What names outside of the function are bound to, where that is written out (`self.loss_fct`, a module's own name). */
   readonly outside: Readonly<Record<string, LossExpression>>;
   /** Functions of the script that it calls, by their names. */

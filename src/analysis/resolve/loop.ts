@@ -1,9 +1,11 @@
 /** What a loop other than the Trainer's does with a micro-batch's results and with the gradients. */
+
 import { factsOf } from "../../core/graph/facts";
 import type { ModelConfig, Task, TrainingRun } from "../../core/training/run";
 import { handsOutTuples } from "../families";
 import { holds } from "../versions";
 import type { ResolveContext } from "./context";
+import { runsBody } from "./model";
 import { evenBatches } from "./padding";
 
 /** Tasks whose models write texts, token after token where they generate. */
@@ -40,9 +42,12 @@ export function cacheOf(
 ): Pick<TrainingRun, "keepsCache" | "handsOutCache"> {
   const loops = c.settings.string("loop_holds") !== undefined && c.settings.boolean("loop_keeps_cache") === true;
   const trains = c.trains && !c.ownLoop && c.framework.trainer === "plain" && holds("transformers<5", c.libraries);
+  // A module of the script's own has no config for the Trainer to switch it off in.
+  const module = c.ownLoss()?.module !== undefined;
+  const decodes = c.inputs.graphs?.graphs.some((graph) => graph.task === "causal-lm") === true;
   const caches =
-    (loops || trains) &&
-    WRITES.has(task) &&
+    (loops || trains || (module && c.trains)) &&
+    (WRITES.has(task) || (module && decodes && runsBody(c))) &&
     !checkpointed &&
     factsOf(String(config["model_type"])).cacheless?.includes(task) !== true &&
     (c.settings.boolean("use_cache") ?? config["use_cache"]) !== false;

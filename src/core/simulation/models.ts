@@ -10,6 +10,7 @@ import { initializesOnDevice } from "../training/adapters/initialization";
 import { promptSizes } from "../training/adapters/prompt-sizes";
 import { packsOnTheFly } from "../training/loading";
 import { type LoadedModel, type LoadOptions, loadModel } from "../training/model";
+import { withOwnLayers } from "../training/own-loss/layers";
 import { type ForwardUsage, type ModelEnds, type Strategy, tensorPlanOf } from "../training/parallel";
 import { shardedOver } from "../training/parallel/degrees";
 import { splitEmbedding } from "../training/parallel/tensor-plan/modules";
@@ -157,7 +158,8 @@ export function loadModels(torch: Torch, setup: Setup, strategy: Strategy): Mode
     },
   };
   const loaded = withStableEmbedding(torch, withSplitEmbedding(loadModel(torch, graph, view, adapted), run), run);
-  const model = withHead(torch, spec, loaded, head, strategy.shardsParameters);
+  const held = withOwnLayers(torch, loaded, run.ownLoss?.module, run.model.config);
+  const model = withHead(torch, spec, held, head, strategy.shardsParameters);
   const companion = (spec === null ? run.beside?.runs : spec.companion) ?? null;
   const companionGraphs = companion === null ? undefined : graphsOf(family, companion.model.family);
   const companionAt = (sizes: RunSizes): Program | null =>

@@ -3,6 +3,7 @@ import type { OwnLoss } from "../../terms/own-loss";
 import type { Fold, Folding } from "../engine/folding/plan";
 import { Interpreter } from "../engine/interpreter";
 import type { AttentionCache, InterpreterOptions } from "../engine/interpreter/options";
+import { isTensor } from "../engine/ops/arithmetic";
 import type { Tensor } from "../engine/tensor";
 import type { Torch } from "../engine/torch";
 import { BODY_OUTPUTS } from "../graph/body";
@@ -10,7 +11,7 @@ import type { ArchitectureGraph } from "../graph/types";
 import type { PassFactory } from "../training/forward";
 import { toFloat32 } from "../training/outputs";
 import { type CalledByLoss, runOwnLoss } from "../training/own-loss/evaluate";
-import { type Inputs, NotFollowed, Outputs, type Value } from "../training/own-loss/values";
+import { Inputs, NotFollowed, Outputs, type Value } from "../training/own-loss/values";
 import type { TrainingRun } from "../training/run";
 import { type RunnableModel, untilLogits } from "../training/trainers";
 import { KeptCache } from "../training/trainers/kept-cache";
@@ -25,6 +26,10 @@ export interface LossModels {
   readonly heads: number;
   /** Whether accelerate wraps the trained model's forward: a loop of one's own casts where it says so. */
   readonly wraps: boolean;
+  /** A module of the script's own stands around the model. */
+  readonly holds: boolean;
+  /** A weight by its name. */
+  readonly weight: (name: string) => Tensor | undefined;
   /** The trained model is its body alone. */
   readonly body: boolean;
   readonly keepsCache: TrainingRun["keepsCache"];
@@ -84,6 +89,8 @@ class Calls {
     return {
       model: (inputs, options) => this.trained(inputs, options, batch),
       other: this.models.other === null ? null : (inputs, options) => this.beside(inputs, options, batch),
+      weight: (name) => this.models.weight(name),
+      wrapped: (run) => this.wrapped(run),
       inputs: [[...batch.keys()].find((name) => name !== LABELS && name !== COUNT) ?? TEXT, MASK],
     };
   }
@@ -105,11 +112,12 @@ class Calls {
       cache,
       more,
     )(states === undefined ? this.way : "none");
-    if (models.wraps) torch.autocastEnabled = torch.autocastDtype !== null;
+    const wraps = models.wraps && !models.holds;
+    if (wraps) torch.autocastEnabled = torch.autocastDtype !== null;
     const made = interpreter.main(givenTo(graph, inputs, batch));
     this.foldings.push(...interpreter.foldings);
     let outputs = [...made, ...(states ?? []), ...(cache?.take() ?? [])];
-    if (models.wraps && torch.autocasting) {
+    if (wraps && torch.autocasting) {
       torch.autocastEnabled = false;
       torch.clearCastCache();
       outputs = toFloat32(torch, outputs);
@@ -117,6 +125,17 @@ class Calls {
     torch.logits = true;
     const own = models.body ? BODY_OUTPUTS : labelled ? LABELLED : UNLABELLED;
     return partsOf(outputs, own, made.length, states?.length ?? 0);
+  }
+
+  /** A module of the script's own, as accelerate wraps its forward. */
+  private wrapped(run: () => Value): Value {
+    const { torch, models } = this;
+    if (!models.wraps || torch.autocastDtype === null) return run();
+    torch.autocastEnabled = true;
+    const made = run();
+    torch.autocastEnabled = false;
+    torch.clearCastCache();
+    return inFloat32(torch, made);
   }
 
   /** A body is called as it is, and takes no labels. */
@@ -144,6 +163,17 @@ class Calls {
     const outputs = [...made, ...(states ?? []), ...(cache?.take() ?? [])];
     return partsOf(outputs, labelled ? LABELLED : UNLABELLED, made.length, states?.length ?? 0);
   }
+}
+
+/** Tensors of what a module gives in float32 (accelerate/utils/operations.py, `convert_to_fp32`). */
+function inFloat32(torch: Torch, value: Value): Value {
+  const converted = (tensor: Tensor): Tensor => toFloat32(torch, [tensor])[0] as Tensor;
+  if (isTensor(value)) return converted(value);
+  if (value instanceof Outputs)
+    return new Outputs(new Map([...value.parts].map(([name, one]) => [name, converted(one)])), value.states);
+  if (value instanceof Inputs && value.owned)
+    return new Inputs(new Map([...value.tensors].map(([name, one]) => [name, converted(one)])), true);
+  return Array.isArray(value) ? value.map((one) => inFloat32(torch, one as Value)) : value;
 }
 
 /** Where the states between the layers go that a call asks for. */

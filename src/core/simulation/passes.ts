@@ -192,6 +192,8 @@ export class Passes {
           times === 1 ? program : programOf(run, this.setup.family, { ...at, B: times * at.B }, run.fusedLoss),
         wraps: run.loop?.keepsDtype !== true,
         body: run.body === true,
+        holds: ownLoss.module !== undefined,
+        weight: (name) => this.models.model.byName.get(name),
         heads: Number(program.view.scope("num_key_value_heads") ?? 0),
         keepsCache: run.keepsCache,
         interpretersOf: (called, cache, more) => this.interpretersOf(called, cache, more),

@@ -87,8 +87,8 @@ export function programOf(run: TrainingRun, family: FamilyGraphs, sizes: RunSize
   return { graph, view, dataView, head };
 }
 
-/** Labels that a loss reads of its batch. */
-const LABELS = /"(?:value|attribute)":"labels"/;
+/** Labels that a loss reads of its batch, or that a module's forward is given. */
+const LABELS = /"(?:value|attribute)":"labels"|"parameters":\[[^\]]*"labels"/;
 
 /** The model without a head, as a loss of the script's own calls it. */
 function bodyAlone(graph: ArchitectureGraph, { model, ownLoss }: TrainingRun): ArchitectureGraph {

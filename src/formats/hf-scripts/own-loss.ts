@@ -1,8 +1,8 @@
 /** The loss that a script's own trainer writes itself (transformers/trainer.py, `compute_loss`, which subclasses override). */
 import type { PythonCall, PythonClass, PythonModule, Span } from "../../syntax/tree";
-import type { LossExpression, LossStatement, OwnLoss } from "../../terms/own-loss";
+import type { LossExpression, LossStatement, OwnLoss, OwnModule } from "../../terms/own-loss";
 import type { LocatedSetting } from "../types";
-import { keyword } from "./called";
+import { keyword, plain } from "./called";
 import { rawOf, trainedNames } from "./loads";
 import { trainingOf } from "./training";
 
@@ -20,15 +20,50 @@ function classOfLoss(python: PythonModule): PythonClass | undefined {
   return undefined;
 }
 
+/** The module of the script's own that holds the trained model. */
+function moduleOf(python: PythonModule): PythonClass | undefined {
+  const { load } = trainingOf(python);
+  return python.classes.find(
+    ({ module, start, end }) => module !== undefined && load !== undefined && load.start >= start && load.end <= end,
+  );
+}
+
+/** A loss around a module of the script's own. */
+function around(loss: OwnLoss | null, module: OwnModule | undefined): OwnLoss | null {
+  return loss === null || module === undefined ? loss : { ...loss, module };
+}
+
+/** What the Trainer takes of what a model gives (transformers/trainer.py, `compute_loss`). */
+const OF_OUTPUTS: OwnLoss = {
+  parameters: ["model", "inputs", "return_outputs"],
+  body: [
+    { names: ["outputs"], value: { call: { name: "model" }, args: [], keywords: [], spread: [{ name: "inputs" }] } },
+    { names: ["loss"], value: { of: { name: "outputs" }, at: [{ index: { value: "loss" } }] } },
+    {
+      returned: {
+        test: { name: "return_outputs" },
+        yes: { items: [{ name: "loss" }, { name: "outputs" }] },
+        no: { name: "loss" },
+      },
+    },
+  ],
+  outside: {},
+};
+
 /** The loss as JSON; an empty text where what it does is not read. */
 export function ownLossOf(python: PythonModule): readonly LocatedSetting[] {
   const own = classOfLoss(python);
-  if (own?.loss !== undefined) return [said(own.name, own.loss, own)];
+  const holder = moduleOf(python);
+  if (own?.loss !== undefined) return [said(own.name, around(own.loss, holder?.module), own)];
   const { trainer } = trainingOf(python);
   const given = trainer && keyword(trainer, "compute_loss_func");
   const name = rawOf(given?.value) ?? "";
   const loss = python.losses.get(name);
-  return given === undefined || loss === undefined ? [] : [said(name, loss && behindModel(loss), given.keySpan)];
+  if (given !== undefined && loss !== undefined)
+    return [said(name, around(loss && behindModel(loss), holder?.module), given.keySpan)];
+  return holder?.module === undefined || given !== undefined
+    ? []
+    : [said(holder.name, around(OF_OUTPUTS, holder.module), holder)];
 }
 
 /** Losses that a model's own class does not compute. */
@@ -70,11 +105,17 @@ export function lossOfRound(python: PythonModule, beside: boolean): readonly Loc
   const writes = WRITES.test(trainingOf(python).load?.callee ?? "");
   const own = OWN_LOSS.test(text) || (writes && OF_CLASSES.test(text));
   const [first] = forwards;
-  if (first === undefined || (!beside && forwards.length < 2 && !own)) return [];
+  const module = moduleOf(python)?.module;
+  if (first === undefined || (!beside && forwards.length < 2 && !own && module === undefined)) return [];
   const [, ...rest] = loss?.parameters ?? [];
   const given = first.positional.map((node) => rawOf(node) ?? "").find((raw) => names.has(raw));
   const model = direct.length > 0 ? first.callee : (given ?? first.callee);
-  return [said(model, loss && { ...loss, parameters: [model, ...rest] }, first.calleeSpan)];
+  // Batches beside each other that are cut to other lengths: graphs are run at one.
+  const lengths = new Set(python.calls.flatMap((call) => plain(keyword(call, "max_length")?.value) ?? []));
+  const apart =
+    lengths.size > 1 && (loss?.body[0] !== undefined && "names" in loss.body[0] ? loss.body[0].names.length : 0) > 1;
+  const whole = loss && !apart && { ...loss, parameters: [model, ...rest] };
+  return [said(model, around(whole || null, module), first.calleeSpan)];
 }
 
 function said(key: string, loss: OwnLoss | null, { start, end }: Span): LocatedSetting {

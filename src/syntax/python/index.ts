@@ -28,6 +28,7 @@ import { functionsIn } from "./loss-functions";
 import { childNamed, childrenNamed, childrenOf, span } from "./nodes";
 import { declaredDefaults, optionsOf, spellingsOf, startedFunctions, writtenOptions } from "./options";
 import { expressionTree, functionTree } from "./own-loss";
+import { ownModuleOf } from "./own-module";
 import { Paths } from "./paths";
 import { roundIn } from "./round";
 import { Evaluator } from "./values";
@@ -290,7 +291,18 @@ function withLoss(
 ): PythonClass {
   const functions = childrenNamed(childNamed(node, "Body"), "FunctionDefinition");
   const own = functions.find((one) => nameOf(one, evaluator) === LOSS);
-  return own === undefined ? type : { ...type, loss: lossIn(own, found, evaluator, outside) };
+  const module = ownModuleOf(node, found, evaluator);
+  return {
+    ...type,
+    ...(own === undefined ? {} : { loss: lossIn(own, found, evaluator, outside) }),
+    ...(module === undefined ? {} : { module: { ...module, outside: usedIn(module, outside) } }),
+  };
+}
+
+/** What of the names outside stands in a tree. */
+function usedIn(tree: unknown, outside: Outside): OwnLoss["outside"] {
+  const text = JSON.stringify(tree);
+  return Object.fromEntries(Object.entries(outside()).filter(([name]) => text.includes(`"${name.split(".").at(-1)}"`)));
 }
 
 function nameOf(node: SyntaxNode, evaluator: Evaluator): string {
@@ -302,9 +314,7 @@ function lossIn(own: SyntaxNode, found: Collector, evaluator: Evaluator, outside
   const tree = functionTree(own, (one) => evaluator.slice(one), found.bound);
   if (tree === undefined) return null;
   const functions = functionsIn(tree, found, evaluator);
-  const text = JSON.stringify([tree, functions]);
-  const named = Object.entries(outside()).filter(([name]) => text.includes(`"${name.split(".").at(-1)}"`));
-  return { ...tree, outside: Object.fromEntries(named), ...functions };
+  return { ...tree, outside: usedIn([tree, functions], outside), ...functions };
 }
 
 /** What a module binds to numbers and to what torch gives; found once, where something asks. */

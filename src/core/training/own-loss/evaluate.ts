@@ -1,11 +1,19 @@
 /** Runs a loss that a script wrote itself: its names hold what they are bound to until the function returns, as Python's do. */
-import type { LossExpression, LossFunction, LossIndex, LossStatement, OwnLoss } from "../../../terms/own-loss";
+import type {
+  LossExpression,
+  LossFunction,
+  LossIndex,
+  LossStatement,
+  OwnLoss,
+  OwnModule,
+} from "../../../terms/own-loss";
 import { isTensor } from "../../engine/ops/arithmetic";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import { namedTensors, namesPart, partOf, partsBehind } from "./batch";
 import { computed, dotted } from "./expressions";
 import { binary, functionNamed, type Given, LOSS_MODULES, operator, signed } from "./functions";
+import { runLayers } from "./layers";
 import { sliced } from "./slices";
 import { bounded, held, Inputs, letGo, Named, NotFollowed, numberOf, Outputs, tensorOf, type Value } from "./values";
 
@@ -15,6 +23,10 @@ export interface CalledByLoss {
   readonly model: (inputs: Inputs, options: ReadonlyMap<string, Value>) => Outputs;
   /** Another one beside it; null: there is none. */
   readonly other: ((inputs: Inputs, options: ReadonlyMap<string, Value>) => Outputs) | null;
+  /** A weight of the trained model by its name. */
+  readonly weight: (name: string) => Tensor | undefined;
+  /** Runs a module of the script's own as the trainer wraps it; what it gives is owned. */
+  readonly wrapped: (run: () => Value) => Value;
   /** Names of what forwards are given without names, in their order. */
   readonly inputs: readonly string[];
 }
@@ -34,6 +46,8 @@ const DEEPEST = 8;
 const TRAINED = /^self\.(?:model|\w{0,20}student\w{0,20})$/;
 /** Where tensors are put, which is the one device here. */
 const DEVICE = "torch.device";
+/** Classes of what models give. */
+const OUTPUTS = /^transformers\.(?:\w+\.)*\w{0,60}Output\w{0,60}$/;
 /** What is called for what it says. */
 const TELLS = /^(?:print|self\.log|logger\.\w{1,20}|logging\.\w{1,20}|wandb\.log)$/;
 /** Methods that change how a model runs. */
@@ -76,6 +90,8 @@ class Run {
   private depth = 0;
   /** Classes of the logits that a model gave last. */
   private classes: number | null = null;
+  /** Whether the script's own module runs. */
+  private inModule = false;
   /** Names bound behind the first forward. */
   private bound = 0;
 
@@ -218,14 +234,20 @@ class Run {
   private named(name: string): Value {
     const own = this.names.get(name);
     if (own !== undefined) return held(own);
-    const outside = Object.hasOwn(this.loss.outside, name) ? this.loss.outside[name] : undefined;
+    const outside = this.outside(name);
     return outside === undefined ? new Named(name) : this.value(outside);
+  }
+
+  /** What a name outside of the function is bound to. */
+  private outside(name: string): LossExpression | undefined {
+    const all = this.inModule ? (this.loss.module?.outside ?? {}) : this.loss.outside;
+    return Object.hasOwn(all, name) ? all[name] : undefined;
   }
 
   private attribute({ of, attribute }: { readonly of: LossExpression; readonly attribute: string }): Value {
     const path = dotted({ of, attribute });
     if (path !== null && this.names.get(path.split(".", 1)[0] ?? "") === undefined) {
-      const outside = Object.hasOwn(this.loss.outside, path) ? this.loss.outside[path] : undefined;
+      const outside = this.outside(path);
       if (outside !== undefined) return this.value(outside);
     }
     if (path !== null && CLASSES.test(path) && this.classes !== null) return this.classes;
@@ -258,7 +280,8 @@ class Run {
         if (typeof name !== "string") throw new NotFollowed();
         return object instanceof Outputs ? this.part(object, name) : partOf(object, name);
       }
-      if (Array.isArray(object) && typeof index === "number") return held(object.at(index) as Value);
+      if (Array.isArray(object) && (typeof index === "number" || index === "loss"))
+        return held(object.at(index === "loss" ? 0 : index) as Value);
       return sliced(this.torch, tensorOf(object), at, (one) => this.value(one));
     });
   }
@@ -281,9 +304,14 @@ class Run {
 
   /** A function of the script: its names go when it returns. */
   private ofScript(own: LossFunction, expression: Call): Value {
-    if (expression.spread.length > 0 || expression.args.length > own.parameters.length || this.depth >= DEEPEST)
-      throw new NotFollowed();
+    if (expression.args.length > own.parameters.length || this.depth >= DEEPEST) throw new NotFollowed();
     const given = new Map<string, Value>();
+    for (const one of expression.spread) {
+      const all = this.value(one);
+      if (!(all instanceof Inputs)) throw new NotFollowed();
+      for (const [name, tensor] of all.tensors) if (own.parameters.includes(name)) given.set(name, tensor.retain());
+      letGo(all);
+    }
     for (const [k, one] of expression.args.entries()) given.set(own.parameters[k] ?? "", this.value(one));
     for (const [name, one] of expression.keywords) given.set(name, this.value(one));
     for (const name of own.parameters) {
@@ -302,8 +330,39 @@ class Run {
     return returned ?? null;
   }
 
+  /** What a name of the script's own module calls there; undefined: nothing of its own. */
+  private ofModule(expression: Call): Value | undefined {
+    const { module } = this.loss;
+    const path = module === undefined || !this.inModule ? null : dotted(expression.call);
+    if (module === undefined || path === null) return undefined;
+    if (path === module.body) return this.runs(this.calls.model, expression);
+    const layers = module.layers.filter((layer) => layer.path === path || layer.path.startsWith(`${path}.`));
+    if (layers.length === 0) return undefined;
+    const [input, ...more] = this.given(expression).args;
+    if (more.length > 0) throw new NotFollowed();
+    const made = computed(() => runLayers(this.torch, layers, this.calls.weight, tensorOf(input)));
+    letGo(input);
+    if (layers.at(-1)?.kind === "Linear") this.classes = tensorOf(made).sizes.at(-1) ?? null;
+    return made;
+  }
+
+  /** The forward of the script's own module. */
+  private wholeModule(module: OwnModule, expression: Call): Value {
+    if (this.inModule) throw new NotFollowed();
+    const made = this.calls.wrapped(() => {
+      this.inModule = true;
+      const value = this.ofScript(module.forward, expression);
+      this.inModule = false;
+      return value;
+    });
+    this.torch.logits = true;
+    return made;
+  }
+
   private call(expression: Call): Value {
     const { call } = expression;
+    const ofModule = this.ofModule(expression);
+    if (ofModule !== undefined) return ofModule;
     if ("attribute" in call) {
       if ("call" in call.of && dotted(call.of.call) === "super") return this.trainers(call.attribute, expression);
       const object = this.value(call.of);
@@ -312,10 +371,13 @@ class Run {
     const callee = this.value(call);
     if (!(callee instanceof Named)) throw new NotFollowed();
     const last = callee.path.split(".").at(-1) ?? "";
-    const { functions = {} } = this.loss;
+    const functions = { ...this.loss.functions, ...this.loss.module?.functions };
     const own = Object.hasOwn(functions, callee.path) ? functions[callee.path] : undefined;
     if (own !== undefined) return this.ofScript(own, expression);
-    if (callee.path === "model" || TRAINED.test(callee.path)) return this.runs(this.calls.model, expression);
+    const { module } = this.loss;
+    if (callee.path === "model" || TRAINED.test(callee.path))
+      return module === undefined ? this.runs(this.calls.model, expression) : this.wholeModule(module, expression);
+    if (OUTPUTS.test(callee.path)) return this.outputs(expression);
     if (TELLS.test(callee.path) || MODES.has(last)) {
       for (const one of expression.args) letGo(this.value(one));
       return null;
@@ -335,6 +397,18 @@ class Run {
     const reads = expression.spread.length > 0 || expression.keywords.some(([name]) => READS.test(name));
     if (this.calls.other !== null && (reads || OTHERS.test(last))) return this.runs(this.calls.other, expression);
     throw new NotFollowed();
+  }
+
+  /** What a forward of the script's own gives by name (transformers/modeling_outputs.py); what is none is left out. */
+  private outputs({ args, keywords, spread }: Call): Outputs {
+    if (args.length > 0 || spread.length > 0) throw new NotFollowed();
+    const parts = keywords.flatMap(([name, one]) => {
+      const value = this.value(one);
+      if (isTensor(value)) return [[name, value] as const];
+      letGo(value);
+      return [];
+    });
+    return new Outputs(new Map(parts));
   }
 
   /** The Trainer's own loss, as an overriding one calls it (transformers/trainer.py, `compute_loss`). */

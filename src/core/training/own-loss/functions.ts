@@ -249,9 +249,7 @@ const FUNCTIONS: Readonly<Record<string, Function>> = table({
   zeros_like: plain("zeros_like"),
   argmax: (torch, given) => operator(torch, "argmax", [tensorOf(given.args[0]), argument(given, 1, "dim") ?? []]),
   ...Object.fromEntries(
-    "exp log sqrt abs sigmoid tanh relu log1p neg isnan square"
-      .split(" ")
-      .map((name) => [name, plain(name)]),
+    "exp log sqrt abs sigmoid tanh relu log1p neg isnan square".split(" ").map((name) => [name, plain(name)]),
   ),
   // Methods.
   view: shaped("view"),

@@ -33,11 +33,6 @@ export type Value = Argument | Outputs | Inputs | Named | readonly Value[];
 
 /** The loss does something that is not followed. */
 export class NotFollowed extends Error {}
-  constructor() {
-    super();
-    if (process.env["NF"]) console.log(this.stack?.split("\n").slice(1, 7).join("\n"));
-  }
-}
 
 /** Values that lists of one may hold, and elements of a tensor: what has more is no loss that anybody trains with. */
 const MOST_VALUES = 256;
