@@ -2,8 +2,8 @@
 import type { LayerSize, OwnLayer, OwnModule } from "../../../terms/own-loss";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
-import type { ModelConfig } from "../run";
 import type { LoadedModel } from "../model";
+import type { ModelConfig } from "../run";
 import { operator } from "./functions";
 import { NotFollowed, type Value } from "./values";
 
