@@ -9,7 +9,7 @@ import { at, keyword, plain } from "./called";
 import { castInLoop } from "./casts";
 import { rawOf, trainedNames } from "./loads";
 import { isOptimizer, optimizerSettings } from "./optimizer";
-import { trainingOf } from "./training";
+import { callsBehind, trainingOf } from "./training";
 
 const ACCUMULATION =
   /(?:^|\.)(?:gradient_accumulation\w*|grad_accum\w*|accum(?:ulation)?_steps|accumulate_grad_batches)$/i;
@@ -20,7 +20,31 @@ const HELD_OUT = /val|test|eval|dev/i;
 
 function optimizerOf(python: PythonModule): LocatedSetting[] {
   const call = python.calls.find(isOptimizer);
-  return call === undefined ? [] : optimizerSettings(call, python);
+  if (call !== undefined) return optimizerSettings(call, python);
+  const wrapping = wrappedOptimizer(python);
+  if (wrapping !== undefined) return optimizerSettings(wrapping, python);
+  // One that nobody knows is not counted: AdamW is.
+  const step = python.calls.find(({ callee }) => STEPS.test(callee));
+  const [made] = callsBehind(python, step?.receiver);
+  return made === undefined || PREPARES.test(made.callee)
+    ? []
+    : [{ ...at("optimizer", made, ""), name: null, key: made.callee, uncounted: true }];
+}
+
+/** Calls that hand an optimizer on. */
+const PREPARES = /(?:^|\.)(?:prepare|initialize|configure_optimizers)$/;
+const OF_TORCH = /^(?:torch\.)?optim\.\w+$/;
+
+/** An optimizer of the script's own that is given the class of the one that it steps (`SAM(model.parameters(), torch.optim.SGD)`). */
+function wrappedOptimizer(python: PythonModule): PythonCall | undefined {
+  for (const call of python.calls) {
+    const own = python.classes.find(({ name }) => name === call.callee);
+    if (own?.bases.some((base) => /(?:^|\.)Optimizer$/.test(base)) !== true) continue;
+    const given = [...call.positional, ...call.keywords.entries.map(({ value }) => value)].map(rawOf);
+    const callee = given.find((raw) => raw !== undefined && OF_TORCH.test(raw));
+    if (callee !== undefined) return { ...call, callee };
+  }
+  return undefined;
 }
 
 /** The dtype of products that a value names; undefined for whole precision, which autocast does not have. */
