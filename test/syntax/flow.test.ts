@@ -19,6 +19,33 @@ describe("syntax: what runs in a Python module", () => {
     assert.deepEqual(seen("def f():\n  return 1, 2\nx, y = f()\nT(a=y)\n"), [2]);
   });
 
+  it("takes what Lightning keeps of a module's arguments from where the module is made", () => {
+    const type =
+      "class Data(L.LightningDataModule):\n  def __init__(self, name, size=16):\n    self.save_hyperparameters()\n";
+    const uses = "  def train_dataloader(self):\n    return T(a=self.hparams.size)\n";
+    assert.deepEqual(seen(`${type}${uses}Data("x")\n`), [16]);
+    assert.deepEqual(seen(`${type}${uses}Data("x", size=4)\n`), [4]);
+  });
+
+  it("tells what a step does behind its first gradients", () => {
+    const keeper =
+      'class Keeper:\n  def __init__(self, model):\n    self.model, self.kept = model, {}\n  def save(self, name="emb"):\n    for n, p in self.model.named_parameters():\n      if p.requires_grad and name in n:\n        self.kept[n] = p.data.clone()\n  def back(self):\n    for n, p in self.model.named_parameters():\n      if n in self.kept:\n        p.data = self.kept[n]\n    self.kept = {}\n';
+    const loop = (body: string) =>
+      parsePython(
+        `${keeper}keeper = Keeper(model)\nfor b in data:\n  model(**b).loss.backward()\n${body}  optimizer.step()\n`,
+      ).python?.round?.further;
+    const pass = "  model(**b).loss.backward()\n";
+    const keep = { do: "keep", of: "weights", into: "made0.kept", named: ["emb"] };
+    const forget = { do: "forget", from: "made0.kept" };
+    assert.deepEqual(loop(`  keeper.save()\n${pass}  keeper.back()\n`), [keep, { do: "pass" }, forget, forget]);
+    const rounds = `  K = 2\n  for t in range(K):\n    if t == K - 1:\n      model.zero_grad()\n  ${pass}`;
+    assert.deepEqual(loop(rounds), [{ do: "pass" }, { do: "zero" }, { do: "pass" }]);
+    assert.equal(loop(""), undefined);
+    // Gradients of one forward, and rounds that nobody knows.
+    assert.equal(loop("  loss.backward()\n"), undefined);
+    assert.equal(loop(`  for t in others:\n  ${pass}`), undefined);
+  });
+
   it("leaves out what never runs", () => {
     assert.deepEqual(seen("if False:\n  T(a=1)\nelse:\n  T(a=2)\n"), [2]);
     assert.deepEqual(seen("def f():\n  T(a=1)\n  return\n  T(a=2)\nf()\n"), [1]);

@@ -14,7 +14,7 @@ import { knownAnswer, knownResult, onlyCuts } from "./idioms";
 import { dtypeNamed, fold, truth, unquote } from "./literals";
 import type { Binding } from "./names";
 import { childNamed, childrenNamed, childrenOf, junction, type Operand, span } from "./nodes";
-import { defaultHeld, type Parameter } from "./parameters";
+import { defaultHeld, type Parameter, parametersOf } from "./parameters";
 import { pickedName } from "./picked";
 
 /** Values looked through per expression tree; bounds names that refer to each other. */
@@ -109,6 +109,9 @@ interface Arguments {
   readonly positional: readonly LocatedNode[];
   readonly entries: readonly Entry[];
 }
+
+/** What Lightning keeps of a module's arguments (lightning/pytorch/core/mixins/hparams_mixin.py, `save_hyperparameters`). */
+const KEPT_ARGUMENT = /^self\.hparams\.(\w{1,80})$/;
 
 export class Evaluator {
   private readonly values = new Map<string, LocatedNode>();
@@ -595,6 +598,14 @@ export class Evaluator {
       }
       return this.unknown(node, say("open.element"));
     }
+    const kept = KEPT_ARGUMENT.exec(text)?.[1];
+    const given = kept === undefined ? undefined : this.makersParameter(node, kept);
+    if (given !== undefined)
+      return this.bound(
+        node,
+        [{ expression: null, reason: say("open.parameter"), span: span(given.node), parameter: given }],
+        depth,
+      );
     // `cfg.lora.r` is `--lora.r` where the command line gives fields of fields (draccus, tyro, jsonargparse).
     const nested = /^[A-Za-z_]\w*\.([\w.]+\.\w+)$/.exec(text)?.[1];
     const said = nested === undefined ? undefined : this.attributes.get(nested);
@@ -610,6 +621,15 @@ export class Evaluator {
       if (value !== undefined) return this.moved(value, node);
     }
     return this.unknown(node, say("open.not-here", { name: text.length > 60 ? `${text.slice(0, 57)}…` : text }));
+  }
+
+  /** The parameter of a name of the `__init__` of the class around a node. */
+  private makersParameter(node: SyntaxNode, name: string): Parameter | undefined {
+    let type: SyntaxNode | null = node;
+    while (type !== null && type.name !== "ClassDefinition") type = type.parent;
+    const methods = childrenNamed(childNamed(type, "Body"), "FunctionDefinition");
+    const init = methods.find((one) => this.slice(childNamed(one, "VariableName") ?? one) === "__init__");
+    return init && parametersOf(init, (one) => this.slice(one)).find((one) => one.name === name);
   }
 
   /** A field of an object that a class of the module was called for, or of the class itself. */
