@@ -59,6 +59,35 @@ describe("a failure beside its config", () => {
     assert.match(found?.tensorSaid.join(" ") ?? "", /other values/);
   });
 
+  it("says no card where the message and the config name none, and this process is none of the others in a container", async () => {
+    const cut = "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 786.00 MiB. GPU ";
+    const [unknown] = await explained(cut);
+    assert.equal(unknown?.room, "");
+    assert.doesNotMatch(unknown?.estimate ?? "", / 0 GiB/);
+    const contained = {
+      asked: "786.00 MiB",
+      total: "7.79 GiB",
+      free: "11.50 MiB",
+      allocated: "6.72 GiB",
+      pool: "0 bytes",
+    };
+    const [found] = await explained(unallocated({ ...contained, others: [[7, "7.48 GiB"]] }));
+    assert.doesNotMatch(found?.room ?? "", /other processes/);
+    assert.equal(found?.requestedBytes, 786 * 2 ** 20);
+  });
+
+  it("says why there is no estimate, not what the message leaves out", async () => {
+    const script =
+      "from transformers import AutoModelForCausalLM\nmodel = AutoModelForCausalLM.from_pretrained('gpt2').cuda()\nmodel(x).loss.backward()\n";
+    const other = createAnalyzer(memoryRuntime({ "train.py": script }));
+    const [found] = await explainLog(
+      message("786.00 MiB", "6.72 GiB"),
+      { configs: [uri("train.py")] },
+      (document, options) => other.analyse(document, options),
+    );
+    assert.match(found?.estimate ?? "", /nothing says the batch size/);
+  });
+
   it("is told in Chinese, too", async () => {
     const [found] = await explained(printed("trainer-backward", "plain", message("786.00 MiB", "6.72 GiB")), "zh-cn");
     assert.match(found?.title ?? "", /显存不足/);

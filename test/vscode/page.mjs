@@ -115,6 +115,14 @@ export const RESTRICTED = [
       await workbench.hover(BATCH, isComplete);
     },
   },
+  {
+    name: "an untrusted workspace has none of the commands that run code",
+    run: async (workbench) => {
+      assert.ok(await workbench.offers("VRAM Lens: Open Panel"));
+      for (const title of ["VRAM Lens: Trace a Model of This File", "VRAM Lens: Check This Script against PyTorch"])
+        assert.equal(await workbench.offers(title), false, title);
+    },
+  },
 ];
 
 const RELOADS = 4;

@@ -7,7 +7,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
 from ..device import without_context
-from . import legacy, streams
+from . import generators, legacy, streams
 from .ledger import Ledger
 
 aten = torch.ops.aten
@@ -222,6 +222,7 @@ def install(total, ledger, count=1):
     cuda.max_memory_allocated = cuda.max_memory_reserved = cuda.max_memory_cached = peak
     streams.install()
     legacy.install()
+    generators.install()
     cuda.CUDAGraph = cuda.device = cuda.device_of = cuda._DeviceGuard = _Nothing
     cuda.graphs.is_current_stream_capturing = lambda *a, **k: False
     here = torch.device("cuda")

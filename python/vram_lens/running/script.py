@@ -178,6 +178,7 @@ def _read():
     torch.Tensor.tolist = lambda t: nested(list(t.shape)) if isinstance(t, FakeTensor) else tolist(t)
     torch.Tensor.numpy = as_numpy
     torch.Tensor.__deepcopy__ = FakeTensor.__deepcopy__ = deep
+    FakeTensor.__reduce_ex__ = lambda t, protocol: (torch.empty, (tuple(t.shape),))  # code that tries whether it can be kept
 
 
 def installed(arguments, where, ledger, world=1):

@@ -6,6 +6,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
 from torch.utils._device import _device_constructors
 from torch.utils._python_dispatch import _disable_current_modes
+from torch.utils._pytree import tree_map
 
 
 class _Number(float):
@@ -16,14 +17,40 @@ class _Number(float):
 
 
 class _Numbers(list):
-    """The part of a one-dimensional CPU tensor's interface that models use to read rates as numbers."""
+    """A one-dimensional tensor of the host whose elements are read as numbers (rates of layers); the tensor itself (`made`) for all else."""
+
+    def __init__(self, values, made):
+        super().__init__(values)
+        self.made = made
 
     def tolist(self):
         return [float(x) for x in self]
 
     def split(self, sizes):
         ends = list(itertools.accumulate(sizes))
-        return [_Numbers(self[end - size : end]) for size, end in zip(sizes, ends)]
+        return [self[end - size : end] for size, end in zip(sizes, ends)]
+
+    def __getitem__(self, at):
+        if isinstance(at, int):
+            return super().__getitem__(at)
+        return _Numbers(super().__getitem__(at), lambda: self.made()[at]) if isinstance(at, slice) else self.made()[at]
+
+    def __getattr__(self, name):
+        return getattr(self.made(), name)
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        args, kwargs = tree_map(lambda a: a.made() if isinstance(a, cls) else a, (args, kwargs or {}))
+        return func(*args, **kwargs)
+
+
+def _calculated(name):
+    """An operator of Python's that a list has none of, or another: the tensor's."""
+    return lambda numbers, *other: getattr(numbers.made(), name)(*other)
+
+
+for _name in "add radd sub rsub mul rmul truediv rtruediv pow rpow neg lt le gt ge matmul".split():
+    setattr(_Numbers, f"__{_name}__", _calculated(f"__{_name}__"))
 
 
 class _Sized:
@@ -50,9 +77,12 @@ def install(counted=torch.Tensor.numel):
     torch.rand = lambda *a, **k: 1.0 if a == ([],) else rand(*a, **k)  # layer drop: never dropped
 
     def cpu_linspace(*a, **k):  # stochastic-depth rates are read as numbers while the model is built
+        if torch.device(k.get("device") or "cpu").type != "cpu":
+            return linspace(*a, **k)  # nobody reads what stands on the card
         with unset_fake_temporarily(), torch.device("cpu"), _disable_current_modes():
             values = linspace(*a, **{**k, "device": "cpu"})
-            return _Numbers(map(_Number, values.float().numpy())) if values.ndim == 1 else values
+            numbers = map(_Number, values.float().numpy())
+        return _Numbers(numbers, lambda: linspace(*a, **k)) if values.ndim == 1 else values
 
     def real_tolist(t):
         if isinstance(t, FakeTensor):

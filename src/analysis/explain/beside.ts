@@ -1,7 +1,6 @@
 /** What the run that stands beside a log says of a failure. */
 import type { ReportRun } from "../../core/report/schema";
 import type { Failure } from "../../evidence/log/failures";
-import { say } from "../../words/message";
 import { size, t, text } from "../messages";
 import type { RunAnalysis } from "../run-analysis";
 import { usableOf } from "../verdict";
@@ -12,16 +11,17 @@ function baseNameOf(uri: string): string {
   return decodeURIComponent(uri.slice(uri.lastIndexOf("/") + 1));
 }
 
-function estimateOf({ base, locale }: RunAnalysis, file: string): string {
+function estimateOf({ base, locale }: RunAnalysis, file: string): string | null {
   const usable = usableOf(base.resolution.device.spec);
   if (base.estimate === undefined) {
-    const reason = base.result?.ok === false ? base.result.reason : say("oom.unknown");
-    return t(locale, "oom.estimate-none", { file, reason: text(reason, locale) });
+    const reason = base.result?.ok === false ? base.result.reason : base.resolution.obstacles[0]?.message;
+    return reason === undefined ? null : t(locale, "oom.estimate-none", { file, reason: text(reason, locale) });
   }
   // As every surface says them: only what the message states has its own digits.
   const need = size(base.estimate.usedPeakBytes);
-  const over = usable !== null && base.estimate.usedPeakBytes > usable;
-  return t(locale, over ? "oom.estimate-over" : "oom.estimate-under", { file, need, usable: size(usable ?? 0) });
+  if (usable === null) return t(locale, "oom.estimate-need", { file, need });
+  const over = base.estimate.usedPeakBytes > usable;
+  return t(locale, over ? "oom.estimate-over" : "oom.estimate-under", { file, need, usable: size(usable) });
 }
 
 /** @param analysis of the run, on the card that the failure's message describes */

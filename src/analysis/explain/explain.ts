@@ -1,6 +1,6 @@
 /** A failure in a log as a person reads it: where, who took the room, which tensor, what would have avoided it. */
 import type { ReportRun } from "../../core/report/schema";
-import { type Blame, blameFor, type Cause } from "../../evidence/log/cause";
+import { type Blame, blameFor, type Cause, othersOf } from "../../evidence/log/cause";
 import type { Failure } from "../../evidence/log/failures";
 import type { Frame } from "../../evidence/log/frames";
 import type { Kind } from "../../evidence/log/messages";
@@ -42,8 +42,8 @@ export interface Explanation {
 export interface RunBeside {
   readonly report: ReportRun;
   readonly found: TensorFound;
-  /** What the estimate says of the card that the log describes. */
-  readonly estimate: string;
+  /** What the estimate says of the card that the log describes; null where it says nothing. */
+  readonly estimate: string | null;
 }
 
 /** Advice that is no plan of the run's. */
@@ -68,10 +68,10 @@ function whereOf({ rank, device }: Failure, locale: Locale): string {
 }
 
 function roomOf(failure: Failure, locale: Locale): string {
-  const { total, allocated, idle, process, others, free } = failure;
+  const { total, allocated, idle, process, free } = failure;
   if (total === null) return "";
   const beside = process === null || allocated === null ? null : process.bytes - allocated.bytes - (idle?.bytes ?? 0);
-  const sum = others.reduce((bytes, other) => bytes + other.size.bytes, 0);
+  const sum = othersOf(failure).reduce((bytes, other) => bytes + other.size.bytes, 0);
   const parts = [
     allocated && t(locale, "oom.room-allocated", { size: exact(allocated.bytes) }),
     idle && t(locale, "oom.room-idle", { size: exact(idle.bytes) }),
@@ -79,6 +79,7 @@ function roomOf(failure: Failure, locale: Locale): string {
     sum === 0 ? null : t(locale, "oom.room-others", { size: exact(sum) }),
     free && t(locale, "oom.room-free", { size: exact(free.bytes) }),
   ].filter((part) => part !== null);
+  if (parts.length === 0) return "";
   return t(locale, "oom.room", { total: exact(total.bytes), parts: parts.join(", ") });
 }
 
@@ -134,7 +135,7 @@ export function explain(failure: Failure, locale: Locale, beside?: RunBeside): E
     part,
     rank: failure.rank,
     gpu: failure.device,
-    requestedBytes: asked?.bytes ?? null,
+    requestedBytes: asked === null ? null : Math.round(asked.bytes),
     message: failure.message,
     title: titleOf(part, asked?.bytes ?? null, locale),
     where: whereOf(failure, locale),

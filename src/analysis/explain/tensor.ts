@@ -37,10 +37,16 @@ const CLOSE = 1;
 
 const OF_PARAMETERS = ["weights", "adapters", "gradients", "optimizer"] as const;
 
-function whatOf({ kind, operator, bytes, parameters }: Allocation, run: TrainingRun, locale: Locale): string {
+/** Whether a tensor is as large as weights, not as a batch: what loading moves, what packed weights become for one product. */
+function isOfWeights({ phase, operator }: Allocation): boolean {
+  return phase === "load" || operator.startsWith("dequantize");
+}
+
+function whatOf(found: Allocation, run: TrainingRun, locale: Locale): string {
+  const { kind, operator, bytes, parameters } = found;
   const known = OF_PARAMETERS.find((one) => one === kind && (kind !== "gradients" || parameters.length > 0));
   if (known !== undefined) return t(locale, `oom.what-${known}`);
-  const shape = shapeOf(bytes, run);
+  const shape = isOfWeights(found) ? undefined : shapeOf(bytes, run);
   return shape === undefined
     ? t(locale, "oom.what-operator", { operator })
     : t(locale, "oom.what-shape", { operator, shape });

@@ -46,6 +46,12 @@ function unaccounted(said: Said): number | null {
   return own === null ? null : Math.max(0, total.bytes - free.bytes - own);
 }
 
+/** Other processes that the message names. A container's driver names this one as another (PyTorch 2.1): it is left out. */
+export function othersOf(said: Said): Said["others"] {
+  const own = (said.allocated?.bytes ?? 0) + (said.idle?.bytes ?? 0);
+  return said.others.filter(({ size }) => !isSelf(size.bytes, own, said));
+}
+
 /** Who or what stood in the way of a request. */
 export function blameFor(said: Said): Blame {
   if (said.kind === "host") return blame("host", said.requested?.bytes ?? null);
@@ -60,9 +66,7 @@ export function blameFor(said: Said): Blame {
   const room = free?.bytes ?? 0;
   if (allowed !== null && total !== null && allowed.bytes < total.bytes && room >= wanted)
     return blame("limit", allowed.bytes);
-  // A container's driver does not name the processes of others, and names this one as another (PyTorch 2.1).
-  const own = (allocated?.bytes ?? 0) + (idle?.bytes ?? 0);
-  const named = others.filter(({ size }) => !isSelf(size.bytes, own, said)).sort((a, b) => b.size.bytes - a.size.bytes);
+  const named = [...othersOf(said)].sort((a, b) => b.size.bytes - a.size.bytes);
   const sum = named.reduce((bytes, { size }) => bytes + size.bytes, 0);
   if (idle !== null && idle.bytes >= wanted) return blame("fragmentation", idle.bytes);
   if (sum > 0 && room + sum >= wanted)

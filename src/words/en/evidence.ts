@@ -46,6 +46,7 @@ export const EVIDENCE = {
   "oom.estimate-over": "The estimate of {file} said so: {need} needed, {usable} usable on this card",
   "oom.estimate-under":
     "By the estimate of {file} it fits ({need} of {usable} usable): the run differs from the file, or others use the card",
+  "oom.estimate-need": "The estimate of {file} needs {need}; neither the message nor the config says which card it was",
   "oom.estimate-none": "There is no estimate of {file}: {reason}",
   "oom.advice-expandable": "Set `{variable}=expandable_segments:True`: segments grow instead of leaving gaps",
   "oom.advice-other": "End the other process, or choose another card with `CUDA_VISIBLE_DEVICES`",

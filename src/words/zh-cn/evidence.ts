@@ -43,6 +43,7 @@ export const EVIDENCE: Readonly<Record<keyof typeof EN, string>> = {
   "oom.alive": "估算此处有 {size} 存活，报错信息为 {said}",
   "oom.estimate-over": "{file} 的估算已经指出：需要 {need}，该 GPU 可用 {usable}",
   "oom.estimate-under": "按 {file} 的估算放得下（{need}，可用 {usable}）：运行与文件不同，或有其他进程占用",
+  "oom.estimate-need": "{file} 的估算需要 {need}；报错信息和配置都没有说明是哪种 GPU",
   "oom.estimate-none": "{file} 没有估算：{reason}",
   "oom.advice-expandable": "设置 `{variable}=expandable_segments:True`：段会增长，不留空隙",
   "oom.advice-other": "结束其他进程，或用 `CUDA_VISIBLE_DEVICES` 选择另一张 GPU",

@@ -3,6 +3,7 @@ import type { DType } from "../../../src/core/engine/dtype";
 import { attention } from "../../../src/core/engine/ops/attention";
 import { convolution } from "../../../src/core/engine/ops/convolution";
 import { embedding, gatherLike } from "../../../src/core/engine/ops/gathering";
+import { slice } from "../../../src/core/engine/ops/layout";
 import { crossEntropy } from "../../../src/core/engine/ops/losses";
 import type { Tensor } from "../../../src/core/engine/tensor";
 import { type Lab, lab, rounded } from "./lab";
@@ -119,6 +120,14 @@ describe("losses", () => {
     );
     loss.release();
     assert.equal(ledger.live, before + 64 * 1000 * 4);
+  });
+
+  it("classes in the middle have labels that are a part of longer ones copied, and keep the copy", () => {
+    const { torch, leaf, tensor, made } = lab();
+    const labels = slice(torch, tensor([4, 1025], "int64"), 1, 1, 1025);
+    const [logits, loss] = [leaf([4, 16, 1024]), "nll_loss2d_forward"];
+    const of = made(() => crossEntropy(torch, logits, labels, "mean", 0)).slice(1);
+    assert.deepEqual(of, [`clone ${4 * 1024 * 8}`, `${loss} 512`, `${loss} 512`]);
   });
 });
 

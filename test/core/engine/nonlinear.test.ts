@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { activate } from "../../../src/core/engine/activations";
+import { transpose } from "../../../src/core/engine/ops/layout";
 import { logSumExp } from "../../../src/core/engine/ops/log-probs";
 import { batchNorm, dropout, groupNorm, layerNorm, rmsNorm, softmax } from "../../../src/core/engine/ops/nonlinear";
+import type { Tensor } from "../../../src/core/engine/tensor";
 import { lab } from "./lab";
 
 describe("logsumexp", () => {
@@ -81,6 +83,16 @@ describe("normalisations", () => {
       "native_batch_norm 512",
       "native_batch_norm 512",
     ]);
+  });
+});
+
+describe("batch_norm", () => {
+  it("has an input that is not contiguous copied for cuDNN, as bfloat16's kernel has not", () => {
+    const { torch, leaf, made } = lab();
+    const norm = (input: Tensor) => made(() => batchNorm(torch, input, leaf([8]), leaf([8]))).slice(2);
+    const turned = (dtype: "float32" | "bfloat16") => transpose(torch, leaf([4, 64, 8], dtype), 1, 2);
+    assert.deepEqual(norm(turned("float32")).slice(0, 2), ["clone 8192", "native_batch_norm 8192"]);
+    assert.equal(norm(turned("bfloat16"))[0], "native_batch_norm 4096");
   });
 });
 

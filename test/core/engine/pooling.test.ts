@@ -49,6 +49,15 @@ describe("operators of convolutional networks", () => {
     assert.deepEqual(back, [`max_pool2d_with_indices_backward ${BYTES}`]);
   });
 
+  it("linspace writes its values at once, and ger is a column times a row", () => {
+    const l = lab();
+    const run = (operator: string, ...given: (Tensor | number)[]): string[] =>
+      l.made(() => void dispatch(l.torch, operator, new Arguments(given, {})));
+    assert.deepEqual(run("linspace", -1, 1, 1024), ["linspace 4096"]);
+    const [column, row] = [l.leaf([32]), l.leaf([64])];
+    assert.deepEqual(run("ger", column, row), [`mul ${32 * 64 * 4}`]);
+  });
+
   it("feature_dropout draws one factor for a channel and keeps it", () => {
     const { made, back } = train("feature_dropout", 0.1, true);
     assert.deepEqual(made, [`empty ${rounded(2 * 3 * 4)}`, `mul ${BYTES}`]);
@@ -65,6 +74,16 @@ describe("operators of convolutional networks", () => {
     assert.deepEqual(out.sizes, [2, 3, 128]);
     assert.deepEqual(made, [`avg_pool2d ${2 * 3 * 128 * 4}`]);
     assert.deepEqual(back, [`avg_pool2d_backward ${2 * 3 * 256 * 4}`]);
+  });
+
+  it("max_pool1d pools a picture of one row, and keeps its input and the places", () => {
+    const { out, made, back } = trainOn([2, 3, 256], "max_pool1d", [2], [2], [0], [1], false);
+    assert.deepEqual(out.sizes, [2, 3, 128]);
+    assert.deepEqual(made, [
+      `max_pool2d_with_indices ${2 * 3 * 128 * 4}`,
+      `max_pool2d_with_indices ${2 * 3 * 128 * 8}`,
+    ]);
+    assert.deepEqual(back, [`max_pool2d_with_indices_backward ${2 * 3 * 256 * 4}`]);
   });
 
   it("im2col writes every window's values out, and adds them up without the input", () => {

@@ -5,7 +5,7 @@
  */
 import type { Part } from "../../../src/evidence/log/phase";
 import type { Row } from "./shapes";
-import { reserved, unallocated } from "./wordings";
+import { cached, reserved, unallocated } from "./wordings";
 
 export interface ReportedRun {
   readonly thread: string;
@@ -51,6 +51,41 @@ trainer.train()
 `;
 }
 
+/** What a loop of one's own reads: texts of a length, so many at a time. */
+function data(tokenizer: string, batch: number, length: number): string {
+  return `from datasets import load_dataset
+from torch.utils.data import DataLoader
+from transformers import AutoTokenizer
+
+tokenizer = AutoTokenizer.from_pretrained("${tokenizer}")
+dataset = load_dataset("text", data_files="input.txt", split="train")
+dataset = dataset.map(lambda x: tokenizer(x["text"], truncation=True, max_length=${length}, padding="max_length"), batched=True)
+loader = DataLoader(dataset.with_format("torch"), batch_size=${batch})
+`;
+}
+
+/** nanoGPT's loop over GPT-2 of a size, with the settings of a thread: its loss is over every position, outside of the model. */
+function loop(made: string, batch: number, dtype: string): string {
+  return `import torch
+import torch.nn.functional as F
+from transformers import AutoConfig, AutoModelForCausalLM
+${data("gpt2", batch, 1024)}
+model = AutoModelForCausalLM.${made}.to("cuda")
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+for batch in loader:
+    x = batch["input_ids"].to("cuda")
+    y = batch["labels"].to("cuda")
+    with torch.autocast("cuda", dtype=torch.${dtype}):
+        logits = model(input_ids=x).logits
+        loss = F.cross_entropy(logits.view(-1, logits.size(-1)), y.view(-1))
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
+`;
+}
+
+/** GPT-2 with nanoGPT's vocabulary, from scratch. */
+const SCRATCH = 'from_config(AutoConfig.from_pretrained("gpt2", vocab_size=50304))';
 const MIB = 2 ** 20;
 /** A wrapped layer's buffers of FSDP, which have no module: gathered weights, gradients, what a rank keeps of either. */
 const UNIT = /layers|chunk_cat|foreach_copy|reduce_scatter|all_gather/;
@@ -466,5 +501,185 @@ export const REPORTED: readonly ReportedRun[] = [
     size: "202383360 × 2 / 4",
     bytes: [202383360 / 2],
     is: UNIT,
+  },
+  {
+    thread: "huggingface/transformers#1819",
+    files: {
+      "train.py": trainer({ model: "gpt2", batch: 1, length: 1024, loading: ', attn_implementation="eager"' }),
+    },
+    frames: [
+      ["run_lm_finetuning.py", "train", "loss.backward()"],
+      [`${SITE}/torch/tensor.py`, "backward", "torch.autograd.backward(self, gradient, retain_graph, create_graph)"],
+      [`${SITE}/torch/autograd/__init__.py`, "backward", "allow_unreachable=True)  # allow_unreachable flag"],
+    ],
+    message: cached({
+      asked: "198.00 MiB",
+      total: "5.93 GiB",
+      free: "54.94 MiB",
+      allocated: "4.64 GiB",
+      pool: "233.05 MiB",
+    }),
+    part: "backward",
+    size: "1 × 1024 × 50257 × 4",
+    bytes: [1024 * 50257 * 4, 1023 * 50257 * 4],
+    is: /lm_head|softmax|cross_entropy|nll|pad|slice/,
+  },
+  {
+    thread: "pytorch/pytorch#29198",
+    files: {
+      "train.py": `import torch
+from transformers import AutoModelForSequenceClassification
+${data("bert-base-multilingual-cased", 8, 128)}
+model = AutoModelForSequenceClassification.from_pretrained("bert-base-multilingual-cased", attn_implementation="eager").to("cuda")
+optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, foreach=False)
+for batch in loader:
+    optimizer.zero_grad()
+    loss = model(input_ids=batch["input_ids"].to("cuda"), labels=batch["label"].to("cuda")).loss
+    loss.backward()
+    optimizer.step()
+`,
+    },
+    frames: [
+      ["train.py", "train", "optimizer.step()"],
+      [`${SITE}/torch/optim/adam.py`, "step", "state['exp_avg_sq'] = torch.zeros_like(p.data)"],
+    ],
+    message: cached({
+      asked: "352.00 MiB",
+      total: "7.92 GiB",
+      free: "156.00 MiB",
+      allocated: "1.67 GiB",
+      pool: "124.28 MiB",
+    }),
+    part: "optimizer",
+    size: "119547 × 768 × 4",
+    bytes: [119547 * 768 * 4],
+    is: /zeros_like/,
+  },
+  {
+    thread: "karpathy/nanoGPT#88",
+    files: { "train.py": loop(SCRATCH, 32, "float16") },
+    frames: [],
+    message:
+      "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 6.14 GiB (GPU 0; 15.78 GiB total capacity",
+    size: "32 × 1024 × 50304 × 4",
+    bytes: [32 * 1024 * 50304 * 4],
+    is: /to_copy|softmax|cross_entropy|nll/,
+  },
+  {
+    thread: "karpathy/nanoGPT#208",
+    files: { "train.py": loop('from_pretrained("gpt2-xl")', 1, "bfloat16") },
+    frames: [],
+    message: reserved({
+      asked: "100.00 MiB",
+      total: "23.68 GiB",
+      free: "85.06 MiB",
+      allocated: "21.67 GiB",
+      pool: "21.92 GiB",
+    }),
+    size: "1 × 1024 × 50257 × 2",
+    bytes: [1024 * 50257 * 2],
+    is: /lm_head/,
+  },
+  {
+    thread: "karpathy/nanoGPT#391",
+    files: {
+      "train.py": `import torch
+from transformers import LlamaConfig, LlamaForCausalLM
+${data("huggyllama/llama-7b", 8, 256)}
+config = LlamaConfig(hidden_size=4096, intermediate_size=11008, num_hidden_layers=32, num_attention_heads=32, vocab_size=32000)
+model = LlamaForCausalLM(config).to("cuda")
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+scaler = torch.amp.GradScaler("cuda")
+for batch in loader:
+    x = batch["input_ids"].to("cuda")
+    with torch.autocast("cuda", dtype=torch.float16):
+        loss = model(input_ids=x, labels=x).loss
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    optimizer.zero_grad(set_to_none=True)
+`,
+    },
+    frames: [
+      ["/content/llama2.c/train.py", "<module>", "scaler.scale(loss).backward()"],
+      ["/usr/local/lib/python3.10/dist-packages/torch/_tensor.py", "backward", "torch.autograd.backward("],
+      [
+        "/usr/local/lib/python3.10/dist-packages/torch/autograd/__init__.py",
+        "backward",
+        "Variable._execution_engine.run_backward(  # Calls into the C++ engine to run the backward pass",
+      ],
+    ],
+    message: unallocated(
+      {
+        asked: "172.00 MiB",
+        total: "39.56 GiB",
+        free: "52.56 MiB",
+        allocated: "37.80 GiB",
+        pool: "336.39 MiB",
+        others: [[263789, "39.51 GiB"]],
+      },
+      "CUDA",
+      "capacty",
+    ),
+    part: "backward",
+    size: "4096 × 11008 × 4",
+    bytes: [172 * MIB],
+    is: /mlp/,
+  },
+  {
+    thread: "huggingface/transformers#2784",
+    files: {
+      "train.py": trainer({ model: "gpt2", batch: 1, length: 1024, loading: ', attn_implementation="eager"' }),
+    },
+    frames: [],
+    message: reserved({
+      asked: "12.00 MiB",
+      total: "6.00 GiB",
+      free: "3.06 MiB",
+      allocated: "4.44 GiB",
+      pool: "4.57 GiB",
+    }),
+    size: "1 × 1024 × 3072 × 4",
+    bytes: [12 * MIB],
+    is: /mlp/,
+  },
+  {
+    thread: "tatsu-lab/stanford_alpaca#76",
+    files: ALPACA,
+    ranks: 4,
+    frames: [],
+    message: reserved({
+      asked: "388.00 MiB",
+      gpu: 2,
+      total: "23.70 GiB",
+      free: "315.69 MiB",
+      allocated: "21.91 GiB",
+      pool: "22.09 GiB",
+    }),
+    size: "202383360 × 2",
+    bytes: [202383360 * 2],
+    is: UNIT,
+  },
+  {
+    thread: "huggingface/trl#1667",
+    files: {
+      "train.py": `import torch
+from datasets import load_dataset
+from peft import LoraConfig
+from transformers import AutoModelForCausalLM, AutoTokenizer, BitsAndBytesConfig
+from trl import DPOConfig, DPOTrainer
+
+NAME = "mistralai/Mistral-7B-Instruct-v0.2"
+model = AutoModelForCausalLM.from_pretrained(NAME, quantization_config=BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=torch.bfloat16))
+args = DPOConfig(output_dir="out", per_device_train_batch_size=4, bf16=True, max_length=1024)
+trainer = DPOTrainer(model, args=args, train_dataset=load_dataset("json", data_files="pairs.json", split="train"), processing_class=AutoTokenizer.from_pretrained(NAME), peft_config=LoraConfig(r=16, target_modules="all-linear", task_type="CAUSAL_LM"))
+trainer.train()
+`,
+    },
+    frames: [],
+    message: "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 112.00 MiB. GPU ",
+    size: "4096 × 14336 × 2",
+    bytes: [112 * MIB],
+    is: /mlp/,
   },
 ];

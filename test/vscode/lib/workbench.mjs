@@ -93,6 +93,27 @@ export class Workbench {
     return this.quick("F1", title);
   }
 
+  /** Whether the palette has a command of a title; what it lists of the extension's own is waited for first. */
+  async offers(title) {
+    const input = this.page.locator(QUICK_INPUT);
+    return eventually("the palette", async () => {
+      try {
+        if (!(await input.isVisible())) await this.page.keyboard.press("F1");
+        await input.fill(">VRAM Lens:", { timeout: 2000 });
+        await this.row("VRAM Lens: ").waitFor({ timeout: 10_000 });
+        await input.fill(`>${title}`, { timeout: 2000 });
+        const found = this.page.locator(".quick-input-list .monaco-list-row").first();
+        await found.waitFor({ timeout: 10_000 });
+        const isThere = await this.row(title).isVisible();
+        await this.closeQuick();
+        return { isThere };
+      } catch {
+        await this.page.keyboard.press("Escape");
+        return undefined;
+      }
+    }).then(({ isThere }) => isThere);
+  }
+
   /**
    * Opens a file of the workspace by its path. A row is called `train.yaml folder`: what was opened before stands in the list
    * until what was typed is found, and may have the same name in another folder.

@@ -2,22 +2,29 @@
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import { add, div, elementwise, mean, mul, sub, sum, unary } from "./arithmetic";
+import { contiguous } from "./layout";
 import { softmax } from "./nonlinear";
 
-/** `nll_loss` over rows: the loss and the total weight; the gradient is as large as the log-probabilities. */
+/**
+ * `nll_loss` over rows: the loss and the total weight; the gradient is as large as the log-probabilities. Of three dimensions, or more than
+ * four, both are made contiguous and seen as pictures of one row (LossNLL.cpp, `nll_loss_nd`).
+ */
 export function nllLoss(torch: Torch, input: Tensor, target: Tensor, reduction: "none" | "mean" | "sum"): Tensor {
-  const operator = input.rank === 4 ? "nll_loss2d" : "nll_loss";
-  const x = torch.autocasting ? torch.autocast(input, "float32") : input.retain();
+  const [logs, labels] =
+    input.rank < 3 || input.rank === 4
+      ? [input.retain(), target.retain()]
+      : [contiguous(torch, input), contiguous(torch, target)];
+  const operator = input.rank < 3 ? "nll_loss" : "nll_loss2d";
+  const x = torch.autocasting ? torch.autocast(logs, "float32") : logs.retain();
   const node = torch.record("NllLossBackward0", [x], (torch, [gradient], [self]) => [
     gradient ? torch.empty(`${operator}_backward`, self!.sizes, self!.dtype) : null,
   ]);
-  if (node !== null) for (const tensor of [x, target]) torch.save(node, tensor);
+  if (node !== null) for (const tensor of [x, labels]) torch.save(node, tensor);
   const sizes = reduction === "none" ? target.sizes : [];
   const out = torch.attach(node, torch.empty(`${operator}_forward`, sizes, x.dtype));
   const total = torch.empty(`${operator}_forward`, [], x.dtype);
   if (node !== null) torch.saveOutput(node, total);
-  total.release();
-  x.release();
+  for (const tensor of [total, x, logs, labels]) tensor.release();
   return out;
 }
 

@@ -4,10 +4,11 @@
  */
 import type { DType } from "../dtype";
 import type { Node } from "../node";
+import { isChannelsLast } from "../shape";
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import { elementwise, mean, mul, pow, unary } from "./arithmetic";
-import { repeat, view } from "./layout";
+import { contiguous, repeat, view } from "./layout";
 
 /** Statistics of half-precision normalisations are float32 (`acc_type`). */
 function accumulate(dtype: DType): DType {
@@ -172,10 +173,15 @@ export function groupNorm(
   return out;
 }
 
-/** `batch_norm` in training: cuDNN's or the native kernel saves the input and two statistics per channel. */
+/**
+ * `batch_norm` in training: cuDNN's or the native kernel saves the input and two statistics per channel. cuDNN's is given a contiguous copy of
+ * an input that is neither that nor channels-last (aten/src/ATen/native/Normalization.cpp, `_batch_norm_impl_index`).
+ */
 export function batchNorm(torch: Torch, input: Tensor, weight: Tensor | null, bias: Tensor | null): Tensor {
   const channels = [input.size(1)];
-  const node = torch.record("NativeBatchNormBackward0", [input, weight, bias], (torch, [gradient], [self], node) => {
+  const copies = isCudnns(input, weight, bias) && !isChannelsLast(input.sizes, input.strides);
+  const x = copies ? contiguous(torch, input) : input.retain();
+  const node = torch.record("NativeBatchNormBackward0", [x, weight, bias], (torch, [gradient], [self], node) => {
     if (!gradient) return [null, null, null];
     const backward = "native_batch_norm_backward";
     return [
@@ -184,10 +190,17 @@ export function batchNorm(torch: Torch, input: Tensor, weight: Tensor | null, bi
       node.edges[2] ? torch.empty(backward, channels, bias!.dtype) : null,
     ];
   });
-  if (node !== null) for (const tensor of [input, weight]) if (tensor !== null) torch.save(node, tensor);
-  const out = torch.attach(node, elementwise(torch, "native_batch_norm", [input]));
-  saveStatistics(torch, node, "native_batch_norm", channels, accumulate(input.dtype));
+  if (node !== null) for (const tensor of [x, weight]) if (tensor !== null) torch.save(node, tensor);
+  const out = torch.attach(node, elementwise(torch, "native_batch_norm", [x]));
+  saveStatistics(torch, node, "native_batch_norm", channels, accumulate(x.dtype));
+  x.release();
   return out;
+}
+
+/** Whether cuDNN norms it, by dtypes (Normalization.cpp, `use_cudnn`); sizes beyond its own are rare. */
+function isCudnns(input: Tensor, weight: Tensor | null, bias: Tensor | null): boolean {
+  if (weight === null || bias === null || input.dtype === "bfloat16" || weight.dtype === "bfloat16") return false;
+  return input.dtype !== "float16" || weight.dtype === "float32";
 }
 
 /**

@@ -49,21 +49,24 @@ export function averagePool(torch: Torch, input: Tensor, window: Window): Tensor
   return keepingInput(torch, `avg_pool${sides}d`, `AvgPool${sides}DBackward0`, input, pooled(input, window)).out;
 }
 
-/** `avg_pool1d`: `avg_pool2d` of a picture of one row (Pooling.cpp). */
-export function averagePoolOfRows(torch: Torch, input: Tensor, window: Window): Tensor {
-  const row = unsqueeze(torch, input, -2);
-  const one = (list: readonly number[], of: number): number[] => (list.length === 0 ? [] : [of, ...list]);
-  const { kernel, stride, padding } = window;
-  const pooled = averagePool(torch, row, {
-    ...window,
-    kernel: one(kernel, 1),
-    stride: one(stride, 1),
-    padding: one(padding, 0),
-  });
-  row.release();
-  const out = squeeze(torch, pooled, [-2]);
-  pooled.release();
-  return out;
+/** `avg_pool1d` and `max_pool1d`: those of a picture of one row (Pooling.cpp). */
+export function poolOfRows(pool: typeof averagePool): typeof averagePool {
+  return (torch, input, window) => {
+    const row = unsqueeze(torch, input, -2);
+    const one = (list: readonly number[], of: number): number[] => (list.length === 0 ? [] : [of, ...list]);
+    const { kernel, stride, padding, dilation } = window;
+    const pooled = pool(torch, row, {
+      ...window,
+      kernel: one(kernel, 1),
+      stride: one(stride, 1),
+      padding: one(padding, 0),
+      dilation: one(dilation, 1),
+    });
+    row.release();
+    const out = squeeze(torch, pooled, [-2]);
+    pooled.release();
+    return out;
+  };
 }
 
 /** `adaptive_avg_pool1d` and `2d`: the mean over the sides when one value is left, else a kernel that keeps its input. */

@@ -36,6 +36,7 @@ export const ARITHMETIC: Readonly<Record<string, Rule>> = table({
   mul: (t, a) => arithmetic.mul(t, a.operand(0), a.operand(1)),
   addcmul: (t, a) => addcmul(t, a.tensor(0), a.tensor(1), a.tensor(2)),
   outer,
+  ger: outer,
   multiply: (t, a) => arithmetic.mul(t, a.operand(0), a.operand(1)),
   // Rounded quotients of whole numbers are whole (aten/src/ATen/native/BinaryOps.cpp, div.Tensor_mode).
   div: (t, a) =>

@@ -39,6 +39,11 @@ function arange(torch: Torch, args: Arguments): Tensor {
   return torch.empty("arange", [Math.max(0, Math.ceil((end - start) / step))], dtype);
 }
 
+/** `linspace` and `logspace`: so many values, written at once (aten/src/ATen/native/cuda/RangeFactories.cu). */
+function spaced(operator: string): Rule {
+  return (torch, args) => torch.empty(operator, [args.number(2, 0, "steps")], args.dtype(-1) ?? "float32");
+}
+
 /** `to`: a copy where the dtype differs (or `copy=True`), else the same tensor. */
 function to(torch: Torch, args: Arguments): Tensor {
   const self = args.tensor(0);
@@ -70,6 +75,8 @@ export const FACTORIES: Readonly<Record<string, Rule>> = table({
     a.tensor(0).dtype === a.tensor(1).dtype ? a.tensor(0).retain() : t.toCopy(a.tensor(0), a.tensor(1).dtype),
   float: (t, a) => (a.tensor(0).dtype === "float32" ? a.tensor(0).retain() : t.toCopy(a.tensor(0), "float32")),
   arange,
+  linspace: spaced("linspace"),
+  logspace: spaced("logspace"),
   eye,
   ones: factory("ones", () => "float32"),
   zeros: factory("zeros", () => "float32"),

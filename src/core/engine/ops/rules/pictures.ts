@@ -36,12 +36,14 @@ function averagePool(torch: Torch, args: Arguments, pool = pooling.averagePool):
   });
 }
 
-const largest: Rule = (torch, args) =>
-  pooling.maxPool(torch, args.tensor(0), {
-    ...windowOf(args),
-    dilation: args.numbers(4),
-    ceiling: args.flag(5, "ceil_mode"),
-  });
+const largest =
+  (pool = pooling.maxPool): Rule =>
+  (torch, args) =>
+    pool(torch, args.tensor(0), {
+      ...windowOf(args),
+      dilation: args.numbers(4),
+      ceiling: args.flag(5, "ceil_mode"),
+    });
 
 const attentionByParts =
   (eager: boolean): Rule =>
@@ -72,9 +74,10 @@ export const PICTURES: Readonly<Record<string, Rule>> = table({
   upsample_linear1d: interpolation("upsample_linear1d"),
   upsample_trilinear3d: interpolation("upsample_trilinear3d"),
   grid_sampler: (t, a) => pictures.sampleAtPlaces(t, a.tensor(0), a.tensor(1)),
-  max_pool2d: largest,
-  max_pool3d: largest,
-  avg_pool1d: (t, a) => averagePool(t, a, pooling.averagePoolOfRows),
+  max_pool1d: largest(pooling.poolOfRows(pooling.maxPool)),
+  max_pool2d: largest(),
+  max_pool3d: largest(),
+  avg_pool1d: (t, a) => averagePool(t, a, pooling.poolOfRows(pooling.averagePool)),
   avg_pool2d: averagePool,
   avg_pool3d: averagePool,
   replication_pad_like: (t, a) => pooling.padLike(t, a.tensor(0), a.tensor(1)),
