@@ -56,6 +56,45 @@ def masked():
     assert "maximum" in steps and any(str(step).startswith("full") for step in steps), steps
 
 
+class Spaced(torch.nn.Module):
+    """Rates that layers are made with, and places that are calculated with: on the host, and on the device."""
+
+    def __init__(self):
+        super().__init__()
+        self.drops = torch.nn.ModuleList(torch.nn.Dropout(rate.item()) for rate in torch.linspace(0, 0.2, 3)[1:])
+        self.mix = torch.nn.Linear(16, 16)
+
+    def forward(self, x):
+        host, there = torch.linspace(-1, 1, 16), torch.linspace(-1, 1, 16, device=x.device)
+        x = self.mix(x) * (1 - host).to(x.device) + torch.outer(there, host[:16].to(x.device))
+        return self.drops[1](x)
+
+
+def spaced():
+    """`linspace` is numbers to who reads numbers and a tensor to who calculates with it."""
+    from .tracing import inputs, own
+
+    graph, _ = own.traced(own.Own(Spaced, inputs.read("x=float[B,16,16]")))
+    steps = [step.get("op") for step in graph["main"]["body"]]
+    assert {"outer", "dropout", "linspace"} <= set(steps), steps
+
+
+def drawn():
+    """A generator of the card is one that says so; random numbers of both have their places."""
+    from .running import generators
+
+    host, defaults = torch.Generator, torch.cuda.default_generators
+    generators.install()
+    try:
+        with FakeTensorMode():
+            made = torch.Generator("cuda").manual_seed(3)
+            assert isinstance(made, host) and made.device.type == "cuda", made.device
+            assert torch.randn(4, generator=made, device="cuda").device.type == "cuda"
+        assert torch.rand(2, generator=torch.Generator()).device.type == "cpu"
+    finally:
+        torch.Generator, torch.cuda.default_generators = host, defaults
+
+
 def given():
     """What a script gives its model is described by the sizes of a run."""
     from .running.first_backward import described
@@ -344,6 +383,8 @@ def spoken():
 TESTS = (
     traced,
     masked,
+    spaced,
+    drawn,
     given,
     followed,
     moved,

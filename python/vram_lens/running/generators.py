@@ -6,7 +6,7 @@ import torch
 def install():
     """Has a generator of the card be one of the host's that says it is the card's."""
     host = torch.Generator
-    if host.__name__ != "Generator" or getattr(host, "on_card", None) is not None:
+    if hasattr(host, "on_card"):
         return
 
     class Generator(host):
