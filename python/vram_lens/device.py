@@ -24,14 +24,14 @@ DENIED = ("_ZN2at11accelerator13isAcceleratorEN3c1010DeviceTypeE", "_ZN2at13isAc
 """`at::accelerator::isAccelerator(DeviceType)`, and as it was named before."""
 
 STREAMS = tuple(f"_ZN3c104cuda20get{kind}CUDAStreamE{index}" for kind in ("Current", "Default") for index in "as")
-"""`c10::cuda::getCurrentCUDAStream(DeviceIndex)`, which input_metadata.h asks for the stream of every tensor (before 2.9), and
+"""`c10::cuda::getCurrentCUDAStream(DeviceIndex)`, which input_metadata.h asks for the stream of every tensor (before 2.10), and
 `getDefaultCUDAStream`, which gradients that meet are summed on (autograd/input_buffer.cpp, `InputBuffer::add`)."""
 
 CHOSEN = ("_ZN3c104cuda20setCurrentCUDAStreamENS0_10CUDAStreamE",)
 """`c10::cuda::setCurrentCUDAStream(CUDAStream)`: there is one stream, which is never used."""
 
 COUNTED = ("_ZN3c104cuda12device_countEv",)
-"""`c10::cuda::device_count()`: before 2.9 autograd has a queue for each device (autograd/engine.cpp, `start_device_threads`)."""
+"""`c10::cuda::device_count()`: before 2.10 autograd has a queue for each device (autograd/engine.cpp, `start_device_threads`)."""
 
 CONTEXT = ("_ZN3c104cuda17hasPrimaryContextEa",)
 """`c10::cuda::hasPrimaryContext(DeviceIndex)`: no card has one, so no guard goes back to it."""
@@ -122,7 +122,7 @@ def _answer(torch):
     _replaced(_library(torch, "torch_cpu"), ASKED, WHERE_CHECKED)
     _replaced(_library(torch, "torch_cpu"), DENIED, NOTHING)
     _replaced(_library(torch, "c10_cuda"), STREAMS, FIRST_STREAM)
-    if tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2]) < (2, 9):  # newer PyTorch asks nothing of these
+    if tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2]) < (2, 10):  # newer PyTorch asks nothing of these
         _replaced(_library(torch, "c10_cuda"), COUNTED, ONE)
         _replaced(_library(torch, "c10_cuda"), CHOSEN, NOTHING)
         without_context()

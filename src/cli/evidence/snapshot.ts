@@ -12,7 +12,7 @@ import { languageOf } from "./language";
 
 function partName(part: string | null, locale: Locale): string {
   const id = part === null ? undefined : (messageId(`phase.${part}`) ?? messageId(`part.${part}`));
-  return t(locale, id ?? "recording.no-stack");
+  return t(locale, id ?? "recording.no-part");
 }
 
 function shares(title: string, list: readonly Share[], nameOf: (share: Share) => string): string[] {

@@ -69,6 +69,7 @@ const MARKERS: readonly Marker[] = [
   { text: "Allocation on device", kind: "allocator", backend: "cuda", near: "would exceed allowed memory" },
   { text: "CUDA error: out of memory", kind: "driver", backend: "cuda" },
   { text: "HIP error: out of memory", kind: "driver", backend: "hip" },
+  { text: "bytes on host: CUDA_ERROR_OUT_OF_MEMORY", kind: "host", backend: "host" },
   { text: "CUDA_ERROR_OUT_OF_MEMORY", kind: "driver", backend: "cuda" },
   { text: "cudaErrorMemoryAllocation", kind: "driver", backend: "cuda" },
   { text: "cuda runtime error (2)", kind: "driver", backend: "cuda" },
@@ -80,7 +81,7 @@ const MARKERS: readonly Marker[] = [
   { text: "NCCL WARN Cuda failure", kind: "communication", backend: "cuda", near: "out of memory" },
   { text: "Cuda failure 2 'out of memory'", kind: "communication", backend: "cuda" },
   { text: "Cuda failure 'out of memory'", kind: "communication", backend: "cuda" },
-  { text: "NCCL WARN Failed to CUDA calloc", kind: "communication", backend: "cuda" },
+  { text: "Failed to CUDA calloc", kind: "communication", backend: "cuda" },
   { text: "RESOURCE_EXHAUSTED: Out of memory", kind: "compiled", backend: "xla" },
   { text: "Ran out of memory in memory space hbm", kind: "compiled", backend: "xla" },
   { text: "RESOURCE_EXHAUSTED: Attempting to", kind: "compiled", backend: "xla" },
@@ -165,6 +166,26 @@ function sizesIn(text: string): Partial<Record<(typeof SIZES)[number]["field"], 
   return found;
 }
 
+/** Bytes of an element, by TensorFlow's names (tensorflow/core/framework/types.proto). */
+const ELEMENT: Readonly<Record<string, number>> = {
+  float: 4,
+  half: 2,
+  bfloat16: 2,
+  double: 8,
+  int32: 4,
+  int64: 8,
+  bool: 1,
+};
+const SHAPED = /tensor with shape\[([\d,]{1,120})\] and type (\w{1,16})/;
+
+/** The size of the tensor that a message describes by its sides. */
+function shapedSize(text: string): PrintedSize | null {
+  const [, sides = "", type = ""] = SHAPED.exec(text) ?? [];
+  const width = Object.hasOwn(ELEMENT, type) ? ELEMENT[type] : undefined;
+  const bytes = sides.split(",").reduce((product, side) => product * Number(side), width ?? Number.NaN);
+  return bytes > 0 && bytes < LARGEST ? { bytes, within: 0 } : null;
+}
+
 const OTHER = /Process (\d+) has ([\d.]+) (bytes|[KMGT]iB) memory in use/g;
 const DEVICE = /\bGPU (\d{1,3})\b|\bdevice (\d{1,3})\b/;
 /** The whole number right after some words; undefined where there is none. */
@@ -200,7 +221,7 @@ export function readMessage(text: string): Said | undefined {
     kind: marker.kind,
     backend: marker.backend,
     message: text.slice(0, 600).trim(),
-    requested: sizes.requested ?? null,
+    requested: sizes.requested ?? shapedSize(text),
     device: device === null ? null : Number(device[1] ?? device[2]),
     total: sizes.total ?? null,
     free: sizes.free ?? null,

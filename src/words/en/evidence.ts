@@ -85,6 +85,7 @@ export const EVIDENCE = {
   "recording.alive": "Alive at the peak, by part of the run",
   "recording.lines": "Alive at the peak, by line of source",
   "recording.no-stack": "no stack recorded",
+  "recording.no-part": "an unknown part of the run",
   "recording.before": "before the recording",
   "recording.failure": "Out of memory in {part}: {size} asked for with {alive} allocated and {free} free",
 } as const;

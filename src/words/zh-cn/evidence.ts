@@ -79,6 +79,7 @@ export const EVIDENCE: Readonly<Record<keyof typeof EN, string>> = {
   "recording.alive": "峰值时存活，按运行阶段",
   "recording.lines": "峰值时存活，按源代码行",
   "recording.no-stack": "没有记录调用栈",
+  "recording.no-part": "未知阶段",
   "recording.before": "记录开始之前",
   "recording.failure": "在{part}显存不足：请求 {size}，已分配 {alive}，空闲 {free}",
 };

@@ -37,6 +37,30 @@ describe("failures that people reported", () => {
   }
 });
 
+describe("messages of other libraries", () => {
+  const only = (line: string) => failuresIn(`${line}\n`)[0];
+
+  it("TensorFlow says the tensor by its sides", () => {
+    const found = only(
+      "Resource exhausted: OOM when allocating tensor with shape[1,4,32,512,128] and type float on GPU:0",
+    );
+    assert.equal(found?.requested?.bytes, 4 * 32 * 512 * 128 * 4);
+    assert.equal(only("OOM when allocating tensor with shape[7] and type constructor on GPU:0")?.requested, null);
+  });
+
+  it("memory of the host that CUDA locks is the host's", () => {
+    const found = only(
+      "cuda_driver.cc:893] failed to alloc 11980496896 bytes on host: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
+    );
+    assert.equal(found?.kind, "host");
+  });
+
+  it("NCCL's last error is its own, with and without its prefix", () => {
+    for (const prefix of ["", "NCCL WARN "])
+      assert.equal(only(`${prefix}Failed to CUDA calloc async 608 bytes`)?.kind, "communication");
+  });
+});
+
 describe("logs of several ranks", () => {
   const message = unallocated({
     asked: "2.00 GiB",
