@@ -60,7 +60,7 @@ export function blameFor(said: Said): Blame {
     return blame("beside-the-pool", said.requested?.bytes ?? null);
   // A compiled program asks for all of its memory at once; the message says no more than that.
   if (said.kind === "compiled") return blame("needs-more", null);
-  const { requested, free, idle, allowed, allocated, total, others } = said;
+  const { requested, free, idle, allowed, total, others } = said;
   if (requested === null || (free === null && said.backend !== "mps")) return blame("unknown", null);
   const wanted = requested.bytes;
   const room = free?.bytes ?? 0;
