@@ -3,6 +3,7 @@
  * (c10/cuda/CUDACachingAllocator.cpp, 1.0 to 2.11), its MPS allocator (aten/src/ATen/mps/MPSAllocator.mm), cuBLAS and cuDNN
  * through ATen, NCCL (include/alloc.h), XLA's BFC allocator, vLLM (v1/core/kv_cache_utils.py, worker/utils.py), bitsandbytes.
  */
+import { table } from "../../terms/table";
 import { type PrintedSize, printedSize, sizeAfter, sizeBefore } from "./sizes";
 
 /** Who ran out, and of what. */
@@ -167,7 +168,7 @@ function sizesIn(text: string): Partial<Record<(typeof SIZES)[number]["field"], 
 }
 
 /** Bytes of an element, by TensorFlow's names (tensorflow/core/framework/types.proto). */
-const ELEMENT: Readonly<Record<string, number>> = {
+const ELEMENT: Readonly<Record<string, number>> = table({
   float: 4,
   half: 2,
   bfloat16: 2,
@@ -175,14 +176,13 @@ const ELEMENT: Readonly<Record<string, number>> = {
   int32: 4,
   int64: 8,
   bool: 1,
-};
+});
 const SHAPED = /tensor with shape\[([\d,]{1,120})\] and type (\w{1,16})/;
 
 /** The size of the tensor that a message describes by its sides. */
 function shapedSize(text: string): PrintedSize | null {
   const [, sides = "", type = ""] = SHAPED.exec(text) ?? [];
-  const width = Object.hasOwn(ELEMENT, type) ? ELEMENT[type] : undefined;
-  const bytes = sides.split(",").reduce((product, side) => product * Number(side), width ?? Number.NaN);
+  const bytes = sides.split(",").reduce((product, side) => product * Number(side), ELEMENT[type] ?? Number.NaN);
   return bytes > 0 && bytes < LARGEST ? { bytes, within: 0 } : null;
 }
 
