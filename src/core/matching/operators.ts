@@ -26,7 +26,7 @@ const WORDS: Readonly<Record<string, readonly string[]>> = table({
   native_group_norm: ["group_norm", "GroupNorm"],
   native_batch_norm: ["batch_norm", "BatchNorm"],
   cudnn_batch_norm: ["batch_norm", "BatchNorm"],
-  convolution: ["conv2d", "conv3d", "conv1d", "_conv_forward", "conv_transpose2d"],
+  convolution: ["conv2d", "conv3d", "conv1d", "_conv_forward", "conv_transpose1d", "conv_transpose2d"],
   zeros_like: ["zeros_like", "exp_avg", "exp_avg_sq", "init_state", "_init_group", "momentum_buffer"],
   empty_like: ["empty_like", "zeros_like", "init_state", "get_state_buffer"],
   empty: ["empty", "from_pretrained", "set_module_tensor_to_device", "to", "cuda", "convert"],

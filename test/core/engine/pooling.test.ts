@@ -49,6 +49,32 @@ describe("operators of convolutional networks", () => {
     assert.deepEqual(back, [`max_pool2d_with_indices_backward ${BYTES}`]);
   });
 
+  it("pad with the picture's own values keeps the picture, as one with a constant does not", () => {
+    const kept = (mode: string): number => {
+      const l = lab();
+      const input = l.tensor([1, 4, 256]);
+      const leaf = l.leaf([1, 4, 256]);
+      const x = dispatch(l.torch, "mul", new Arguments([input, leaf], {})) as Tensor;
+      const out = dispatch(l.torch, "pad", new Arguments([x, [1, 1], mode], {})) as Tensor;
+      assert.deepEqual(out.sizes, [1, 4, 258]);
+      const before = l.live;
+      x.release();
+      return before - l.live;
+    };
+    assert.deepEqual([kept("reflect"), kept("replicate"), kept("constant")], [0, 0, 4096]);
+  });
+
+  it("conv_transpose1d raises rows by its stride, in groups; tile repeats the last dimensions", () => {
+    const l = lab();
+    const [x, weight] = [l.leaf([2, 8, 16]), l.leaf([8, 3, 4])];
+    const out = dispatch(l.torch, "conv_transpose1d", new Arguments([x, weight, null, [2], [1], [0], 2, [1]], {}));
+    assert.ok(isTensor(out));
+    assert.deepEqual(out.sizes, [2, 6, 32]);
+    const tiled = dispatch(l.torch, "tile", new Arguments([x, [3]], {}));
+    assert.ok(isTensor(tiled));
+    assert.deepEqual(tiled.sizes, [2, 8, 48]);
+  });
+
   it("linspace writes its values at once, and ger is a column times a row", () => {
     const l = lab();
     const run = (operator: string, ...given: (Tensor | number)[]): string[] =>
@@ -56,6 +82,9 @@ describe("operators of convolutional networks", () => {
     assert.deepEqual(run("linspace", -1, 1, 1024), ["linspace 4096"]);
     const [column, row] = [l.leaf([32]), l.leaf([64])];
     assert.deepEqual(run("ger", column, row), [`mul ${32 * 64 * 4}`]);
+    const given = new Arguments([l.leaf([8, 64]), l.leaf([8, 64]), 1, "float16"], {});
+    const made = l.made(() => void dispatch(l.torch, "_softmax_backward_data", given));
+    assert.deepEqual(made, ["_softmax_backward_data 1024"]);
   });
 
   it("feature_dropout draws one factor for a channel and keeps it", () => {

@@ -77,6 +77,8 @@ export interface Raising {
   readonly stride: readonly number[];
   readonly padding: readonly number[];
   readonly added: readonly number[];
+  readonly groups: number;
+  readonly dilation: readonly number[];
 }
 
 /** `conv_transpose`: `convolution` the other way round; the kernel's first side is the input's (ConvUtils.h, conv_input_size). */
@@ -85,25 +87,27 @@ export function transposedConvolution(
   input: Tensor,
   weight: Tensor,
   bias: Tensor | null,
-  { stride, padding, added }: Raising,
+  { stride, padding, added, groups, dilation }: Raising,
 ): Tensor {
   const of = (list: readonly number[], k: number, standard: number): number => list[k] ?? list[0] ?? standard;
   return lowered(torch, [input, weight, bias], (cast) => {
     const [x, w, b] = cast as [Tensor, Tensor, Tensor | null];
-    const spatial = x.sizes
-      .slice(2)
-      .map((size, k) => (size - 1) * of(stride, k, 1) - 2 * of(padding, k, 0) + w.size(2 + k) + of(added, k, 0));
+    const spatial = x.sizes.slice(2).map((size, k) => {
+      const window = (w.size(2 + k) - 1) * of(dilation, k, 1) + 1;
+      return (size - 1) * of(stride, k, 1) - 2 * of(padding, k, 0) + window + of(added, k, 0);
+    });
+    const channels = w.size(1) * groups;
     const node = torch.record("ConvolutionBackward0", [x, w, b], (torch, [gradient], [self, kernel], node) => {
       if (!gradient) return [null, null, null];
       const operator = "convolution_backward";
       return [
         node.edges[0] ? torch.empty(operator, self!.sizes, self!.dtype) : null,
         node.edges[1] ? torch.empty(operator, kernel!.sizes, kernel!.dtype) : null,
-        node.edges[2] ? torch.empty(operator, [kernel!.size(1)], kernel!.dtype) : null,
+        node.edges[2] ? torch.empty(operator, [channels], kernel!.dtype) : null,
       ];
     });
     if (node !== null) for (const tensor of [x, w]) torch.save(node, tensor);
-    return torch.attach(node, torch.empty("convolution", [x.size(0), w.size(1), ...spatial], x.dtype));
+    return torch.attach(node, torch.empty("convolution", [x.size(0), channels, ...spatial], x.dtype));
   });
 }
 

@@ -43,6 +43,22 @@ export function padLike(torch: Torch, input: Tensor, other: Tensor): Tensor {
   return keepingInput(torch, `replication_pad${sides}d`, `ReplicationPad${sides}DBackward0`, input, sizes).out;
 }
 
+/**
+ * `pad` with the picture's own values (`reflect`, `replicate`): `reflection_pad*d` or `replication_pad*d`, a copy even where nothing is added,
+ * which keeps its input for the sizes (aten/src/ATen/native/PadNd.cpp, tools/autograd/derivatives.yaml).
+ */
+export function padWithItself(torch: Torch, input: Tensor, amounts: readonly number[], mode: string): Tensor {
+  const sides = amounts.length / 2;
+  const first = input.rank - sides;
+  const sizes = input.sizes.map((size, k) => {
+    const at = 2 * (input.rank - 1 - k);
+    return k < first ? size : size + amounts[at]! + amounts[at + 1]!;
+  });
+  const [operator, node] =
+    mode === "reflect" ? ["reflection_pad", "ReflectionPad"] : ["replication_pad", "ReplicationPad"];
+  return keepingInput(torch, `${operator}${sides}d`, `${node}${sides}DBackward0`, input, sizes.slice(first)).out;
+}
+
 /** `avg_pool2d` and `avg_pool3d`: keep the input for its sizes. */
 export function averagePool(torch: Torch, input: Tensor, window: Window): Tensor {
   const sides = input.rank - 2;

@@ -9,6 +9,7 @@ import type { Argument, Arguments, Rule } from "../arguments";
 import * as arithmetic from "../arithmetic";
 import * as layout from "../layout";
 import { slidingWindows } from "../layout";
+import { padWithItself } from "../pooling";
 
 /** The same elements in other places (`roll`, `flip`): the gradient is put back by the same operator. */
 const rearranged =
@@ -20,6 +21,19 @@ const rearranged =
     ]);
     return torch.attach(node, arithmetic.elementwise(torch, operator, [self]));
   };
+
+/** `pad` by its mode: a constant stands around, or the values themselves are repeated. */
+const padded: Rule = (torch, args) => {
+  const [mode, amounts] = [args.get(2, "mode"), args.numbers(1)];
+  const own = mode === "reflect" || mode === "replicate";
+  return own ? padWithItself(torch, args.tensor(0), amounts, mode) : layout.pad(torch, args.tensor(0), amounts);
+};
+
+/** `tile`: `repeat` of as many dimensions as there are at least (aten/src/ATen/native/TensorShape.cpp). */
+const tiled: Rule = (torch, args) => {
+  const [self, times] = [args.tensor(0), args.numbers(1, "dims")];
+  return layout.repeat(torch, self, [...Array.from({ length: self.rank - times.length }, () => 1), ...times]);
+};
 
 const concatenated: Rule = (torch, args) => layout.cat(torch, args.tensors(0), args.number(1, 0, "dim"));
 
@@ -154,7 +168,7 @@ export const LAYOUT: Readonly<Record<string, Rule>> = table({
   // Along the second dimension, or the only one (aten/src/ATen/native/TensorShape.cpp, hstack).
   hstack: (t, a) => layout.cat(t, a.tensors(0), a.tensors(0)[0]!.sizes.length > 1 ? 1 : 0),
   stack: (t, a) => layout.stack(t, a.tensors(0), a.number(1, 0, "dim")),
-  pad: (t, a) => layout.pad(t, a.tensor(0), a.numbers(1)),
+  pad: padded,
   constant_pad_nd: (t, a) => layout.pad(t, a.tensor(0), a.numbers(1)),
   contiguous: (t, a) => layout.contiguous(t, a.tensor(0)),
   clone: (t, a) => layout.clone(t, a.tensor(0)),
@@ -164,6 +178,7 @@ export const LAYOUT: Readonly<Record<string, Rule>> = table({
   flip: rearranged("flip"),
   roll: rearranged("roll"),
   repeat: (t, a) => layout.repeat(t, a.tensor(0), a.numbers(1)),
+  tile: tiled,
   repeat_interleave: repeatInterleave,
   unfold,
 });

@@ -79,6 +79,9 @@ export const MODULES: Readonly<Record<string, Rule>> = table({
   scaled_dot_product_attention: sdpa,
   softmax: (t, a) => nonlinear.softmax(t, a.tensor(0), a.dtype(2)),
   log_softmax: (t, a) => nonlinear.softmax(t, a.tensor(0), a.dtype(2), true),
+  // What backwards of one's own call: dense, in the dtype that is asked for (aten/src/ATen/native/cuda/SoftMax.cu).
+  _softmax_backward_data: (t, a) =>
+    t.empty("_softmax_backward_data", a.tensor(0).sizes, a.dtype(3) ?? a.tensor(0).dtype),
   dropout: (t, a) => nonlinear.dropout(t, a.tensor(0), a.number(1, 0, "p"), a.get(2, "train") !== false),
   native_dropout: (t, a) => nonlinear.dropout(t, a.tensor(0), a.number(1, 0, "p"), a.get(2, "train") !== false),
   layer_norm: (t, a) =>

@@ -27,6 +27,8 @@ function transposedConvolution(torch: Torch, args: Arguments): Tensor {
     stride: args.numbers(3, "stride"),
     padding: args.numbers(4, "padding"),
     added: args.numbers(5, "output_padding"),
+    groups: args.number(6, 1, "groups"),
+    dilation: args.numbers(7, "dilation"),
   });
 }
 
@@ -48,6 +50,7 @@ export const PRODUCTS: Readonly<Record<string, Rule>> = table({
   conv2d: convolution,
   conv3d: convolution,
   prelu: (t, a) => convolutions.prelu(t, a.tensor(0), a.tensor(1)),
+  conv_transpose1d: transposedConvolution,
   conv_transpose2d: transposedConvolution,
   conv_transpose3d: transposedConvolution,
 });
