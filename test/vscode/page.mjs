@@ -1,5 +1,6 @@
 /** What a person does in the window: point, read, fix, open the panel, apply. Each entry is one test. */
 import { strict as assert } from "node:assert";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { accessibilityProblems } from "./lib/axe.mjs";
 import { eventually } from "./lib/workbench.mjs";
@@ -119,8 +120,9 @@ export const RESTRICTED = [
     name: "an untrusted workspace has none of the commands that run code",
     run: async (workbench) => {
       assert.ok(await workbench.offers("VRAM Lens: Open Panel"));
-      for (const title of ["VRAM Lens: Trace a Model of This File", "VRAM Lens: Check This Script against PyTorch"])
-        assert.equal(await workbench.offers(title), false, title);
+      const titles = JSON.parse(readFileSync(new URL("../../package.nls.json", import.meta.url), "utf8"));
+      for (const name of ["command.traceModel", "command.checkAgainstPytorch"])
+        assert.equal(await workbench.offers(`VRAM Lens: ${titles[name]}`), false, titles[name]);
     },
   },
 ];
