@@ -115,6 +115,12 @@ const trainer: TrainingRun["trainer"] = {
 };
 
 const RUNS: Readonly<Record<string, () => Widened>> = {
+  "exchanged-rows": () => {
+    const { parallel } = causalRun({});
+    const mainParameters = { dtype: "bfloat16", gradientDtype: "float32", sharded: true } as const;
+    const spread = { ...parallel, worldSize: 2, expertParallel: 2, mainParameters };
+    return of(EXPERTS, { microBatchSize: 4, sequenceLength: 2048, parallel: spread });
+  },
   "missing-kernels": () => ({
     run: causalRun({}),
     graphs: { ...llama, kernels: { packages: ["fused"], module: "self_attn" } },

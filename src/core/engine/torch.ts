@@ -38,7 +38,7 @@ const FIRST = Number.POSITIVE_INFINITY;
 const NOTHING: readonly unknown[] = [];
 
 /** Rows shared out among experts that run one by one; factors of two dtypes, which PyTorch refuses on a device; a loss of a script's own that was not run. */
-export type Noticed = "shared-rows" | "mixed-dtypes" | "loss";
+export type Noticed = "shared-rows" | "exchanged-rows" | "mixed-dtypes" | "loss";
 
 /** Who wants to know which parameters are in use. */
 export interface UsageHooks {

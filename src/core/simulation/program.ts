@@ -13,6 +13,7 @@ import {
   selectGraph,
   sizesOf,
 } from "../graph/config";
+import { withDispatch } from "../graph/dispatch";
 import type { Expressions, Scope } from "../graph/expression";
 import { factsOf } from "../graph/facts";
 import { buildsNoMask, withFlash } from "../graph/flash";
@@ -71,10 +72,12 @@ export function programOf(run: TrainingRun, family: FamilyGraphs, sizes: RunSize
   const gated = GATED.has(String(view.scope("hidden_act") ?? view.scope("hidden_activation")));
   const layers = run.fusedLayers ?? run.fusedLoss;
   const scanned = run.stateSpaceKernels === true ? withStateSpaceKernels(placed) : placed;
+  const { dispatch } = run.parallel;
+  const sent = dispatch === undefined ? scanned : withDispatch(scanned, dispatch.sorts);
   const own =
     run.chunkedLoss && !fusedLoss && run.trainer == null
-      ? withChunkedLoss(scanned, head, run.chunkedLoss, { tokens: sizes.S + before })
-      : scanned;
+      ? withChunkedLoss(sent, head, run.chunkedLoss, { tokens: sizes.S + before })
+      : sent;
   const patched = (kind: "norms" | "gates", ...kernels: readonly LigerKernel[]): boolean =>
     (layers === true || layers === kind) && kernels.some((kernel) => ligerPatches(run.model.family, kernel));
   const kernels = {

@@ -30,6 +30,25 @@ const TAKEN_FOR: EffectRule = {
   },
 };
 
+const ROWS: ReadonlySet<string> = new Set(["activations", "communication"]);
+
+/** Rows of a rank's experts come from all ranks: where routing favours its experts, they are up to those of all of them. */
+const EXCHANGED_ROWS: EffectRule = {
+  id: "exchanged-rows",
+  source:
+    "megatron/core/transformer/moe/token_dispatcher.py, MoEAlltoAllTokenDispatcher.preprocess: `output_splits` are what other ranks counted",
+  effects: ({ run, simulation, ledger }) => {
+    if (!simulation.noticed.has("exchanged-rows")) return [];
+    const { expertParallel: degree } = run.parallel;
+    const rows = ledger
+      .aliveByLabel(ledger.peakEvent)
+      .filter(({ label }) => ROWS.has(label.kind) && /(?:^|\.)experts$/.test(label.scope))
+      .reduce((sum, { bytes }) => sum + bytes, 0);
+    const what = say("engine.exchanged-rows", { degree });
+    return [{ what, settleWith: "expert_parallel", moreBytes: (degree - 1) * rows, lessBytes: 0 }];
+  },
+};
+
 /** Adapters on experts whose matrices are stored together take plain LoRA only. */
 const ADAPTED_EXPERTS: EffectRule = {
   id: "adapted-experts",
@@ -142,6 +161,7 @@ export const OF_DATA: readonly EffectRule[] = [
   OWN_LOSS,
   PIECES,
   ADAPTED_EXPERTS,
+  EXCHANGED_ROWS,
   MIXED_DTYPES,
   TAKEN_FOR,
 ];

@@ -26,7 +26,11 @@ const PUBLISHED: Readonly<Record<string, Readonly<Record<string, string>>>> = ta
     "30B-A3B": "Qwen/Qwen3-30B-A3B",
     "235B-A22B": "Qwen/Qwen3-235B-A22B",
   },
-  deepseek_v3: { "671B": "deepseek-ai/DeepSeek-V3" },
+  deepseek_v3: {
+    "16B": "deepseek-ai/DeepSeek-V2-Lite",
+    "236B": "deepseek-ai/DeepSeek-V2",
+    "671B": "deepseek-ai/DeepSeek-V3",
+  },
   gpt_oss: { "20b": "openai/gpt-oss-20b", "120b": "openai/gpt-oss-120b" },
 });
 

@@ -22,6 +22,8 @@ export const ENGINE = {
     "context parallel degree {degree}: each rank has its share of tokens; keys and values of others come on top",
   "engine.expert-parallel":
     "expert parallel degree {degree}: tokens spread evenly; those sent and received come on top",
+  "engine.exchanged-rows":
+    "expert parallel degree {degree}: rows spread evenly over the GPUs; one whose experts are chosen more often gets more",
 
   // What graphs take the data to be
   "graph.one-end": "each text has one end-of-sequence token, whose states are classified",

@@ -21,8 +21,11 @@ function through(tensor: Tensor, ...steps: readonly ((tensor: Tensor) => Tensor)
   return now;
 }
 
-/** Every rank's part for every other, along the first dimension. */
-function allToAll(torch: Torch, tensor: Tensor): Tensor {
+/**
+ * Every rank's part for every other, along the first dimension; as many rows come as go. So is `all_to_all_single` of torch
+ * (torch/csrc/distributed/c10d/Functional.cpp, AllToAllSingle).
+ */
+export function allToAll(torch: Torch, tensor: Tensor): Tensor {
   const sent = (torch: Torch, whole: Tensor): Tensor => {
     const { kind } = torch;
     torch.kind = "communication";
@@ -38,6 +41,13 @@ function allToAll(torch: Torch, tensor: Tensor): Tensor {
     return [got];
   });
   return torch.attach(node, sent(torch, tensor));
+}
+
+/** `torch.cat` of the pieces of a split in another order, both ways (megatron/core/transformer/moe/moe_utils.py, sort_chunks_by_idxs). */
+export function sortChunks(torch: Torch, tensor: Tensor): Tensor {
+  const copied = (of: Tensor): Tensor => torch.empty("cat", of.sizes, of.dtype);
+  const node = torch.record("CatBackward0", [tensor], (_, [gradient]) => [gradient ? copied(gradient) : null]);
+  return torch.attach(node, copied(tensor));
 }
 
 /** Heads that come `times` one after the other (`repeat_interleave`). */

@@ -12,6 +12,7 @@ import { type Message, say } from "../../../words/message";
 import { ELEMENT_BYTES } from "../../engine/dtype";
 import { type ConfigView, configView, hiddenSize, parametersGraph, sizesOf } from "../../graph/config";
 import { DIMENSIONS } from "../../graph/dimensions";
+import { groupsExperts } from "../../graph/dispatch";
 import type { FamilyGraphs, TensorSpec } from "../../graph/types";
 import type { ParallelSpec, TrainingRun } from "../run";
 import { expertParallelSize, expertShare, modelParallelSize, processesOf } from "./degrees";
@@ -253,6 +254,10 @@ function byExperts(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonl
   const hidden = Number(view.scope("hidden_size") ?? 0);
   const sent = run.microBatchSize * run.sequenceLength * chosen * hidden * computeBytes(run);
   if (degree <= 1) return { run: local, uncertain: [] };
+  if (mainParameters !== undefined && groupsExperts(family)) {
+    const sorts = Object.values(sizes).some((own) => own > 1);
+    return { run: { ...local, parallel: { ...local.parallel, dispatch: { sorts } } }, uncertain: [] };
+  }
   return {
     run: local,
     uncertain: [

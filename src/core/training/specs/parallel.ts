@@ -167,6 +167,8 @@ export interface ParallelSpec {
   readonly expertParallel: number;
   /** Ranks that every expert's matrices are split over; absent: those of tensor parallelism. */
   readonly expertTensorParallel?: number;
+  /** Rows go to the ranks of their experts and back, in a run that has one rank's experts already (`localRun`). */
+  readonly dispatch?: { readonly sorts: boolean };
   readonly deepspeed: DeepSpeedSpec | null;
   readonly fsdp: FsdpSpec | null;
   /** What DistributedDataParallel is told, where nothing is sharded. */

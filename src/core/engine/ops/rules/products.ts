@@ -5,6 +5,7 @@ import type { Tensor } from "../../tensor";
 import type { Torch } from "../../torch";
 import type { Arguments, Rule } from "../arguments";
 import * as convolutions from "../convolution";
+import { allToAll, sortChunks } from "../head-exchange";
 import * as liger from "../liger";
 import * as linear from "../linear";
 import * as sound from "../sound";
@@ -44,6 +45,12 @@ export const PRODUCTS: Readonly<Record<string, Rule>> = table({
   baddbmm: (t, a) => linear.baddbmmOperator(t, a.tensor(0), a.tensor(1), a.tensor(2)),
   _grouped_mm: (t, a) => linear.groupedMm(t, a.tensor(0), a.tensor(1), a.maybeTensor(2, "offs")),
   linalg_solve_triangular: (t, a) => linear.solveTriangular(t, a.tensor(0), a.tensor(1)),
+  // Rows of experts that other ranks hold.
+  all_to_all_single: (t, a) => {
+    t.noticed.add("exchanged-rows");
+    return allToAll(t, a.tensor(0));
+  },
+  sort_chunks: (t, a) => sortChunks(t, a.tensor(0)),
   liger_gated_product: (t, a) => liger.ligerGatedProduct(t, a.tensor(0), a.tensor(1)),
   _weight_norm: (t, a) => sound.weightNorm(t, a.tensor(0), a.tensor(1)),
   conv1d: convolution,
