@@ -6,7 +6,7 @@ import type { Ledger } from "./engine/ledger";
 import { configView } from "./graph/config";
 import { DIMENSIONS } from "./graph/dimensions";
 import type { FamilyGraphs } from "./graph/types";
-import { type Simulation, type SimulationResult, simulate, type WaitingBytes } from "./simulate";
+import { type ParameterBlock, type Simulation, type SimulationResult, simulate, type WaitingBytes } from "./simulate";
 import { countParameters } from "./simulation/parameters";
 import type { Kept } from "./training/parallel/interleaved";
 import { localRun, type SplitUncertainty, splitsModel } from "./training/parallel/local";
@@ -94,18 +94,22 @@ function keptOfStages({ runs, kept, handsOver }: Several, whole: Ledger, family:
     const alone = simulate(run, family);
     if (!alone.ok) return alone;
     const { ledger } = alone.simulation;
-    known.set(run, { ...keptBytes(ledger), gradients: gradientBytes(ledger), ...splitBytes(run, alone.simulation) });
+    known.set(run, {
+      ...keptBytes(ledger),
+      gradients: gradientBytes(ledger),
+      room: backwardRoom(ledger),
+      ...splitBytes(run, alone.simulation),
+    });
   }
   const each = runs.map((run) => known.get(run)!);
   const own = keptBytes(whole);
   const room = backwardRoom(whole);
-  // Half a backward frees nothing of what forward saved.
-  const halved = (one: Kept): number => {
-    const { halving } = one;
-    const stage = halving === null ? undefined : each[halving];
-    return halving === null || stage === undefined || stage.split === 0
-      ? 0
-      : total(one, "bytes") + stage.split + stage.transient - room;
+  // Half a backward frees nothing of what forward saved; the first stage has no inputs that need gradients.
+  const beside = ({ stage, does }: Kept): number => {
+    const { half, weights, split, room: backward } = each[stage]!;
+    if (does === "backward") return backward - room;
+    const halves = does === "input" ? half : weights;
+    return (split !== 0 ? halves : does === "weight" ? backward : 0) - room;
   };
   const halves = ({ counts, split, inputs }: Kept): number =>
     each.reduce((all, stage, k) => {
@@ -125,11 +129,8 @@ function keptOfStages({ runs, kept, handsOver }: Several, whole: Ledger, family:
   const missing = ({ trained }: Kept): number =>
     each.reduce((all, { gradients }, k) => all + (trained[k] ? 0 : gradients), 0);
   const [begin, ...rest] = kept;
-  const first = begin === undefined ? 0 : Math.max(0, total(begin, "bytes"), halved(begin));
-  const later = rest.reduce(
-    (most, one) => Math.max(most, Math.max(total(one, "bytes"), halved(one)) - missing(one)),
-    0,
-  );
+  const first = begin === undefined ? 0 : Math.max(0, total(begin, "bytes") + beside(begin));
+  const later = rest.reduce((most, one) => Math.max(most, total(one, "bytes") + beside(one) - missing(one)), 0);
   const bytes = Math.max(first, later);
   if (bytes === 0 || begin === undefined) return { waiting: { first: 0, later: 0 }, ...NOTHING_KEPT };
   const small = Math.max(0, Math.min(total(begin, "small"), bytes));
@@ -141,15 +142,19 @@ interface StageBytes {
   readonly bytes: number;
   readonly small: number;
   readonly gradients: number;
+  /** What a whole backward needs beside what forward left. */
+  readonly room: number;
   /** What is there besides once its inputs have gradients and its weights have none. */
   readonly split: number;
   /** The gradient of its inputs. */
   readonly input: number;
-  /** What its backward makes and lets go. */
-  readonly transient: number;
+  /** The most that half a backward has of what it makes. */
+  readonly half: number;
+  /** The most that the other half has of what it makes, beyond what it has let go. */
+  readonly weights: number;
 }
 
-const NOTHING_SPLIT = { split: 0, input: 0, transient: 0 };
+const NOTHING_SPLIT = { split: 0, input: 0, half: 0, weights: 0 };
 
 /** What a whole backward needs beside what forward left. */
 function backwardRoom({ phaseList }: Ledger): number {
@@ -157,63 +162,92 @@ function backwardRoom({ phaseList }: Ledger): number {
   return backward === undefined ? 0 : Math.max(0, backward.peak - backward.before);
 }
 
-/** The most of blocks that a backward makes and that are no gradients of weights. */
-function transientOf(ledger: Ledger): number {
-  const { phaseList, events, bytes } = ledger;
-  const at = phaseList.findLastIndex(({ phase, step }) => phase === "backward" && step === 1);
+/** The events of the first of a step's phases of a kind: of its backwards the one that makes gradients. */
+function firstOf({ phaseList }: Ledger, kind: "forward" | "backward"): readonly [from: number, to: number] | null {
+  const at = phaseList.findIndex(({ phase, step }) => phase === kind && step === 1);
   const [start, end] = [phaseList[at], phaseList[at + 1]];
-  if (start === undefined || end === undefined) return 0;
-  const live = new Set<number>();
-  let [sum, most] = [0, 0];
-  for (let k = start.firstEvent; k < end.firstEvent; k++) {
-    const event = events[k]!;
-    if (event < 0) sum -= live.delete(~event) ? bytes[~event]! : 0;
-    else if (ledger.labelOf(event).kind !== "gradients") {
-      live.add(event);
-      sum += bytes[event]!;
-      most = Math.max(most, sum);
-    }
-  }
-  return most;
+  return start === undefined || end === undefined ? null : [start.firstEvent, end.firstEvent];
 }
 
 /**
- * What half a backward leaves: gradients of what modules with parameters give wait for those of the parameters, and what forward saved
- * waits with them, but for the loss; the input's gradient stays (torch/distributed/pipelining/_backward.py, stage_backward_input). The first
- * stage's inputs have none: its whole backward waits.
+ * Half a backward: gradients of what modules with parameters give wait for those of the parameters, and what forward saved waits with
+ * them, but for the loss; the input's gradient stays (torch/distributed/pipelining/_backward.py, stage_backward_input). The first stage's
+ * inputs have none: its whole backward waits.
  */
 function splitBytes(
   { parallel: { stage } }: TrainingRun,
   { ledger, parameterBlocks }: Simulation,
-): Pick<StageBytes, "split" | "input" | "transient"> {
-  const forward = ledger.phaseList.findLastIndex(({ phase, step }) => phase === "forward" && step === 1);
-  const [start, end] = [ledger.phaseList[forward], ledger.phaseList[forward + 1]];
-  if (start === undefined || end === undefined || stage?.first === true) return NOTHING_SPLIT;
+): Pick<StageBytes, "split" | "input" | "half" | "weights"> {
+  const [forward, backward] = [firstOf(ledger, "forward"), firstOf(ledger, "backward")];
+  if (forward === null || backward === null || stage?.first === true) return NOTHING_SPLIT;
   const owners = new Set(parameterBlocks().map(({ name }) => name.slice(0, name.lastIndexOf("."))));
-  const live = new Set<number>();
-  let [scope, given, most, split] = ["", 0, 0, 0];
-  for (let at = start.firstEvent; at < end.firstEvent; at++) {
+  const given = new Map<string, number[]>();
+  const loss = new Set<number>();
+  let [scope, most, split] = ["", 0, 0];
+  for (let at = forward[0]; at < forward[1]; at++) {
     const event = ledger.events[at]!;
     if (event < 0) {
-      live.delete(~event);
+      loss.delete(~event);
       continue;
     }
     const { scope: own, kind } = ledger.labelOf(event);
-    if (stage?.last === true && kind === "logits-and-loss") live.add(event);
-    if (own !== scope) {
-      split += given;
-      [scope, given, most] = [own, 0, 0];
-    }
+    if (stage?.last === true && kind === "logits-and-loss") loss.add(event);
+    const visits = given.get(own) ?? [];
+    if (own !== scope && owners.has(own)) given.set(own, [...visits, 0]);
+    if (own !== scope) [scope, most] = [own, 0];
     if (!owners.has(own)) continue;
     const size = ledger.bytes[event]!;
     most = Math.max(most, size);
     // Means and deviations of a norm come after what it gives.
-    if (4 * size > most) given = size;
+    if (4 * size > most) given.get(own)!.splice(-1, 1, size);
   }
-  split += given;
-  for (const block of live) split -= ledger.bytes[block]!;
+  for (const visits of given.values()) for (const bytes of visits) split += bytes;
+  for (const block of loss) split -= ledger.bytes[block]!;
   const received = ledger.events.find((event) => event >= 0 && ledger.labelOf(event).operator === "recv");
-  return { split, input: received === undefined ? 0 : ledger.bytes[received]!, transient: transientOf(ledger) };
+  const input = received === undefined ? 0 : ledger.bytes[received]!;
+  const weights = weightsPeak(ledger, parameterBlocks(), given);
+  return { split, input, half: halfPeak(ledger, backward, given), weights };
+}
+
+/**
+ * The most that gradients of weights need, one module after another in the order of `parameters()`: what waits is summed into a block of
+ * its own before its product, and goes with it (stage_backward_weight; `sum` begins with zero).
+ */
+function weightsPeak(
+  ledger: Ledger,
+  parameters: readonly ParameterBlock[],
+  given: ReadonlyMap<string, readonly number[]>,
+): number {
+  let [past, most] = [0, 0];
+  for (const { name, block } of parameters) {
+    const waiting = given.get(name.slice(0, name.lastIndexOf(".")))?.[0] ?? 0;
+    most = Math.max(most, waiting + (ledger.bytes[block] ?? 0) - past);
+    past += waiting;
+  }
+  return most;
+}
+
+/** The most that half a backward has of blocks that it makes: what modules have given it stays once it is past them. */
+function halfPeak(ledger: Ledger, [from, to]: readonly [number, number], given: Map<string, number[]>): number {
+  const live = new Set<number>();
+  let [scope, sum, most] = ["", 0, 0];
+  for (let k = from; k < to; k++) {
+    const event = ledger.events[k]!;
+    if (event < 0) {
+      sum -= live.delete(~event) ? ledger.bytes[~event]! : 0;
+      continue;
+    }
+    const { scope: own, kind } = ledger.labelOf(event);
+    if (own !== scope) {
+      sum += given.get(scope)?.pop() ?? 0;
+      scope = own;
+    }
+    if (kind === "gradients") continue;
+    live.add(event);
+    sum += ledger.bytes[event]!;
+    most = Math.max(most, sum);
+  }
+  return most;
 }
 
 /** Bytes that a step's backwards leave. */

@@ -57,7 +57,7 @@ function tolerance({ ranks, gradient_checkpointing: recomputes }: Case): number 
   // A router's marks of other ranks' tokens; gradients of a single expert are copied once more.
   if (ranks?.by_experts === true) return 0.004;
   // A micro-batch of all stages of a rank stands for one of each.
-  if (ranks?.schedule !== undefined && HALVING.has(ranks.schedule)) return 0.045;
+  if (ranks?.schedule !== undefined && HALVING.has(ranks.schedule)) return 0.03;
   if (ranks?.stages !== undefined) return 0.02;
   // Labels of a stage are not shifted by its own loss.
   if (ranks?.kind === "pipeline") return 0.002;

@@ -1,5 +1,5 @@
 /** A rank with several stages of a pipeline: what of each is kept while another one's backward runs. */
-import { actionsOf, type SeveralStages } from "./schedules";
+import { type Action, actionsOf, type SeveralStages } from "./schedules";
 
 /** What a rank's stages hold as a backward, or half of one, begins, in their order. */
 export interface Kept {
@@ -11,8 +11,9 @@ export interface Kept {
   readonly inputs: readonly number[];
   /** Whether it has gradients. */
   readonly trained: readonly boolean[];
-  /** The stage whose inputs get gradients next, and not its weights. */
-  readonly halving: number | null;
+  /** The stage whose backward comes next. */
+  readonly stage: number;
+  readonly does: Exclude<Action["does"], "forward">;
 }
 
 /** Stages of a rank that are followed; as a model has layers, a config may ask for thousands. */
@@ -37,12 +38,11 @@ export function keptOf(place: SeveralStages): readonly Kept[] | null {
       counts[stage]!++;
       continue;
     }
-    const halving = does === "input" ? stage : null;
-    const key = `${counts} ${split} ${trained} ${halving}`;
+    const key = `${counts} ${split} ${trained} ${stage} ${does}`;
     // The same again has more of these.
     found.set(key, {
       ...{ counts: [...counts], split: [...split], inputs: [...inputs], trained: [...trained] },
-      halving,
+      ...{ stage, does },
     });
     if (does === "weight") split[stage]!--;
     else counts[stage]!--;
