@@ -1,6 +1,7 @@
 /** What a framework is asked: the traits of a row of `frameworks.ts`. */
 
 import type { Float8Spec, FsdpSpec, ModelConfig, TrainerKind } from "../core/training/run";
+import type { SequencePlan } from "../core/training/specs/parallel";
 import type { SettingName } from "../terms/settings";
 import type { MessageId } from "../words/message";
 import type { FrameworkLibrary } from "./framework-versions";
@@ -100,6 +101,10 @@ export interface Framework {
   readonly fsdpOf?: (settings: Settings, libraries: Versions) => OwnFsdp;
   /** Its tensor parallelism always splits the residual stream along the sequence. */
   readonly sequenceParallel?: true;
+  /** … around these matrices. */
+  readonly sequencePlan?: SequencePlan;
+  /** … and its loss is torch's `loss_parallel`. */
+  readonly splitsLogits?: true;
   /** Context parallelism is torch's own; keys and values go around like this where nothing says how. */
   readonly contextRotation?: "allgather";
   /** DeepSpeed's engine carries every run out, whatever the ZeRO stage. */

@@ -171,6 +171,9 @@ const ROWS: Readonly<Partial<Record<keyof typeof SCHEMAS, Framework>>> = {
     fsdp: { version: 2, reducesEach: true },
     // its tensor-parallel plans shard the norms' inputs (torchtitan/models/llama3/parallelize.py)
     sequenceParallel: true,
+    sequencePlan: { columns: ["wq", "wk", "wv", "w1", "w3", "output"], rows: ["wo", "w2", "tok_embeddings"] },
+    // `disable_loss_parallel` is off by default (torchtitan/config/job_config.py; torchtitan/distributed/utils.py, get_train_context)
+    splitsLogits: true,
     // torchtitan/distributed/utils.py (create_context_parallel_ctx)
     contextRotation: "allgather",
     fillsSequences: true,

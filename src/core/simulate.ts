@@ -152,7 +152,8 @@ function simulated(run: TrainingRun, family: FamilyGraphs, folds: Folds, waiting
   if (run.lossNotFollowed || (run.ownLoss !== undefined && setup.spec !== null)) torch.noticed.add("loss");
   torch.training = run.loop?.evaluates !== true;
   torch.routing = run.routing ?? "even";
-  torch.share = shareOf(run);
+  torch.share = shareOf(run, torch);
+  torch.splitsLogits = run.parallel.tensorParallel > 1 && run.parallel.splitsLogits === true;
   const strategy = ofStage(setup, waiting);
   const models = loadModels(torch, setup, strategy);
   if ("reason" in models) return { ok: false, code: "not-modelled", reason: models.reason };

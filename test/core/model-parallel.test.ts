@@ -75,6 +75,49 @@ describe("model parallelism", () => {
     assert.ok(bytes(split, "activations") < bytes(whole, "activations"));
   });
 
+  it("distributed tensors gather the sequence before columns, scatter it behind rows, and make the loss in steps", () => {
+    const sequencePlan = {
+      columns: ["q_proj", "k_proj", "v_proj", "gate_proj", "up_proj", "lm_head"],
+      rows: ["o_proj", "down_proj", "embed_tokens"],
+    };
+    const split = { worldSize: 2, tensorParallel: 2, sequenceParallel: true };
+    const ledgerOf = (change: Partial<ParallelSpec>) => {
+      const roles = simulateRoles(spread(change, frameworks), llama);
+      assert.ok(Array.isArray(roles));
+      return roles[0]!.simulation.ledger;
+    };
+    const ledger = ledgerOf({ ...split, sequencePlan });
+    const { firstEvent: begin } = ledger.phaseList.find(({ phase }) => phase === "forward")!;
+    const { firstEvent: end } = ledger.phaseList.find(({ phase }) => phase === "backward")!;
+    const made = ledger.events.slice(begin, end).filter((event) => event >= 0);
+    const { num_hidden_layers: layers, hidden_size: width } = base.model.config as Record<string, number>;
+    const stream = 2 * base.microBatchSize * base.sequenceLength * width!;
+    // One for attention's three, one for the two of the feed-forward layer, one for the head; as many sums, and the embedding's.
+    for (const operator of ["all_gather_into_tensor", "reduce_scatter_tensor"]) {
+      const blocks = made.filter((event) => ledger.labelOf(event).operator === operator);
+      assert.equal(blocks.length, 2 * layers! + 1, operator);
+      // Norms give float32 here, products half of it; the first sum is the embedding's.
+      for (const block of blocks.slice(1))
+        near(ledger.bytes[block]!, operator.startsWith("all") ? 2 * stream : stream / 2, 0);
+    }
+    // Zeros, powers and their sum beside what forward kept: torch's own has one beside it.
+    const logits = (change: Partial<ParallelSpec>) => {
+      const own = ledgerOf(change);
+      let [live, most] = [0, 0];
+      const seen = new Set<number>();
+      for (const event of own.events)
+        if (event < 0) live -= seen.delete(~event) ? own.bytes[~event]! : 0;
+        else if (own.labelOf(event).kind === "logits-and-loss") {
+          seen.add(event);
+          live += own.bytes[event]!;
+          most = Math.max(most, live);
+        }
+      return most;
+    };
+    const rows = base.microBatchSize * base.sequenceLength * Number(base.model.config["vocab_size"]);
+    assert.ok(logits({ ...split, splitsLogits: true }) - logits(split) >= 4 * (rows / 2) * 0.99);
+  });
+
   it("context parallelism gives each GPU its part of the sequence", () => {
     const split = of(spread({ worldSize: 2, contextParallel: 2 }));
     const half = of({ ...base, sequenceLength: base.sequenceLength / 2 });

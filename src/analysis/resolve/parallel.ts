@@ -71,6 +71,8 @@ export function parallelOf(c: ResolveContext, config: ModelConfig, compute: Comp
     deepspeed,
     fsdp,
     ...(split === true ? { sequenceParallel: true } : {}),
+    ...(framework.sequencePlan === undefined ? {} : { sequencePlan: framework.sequencePlan }),
+    ...(framework.splitsLogits ? { splitsLogits: true } : {}),
     ...(main === undefined ? {} : { mainParameters: main }),
   };
 }

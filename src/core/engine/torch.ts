@@ -111,6 +111,8 @@ export class Torch {
   /** Of the repeats that are counted next, the number of the first. */
   firstRepeat = 0;
 
+  /** The loss takes logits of which every GPU has a part of each row. */
+  splitsLogits = false;
   /** How many ways a tensor is split over GPUs that share one model; installed by tensor parallelism. */
   share: ((sizes: Sizes, kind?: ComponentKind) => number) | undefined = undefined;
   /** Told when a repeated layer or a module outside the layers is used; installed by the parallel strategies. */

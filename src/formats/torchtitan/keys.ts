@@ -134,6 +134,7 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
     "fp8_enable_fsdp_float8_all_gather",
     { aliases: ["float8.precompute_float8_dynamic_scale_for_fsdp"] },
   ),
+  memory("parallelism.disable_loss_parallel", null, "boolean", "tensor_parallel"),
   memory("parallelism.enable_async_tensor_parallel", null, "boolean", "tensor_parallel", {
     aliases: ["experimental.enable_async_tensor_parallel"],
   }),

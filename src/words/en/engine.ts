@@ -16,6 +16,8 @@ export const ENGINE = {
   "engine.scatter": "gradient of picked elements written out of place at the peak; a card may write in place",
   "engine.missing-kernels": "without the kernels of {packages}; with them {module} holds less",
   "engine.tensor-parallel": "tensor parallel degree {degree}: gathered inputs and sums over the ranks are in the band",
+  "engine.tensor-sequences":
+    "tensor parallel degree {degree}: inputs gathered and sums scattered along the sequence, the loss over parts of the logits",
   "engine.placed-layers": "`device_map`: layers divided evenly over {degree} GPUs, which work one after the other",
   "engine.pipeline-parallel": "pipeline parallel degree {degree}: {schedule} schedule, layers divided evenly",
   "engine.context-parallel":

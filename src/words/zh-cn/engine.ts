@@ -15,6 +15,7 @@ export const ENGINE: Readonly<Record<keyof typeof EN, string>> = {
   "engine.scatter": "峰值处所选元素的梯度按非原地方式写入；GPU 上可能为原地写入",
   "engine.missing-kernels": "按未安装 {packages} 的内核计算；安装后 {module} 占用更少",
   "engine.tensor-parallel": "张量并行度 {degree}：聚合的输入与各 rank 间的求和计入误差带",
+  "engine.tensor-sequences": "张量并行度 {degree}：输入沿序列聚合、求和结果沿序列分散，损失在分片的 logits 上计算",
   "engine.placed-layers": "`device_map`：各层均分到 {degree} 张 GPU，依次计算",
   "engine.pipeline-parallel": "流水线并行度 {degree}：按 {schedule} 调度、层数均分",
   "engine.context-parallel": "上下文并行度 {degree}：每个 rank 持有一部分 token；其他 rank 的键和值另计",

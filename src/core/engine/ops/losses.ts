@@ -4,6 +4,7 @@ import type { Torch } from "../torch";
 import { add, div, elementwise, mean, mul, sub, sum, unary } from "./arithmetic";
 import { contiguous } from "./layout";
 import { softmax } from "./nonlinear";
+import { splitCrossEntropy } from "./split-logits";
 
 /**
  * `nll_loss` over rows: the loss and the total weight; the gradient is as large as the log-probabilities. Of three dimensions, or more than
@@ -36,6 +37,7 @@ export function crossEntropy(
   reduction: "none" | "mean" | "sum",
   smoothing: number,
 ): Tensor {
+  if (torch.splitsLogits && smoothing === 0) return splitCrossEntropy(torch, input, target, reduction);
   // The dtype is passed on explicitly, so autocast leaves this log-softmax as it is.
   const logs = softmax(torch, input, input.dtype, true);
   const loss = nllLoss(torch, logs, target, reduction);

@@ -1,5 +1,7 @@
 /** Which strategy a run uses on one of its devices. */
+import type { ModuleHooks } from "../../engine/module-hooks";
 import type { TrainingRun } from "../run";
+import type { SequencePlan } from "../specs/parallel";
 import { splittingSequences } from "./context";
 import { DistributedDataParallel, singleDevice } from "./ddp";
 import { expertShare } from "./degrees";
@@ -8,6 +10,7 @@ import { mainParameters } from "./main-parameters";
 import type { Strategy } from "./strategy";
 import { SplitModules } from "./tensor-plan/modules";
 import { planOf, type TensorPlan } from "./tensor-plan/plan";
+import { aroundSequences } from "./tensor-plan/sequences";
 import { zero } from "./zero";
 
 export type { ForwardUsage, HostUse, ModelEnds, Strategy } from "./strategy";
@@ -18,6 +21,9 @@ export function chooseStrategy(run: TrainingRun): Strategy {
   const { ring } = run.parallel;
   const spread = byData(run);
   const strategy = ring === undefined ? spread : splittingSequences(spread, ring.degree);
+  const { sequenceParallel, sequencePlan, tensorParallel } = run.parallel;
+  if (tensorParallel > 1 && sequenceParallel === true && sequencePlan !== undefined)
+    return gatheringSequences(strategy, sequencePlan, tensorParallel);
   return plan === null ? strategy : Object.create(strategy, { hooks: { value: new SplitModules(plan) } });
 }
 
@@ -25,6 +31,18 @@ export function chooseStrategy(run: TrainingRun): Strategy {
 export function tensorPlanOf({ model, parallel }: TrainingRun): TensorPlan | null {
   const { tensorPlan } = parallel;
   return tensorPlan === undefined ? null : planOf(model.family, tensorPlan);
+}
+
+/** The strategy with the hooks of tensor parallelism inside its own, which it has once it is prepared. */
+function gatheringSequences(strategy: Strategy, plan: SequencePlan, degree: number): Strategy {
+  const known = new Map<ModuleHooks | undefined, ModuleHooks>();
+  function hooksOf(this: Strategy): ModuleHooks {
+    const inner = Reflect.get(strategy, "hooks", this) as ModuleHooks | undefined;
+    const hooks = known.get(inner) ?? aroundSequences(inner, plan, degree);
+    known.set(inner, hooks);
+    return hooks;
+  }
+  return Object.create(strategy, { hooks: { get: hooksOf } });
 }
 
 function byData(run: TrainingRun): Strategy {

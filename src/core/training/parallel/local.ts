@@ -118,13 +118,14 @@ function byTensor(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonly
   const states = run.adapter === null ? 2 * width + 8 : width;
   // The plans of transformers leave the embedding whole (`base_model_tp_plan`), those of the frameworks split it.
   const whole = run.ownCode === undefined ? hidden * Number(view.scope("vocab_size") ?? 0) * (1 - 1 / degree) : 0;
+  const followed = run.parallel.sequencePlan !== undefined && run.parallel.sequenceParallel === true;
   return {
     run,
     uncertain: [
       {
-        what: say("engine.tensor-parallel", { degree }),
+        what: say(followed ? "engine.tensor-sequences" : "engine.tensor-parallel", { degree }),
         settleWith: "tensor_parallel",
-        moreBytes: 2 * run.microBatchSize * run.sequenceLength * hidden * width + whole * states,
+        moreBytes: followed ? 0 : 2 * run.microBatchSize * run.sequenceLength * hidden * width + whole * states,
         lessBytes: 0,
       },
     ],

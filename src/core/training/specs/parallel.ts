@@ -142,6 +142,12 @@ export interface EndLayers {
   readonly last: number;
 }
 
+/** Names of the modules that are split by columns, and by rows. */
+export interface SequencePlan {
+  readonly columns: readonly string[];
+  readonly rows: readonly string[];
+}
+
 /** How the run is spread over devices. Product of the degrees divides `worldSize`. */
 export interface ParallelSpec {
   readonly worldSize: number;
@@ -177,6 +183,10 @@ export interface ParallelSpec {
   readonly sharesExperts?: true;
   /** Tensor parallelism splits the residual stream along the sequence, too. */
   readonly sequenceParallel?: boolean;
+  /** … by torch's distributed tensors; absent: what is gathered and scattered around matrices is not followed. */
+  readonly sequencePlan?: SequencePlan;
+  /** … and the loss is torch's over logits of which every GPU has a part of each row (`loss_parallel`). */
+  readonly splitsLogits?: true;
   readonly mainParameters?: MainParametersSpec;
   /** One process puts layers on every GPU and a micro-batch goes through them in turn (`device_map`), no other beside it. */
   readonly oneAtATime?: true;
