@@ -24,6 +24,15 @@ export function openSplit(resolution: Resolution): OpenSplit | undefined {
 }
 
 /** Whether one GPU is only what is supposed of a run that is meant for several. */
-export function isCountOpen({ run, resolved }: Resolution): boolean {
-  return run !== null && resolved.get("world_size")?.from === "assumed" && impliesSeveral(run);
+export function isCountOpen(resolution: Resolution): boolean {
+  const { run, resolved } = resolution;
+  return (
+    run !== null && resolved.get("world_size")?.from === "assumed" && (impliesSeveral(run) || hasHosts(resolution))
+  );
+}
+
+/** Whether the run is started on hosts that a file names which is not there: that it fits one GPU says nothing of it either. */
+export function hasHosts({ hostsUnread, resolved }: Resolution): boolean {
+  const found = resolved.get("world_size");
+  return hostsUnread && found?.from === "assumed" && found.value === 1;
 }

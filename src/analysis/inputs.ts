@@ -68,6 +68,8 @@ export interface RunInputs {
   readonly deepspeed: LoadedDocument | undefined;
   /** A file that says how the run is split over GPUs is named, and could not be read. */
   readonly splitUnread: boolean;
+  /** A file of hosts is named that is not there. */
+  readonly hostsUnread: boolean;
   readonly model: ModelFound | undefined;
   readonly graphs: FamilyGraphs | undefined;
   /** Models beside the trained one, by the setting that names them. */
@@ -323,6 +325,7 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
     documents,
     pins: pinned === undefined ? undefined : { document: pinned.document, applied: pinned.settings.length > 0 },
     deepspeed: deepspeed?.document,
+    hostsUnread: (launch?.absent ?? []).some(({ id }) => id === "missing-file.hostfile"),
     splitUnread: followed === "unread" || (launch?.absent ?? []).length > 0,
     model,
     graphs,

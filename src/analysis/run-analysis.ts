@@ -8,7 +8,7 @@ import type { ReportEdit } from "../core/report/schema";
 import type { TrainingRun } from "../core/training/run";
 import { say } from "../words/message";
 import type { Estimator } from "./estimator";
-import { openSplit } from "./gpu-count";
+import { hasHosts, openSplit } from "./gpu-count";
 import type { RunInputs } from "./inputs";
 import type { Locale } from "./messages";
 import type { AnalysisOptions } from "./options";
@@ -39,7 +39,8 @@ export interface Variant {
 
 /** The verdict; one GPU is no answer for a run that is meant for several when nothing says how many, or how it is split. */
 function judged(resolution: Resolution, estimate: Estimate | undefined, usable: number | null): Verdict {
-  return needsMore({ estimate, usable }) && openSplit(resolution) !== undefined
+  return (needsMore({ estimate, usable }) && openSplit(resolution) !== undefined) ||
+    (usable !== null && hasHosts(resolution))
     ? "unknown"
     : verdictOf(estimate, usable);
 }

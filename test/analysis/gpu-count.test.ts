@@ -76,6 +76,18 @@ describe("analysis: the number of GPUs", () => {
     assert.match(String(await said(`deepspeed --hostfile nowhere ${REST}`)), /missing-file/);
   });
 
+  it("is asked for where a file of hosts is not there, whether the run fits one GPU or not", async () => {
+    const verdictOf = async (script: string) => {
+      const [run] = (
+        await createAnalyzer(memoryRuntime({ "run.sh": script })).analyse(uri("run.sh"), { device: "H100" })
+      ).report.runs;
+      return [run?.verdict, run?.findings.some(({ code }) => code === "gpu-count-open")];
+    };
+    assert.deepEqual(await verdictOf(`mpirun --hostfile nowhere python ${REST}`), ["unknown", true]);
+    assert.deepEqual(await verdictOf(`mpirun -np 4 --hostfile nowhere python ${REST}`), ["fits", false]);
+    assert.deepEqual(await verdictOf(`python ${REST}`), ["fits", false]);
+  });
+
   it("is said to be unknown where a launcher is told from outside, and where it takes every GPU", async () => {
     const said = async (script: string) => {
       const [run] = (await createAnalyzer(memoryRuntime({ "run.sh": script })).analyse(uri("run.sh"), {})).report.runs;

@@ -4,7 +4,7 @@ import { DEVICES_PER_MACHINE } from "../../core/hardware/devices";
 import type { SettingRow } from "../../terms/setting-row";
 import { inOrder, type SettingName } from "../../terms/settings";
 import { type Message, say } from "../../words/message";
-import { openSplit } from "../gpu-count";
+import { hasHosts, openSplit } from "../gpu-count";
 import { largestBatchAlone, largestEvaluationBatch } from "../levers/batch";
 import { fewestOf } from "../levers/fewest-devices";
 import { deviceLabel, type Locale, size, t } from "../messages";
@@ -22,7 +22,12 @@ const pointedAt = (where: keyof NonNullable<SettingRow["pointedAt"]>): readonly 
 
 export function verdictProblems(analysis: RunAnalysis, variant: Variant): Problem[] {
   const { estimate, usable, verdict, resolution } = variant;
-  if (verdict === "unknown" && estimate !== undefined && usable !== null && estimate.usedPeakBytes > usable)
+  if (
+    verdict === "unknown" &&
+    estimate !== undefined &&
+    usable !== null &&
+    (estimate.usedPeakBytes > usable || hasHosts(resolution))
+  )
     // Settings that could not be read have a finding where their file is named.
     return openSplit(resolution) === "count" ? openCount(analysis, variant, estimate.usedPeakBytes, usable) : [];
   if (estimate === undefined || usable === null || (verdict !== "does-not-fit" && verdict !== "tight")) return [];

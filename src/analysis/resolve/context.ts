@@ -91,9 +91,9 @@ export class ResolveContext {
   /** What resolving gives, with what was recorded on the way. */
   resolution(found: Pick<Resolution, "run" | "device" | "trainer" | "padding">): Resolution {
     const { settings, resolved, obstacles, libraries } = this;
-    const { splitUnread } = this.inputs;
+    const { splitUnread, hostsUnread } = this.inputs;
     const suppositions = [...this.suppositions, ...this.standards()];
-    return { ...found, settings, resolved, suppositions, obstacles, libraries, splitUnread };
+    return { ...found, settings, resolved, suppositions, obstacles, libraries, splitUnread, hostsUnread };
   }
 
   /** Values that a script has unless it is started with others. */

@@ -55,6 +55,8 @@ export interface Resolution {
   readonly libraries: Versions;
   /** As in `RunInputs`. */
   readonly splitUnread: boolean;
+  /** A file of hosts is named that is not there: one GPU stands for nobody knows how many. */
+  readonly hostsUnread: boolean;
   readonly device: {
     readonly spec: DeviceSpec | null;
     readonly source: "pin" | "config" | "setting" | "none";
