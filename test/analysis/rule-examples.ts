@@ -33,7 +33,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     deepspeed: '{"zero_optimization": {"stage": 2}, "activation_checkpointing": {"partition_activations": true}}',
   },
   "ds-legacy-stage1": { deepspeed: '{"zero_optimization": {"stage": 1, "legacy_stage1": true}}' },
-  "ds-not-modelled": { deepspeed: '{"zero_optimization": {"stage": 3, "mics_shard_size": 8}}' },
+  "ds-not-modelled": { deepspeed: '{"zero_optimization": {"stage": 3}, "compile": {"deepcompile": true}}' },
   "ds-removed-feature": {
     deepspeed: '{"zero_optimization": {"stage": 3, "mics_shard_size": 8}}',
     pins: "libraries: { deepspeed: 0.19.8 }",

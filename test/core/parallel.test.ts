@@ -104,6 +104,14 @@ describe("parallel strategies", () => {
     assert.equal(peak(3, true), peak(3, false));
   });
 
+  it("groups that each hold everything (MiCS) are spread as a run of one group is", () => {
+    const peakOf = (ranks: number, shardRanks?: number): number =>
+      of(spread(ranks, { deepspeed: { zeroStage: 3, ...(shardRanks === undefined ? {} : { shardRanks }) } }))
+        .allocatedPeakBytes;
+    assert.equal(peakOf(16, 4), peakOf(4));
+    assert.ok(peakOf(16) < peakOf(4));
+  });
+
   it("ZeRO-3 shards the weights, and reuse distance keeps late layers gathered", () => {
     const far = of(spread(8, { deepspeed: { zeroStage: 3 } }));
     near(bytes(far, "weights"), (2 * P) / 8);

@@ -269,6 +269,7 @@ function deepspeedSpec(c: ResolveContext, config: ModelConfig, compute: Compute)
     nvmeElements: number("offload_param_buffers") * number("offload_param_buffer_size"),
     gradAccumDtype: accumulate === undefined ? null : (floatNamed(accumulate) ?? null),
     hpzPartitionSize: number("hpz_partition_size") || 1,
+    ...micsOf(c, zeroStage),
     roundRobinGradients: settings.boolean("round_robin_gradients") === true,
     reduceScatter: settings.boolean("reduce_scatter") !== false,
     ...(holds("deepspeed<0.19.3", c.libraries) ? { releasesRecomputed: true } : {}),
@@ -287,6 +288,12 @@ function deepspeedSpec(c: ResolveContext, config: ModelConfig, compute: Compute)
     ...mastersOf(c),
     engineDtype: engineDtype(c, compute),
   };
+}
+
+/** MiCS: groups of ranks that each hold everything (deepspeed/runtime/zero/mics.py); refused since 0.19.8. */
+function micsOf({ settings, libraries }: ResolveContext, zeroStage: number): Pick<DeepSpeedSpec, "shardRanks"> {
+  const size = settings.number("mics_shard_size") ?? 0;
+  return zeroStage === 3 && size > 0 && !holds("deepspeed>=0.19.8", libraries) ? { shardRanks: size } : {};
 }
 
 /** `bf16_master_weights_and_grads`, `fp16_master_weights_and_grads` and `bf16_optimizer_states` of deepspeed/runtime/precision_config.py. */

@@ -213,8 +213,8 @@ export const DEEPSPEED_CASES: Readonly<Record<string, Case>> = {
     files: plain({ zero_optimization: { stage: 2 }, pipeline: { stages: 4, partition: "best" } }),
   },
   "ds-not-modelled": {
-    story: "MiCS, for a cluster with slow links.",
-    files: plain({ zero_optimization: { stage: 3, mics_shard_size: 8, mics_hierarchical_params_gather: true } }),
+    story: "DeepCompile, tried on a run that was slow.",
+    files: plain({ zero_optimization: { stage: 3 }, compile: { deepcompile: true } }),
   },
   "ds-grad-accum-fp32": {
     story: "Gradients accumulate in float32 for safety.",

@@ -49,7 +49,10 @@ function byData(run: TrainingRun): Strategy {
   const { parallel } = run;
   if (parallel.mainParameters !== undefined)
     return mainParameters(parallel.mainParameters, Math.max(1, parallel.worldSize), expertShare(parallel));
-  if (parallel.deepspeed !== null) return zero(parallel.deepspeed, Math.max(1, parallel.worldSize));
+  if (parallel.deepspeed !== null) {
+    const { shardRanks = parallel.worldSize } = parallel.deepspeed;
+    return zero(parallel.deepspeed, Math.max(1, Math.min(shardRanks, parallel.worldSize)));
+  }
   if (parallel.worldSize <= 1) return singleDevice();
   if (parallel.fsdp !== null) return fsdp(run);
   return new DistributedDataParallel(parallel.ddp ?? {});

@@ -32,6 +32,8 @@ export interface DeepSpeedSpec {
   readonly nvmeElements?: number;
   readonly gradAccumDtype: DType | null;
   readonly hpzPartitionSize: number;
+  /** Ranks that stage 3 spreads over, each such group holding all of it (`mics_shard_size`); absent: all ranks. */
+  readonly shardRanks?: number;
   /** Parameters are dealt out to the ranks in turn; absent: in their order. */
   readonly roundRobinGradients?: boolean;
   /** Gradients are reduced to the rank they belong to; absent: yes. */

@@ -7,7 +7,6 @@ import { type Facts, hit, type Rule, removal, rule, set } from "../../rule";
 
 /** Features that change memory in ways the estimate does not follow. */
 const SPECIAL: readonly SettingName[] = [
-  "mics_shard_size",
   "zeropp_loco_param",
   "zenflow",
   "curriculum_learning",
