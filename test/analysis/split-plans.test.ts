@@ -38,7 +38,7 @@ describe("analysis: plans that split the model", () => {
   });
 
   it("write Megatron-LM's own flags and keep its global batch", async () => {
-    const options = { device: "8x8GB", plans: true };
+    const options = { device: "8x7.5GB", plans: true };
     const analyse = async (text: string) => {
       const [run] = (await createAnalyzer(memoryRuntime({ "run.sh": text })).analyse(uri("run.sh"), options)).runs;
       assert.ok(run);
