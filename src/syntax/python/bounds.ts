@@ -78,3 +78,6 @@ export class Handed {
     return this.parts <= MAX_HANDED;
   }
 }
+
+/** Items of a range or of a comprehension that are made; longer ones are none of a config's. */
+export const MAX_ITEMS = 4096;

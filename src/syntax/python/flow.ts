@@ -8,17 +8,13 @@
 import type { SyntaxNode, Tree } from "@lezer/common";
 import { type Message, say } from "../../words/message";
 import { MAX_DEPTH } from "../text";
-import type { Span } from "../tree";
-import { MAX_GUARDS, MAX_PUT } from "./bounds";
-import { type Binding, type Changes, type Loop, Names } from "./names";
+import { assignment, putInto } from "./assignments";
+import { attempt, branches, cases, choice, context, generators, loop, whileLoop } from "./control";
+import { Dead } from "./dead";
+import { type Binding, type Changes, Names, Scope } from "./names";
 import { childNamed, childrenNamed, childrenOf, span } from "./nodes";
 import { parametersOf } from "./parameters";
-
-/** A condition that is not known, and what it must be. */
-export interface Guard {
-  readonly test: SyntaxNode;
-  readonly holds: boolean;
-}
+import type { Guard, Mark, Walking, Way } from "./walking";
 
 /** Where in the run something happens. */
 export interface Reached {
@@ -26,28 +22,6 @@ export interface Reached {
   readonly guards: readonly Guard[];
   /** In a function that nothing here calls. */
   readonly deferred: boolean;
-}
-
-class Scope {
-  readonly names = new Names();
-  constructor(readonly parent: Scope | null) {}
-
-  find(name: string): readonly Binding[] | undefined {
-    return this.names.get(name) ?? this.parent?.find(name);
-  }
-}
-
-/** Where a way begins. */
-interface Mark {
-  readonly names: number;
-  readonly dotted: number;
-}
-
-/** What one of several ways has bound, and whether it comes through. */
-interface Way {
-  readonly names: Changes;
-  readonly dotted: Changes;
-  readonly alive: boolean;
 }
 
 const NO_CHANGES: Changes = new Map();
@@ -67,20 +41,17 @@ const DOTTED = /^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$/;
 /** Calls after which nothing runs. */
 const ENDS = /^(?:sys\.exit|exit|quit|os\._exit)$/;
 
-export class Flow {
-  /** What never runs. */
-  private readonly dead: Span[] = [];
-  private sorted: { readonly of: number; readonly spans: readonly Span[] } | undefined;
+export class Flow implements Walking {
+  private readonly dead = new Dead();
   private readonly uses = new Map<number, readonly Binding[]>();
   private readonly reached = new Map<string, Reached>();
   private readonly functions = new Map<number, Function>();
   private readonly methods = new Map<string, Function[]>();
   private readonly returned = new Map<number, SyntaxNode[]>();
-  private scope = new Scope(null);
-  /** Bindings of attributes (`self.model`, `model.config.use_cache`) by their text. */
-  private readonly dotted = new Names();
-  private alive = true;
-  private guards: readonly Guard[] = [];
+  scope = new Scope(null);
+  readonly dotted = new Names();
+  alive = true;
+  guards: readonly Guard[] = [];
   private order = 0;
   private depth = 0;
   private calls = 0;
@@ -124,36 +95,25 @@ export class Flow {
     return this.returned.get(from) ?? [];
   }
 
-  isDead({ from, to }: { readonly from: number; readonly to: number }): boolean {
-    const spans = this.outermost();
-    let [low, high] = [0, spans.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((spans[middle] as Span).start <= from) low = middle + 1;
-      else high = middle;
-    }
-    const before = spans[low - 1];
-    return before !== undefined && to <= before.end;
+  isDead(node: { readonly from: number; readonly to: number }): boolean {
+    return this.dead.has(node);
   }
 
-  /** What never runs in the order of the text, without what stands in another that does not run. */
-  private outermost(): readonly Span[] {
-    if (this.sorted?.of !== this.dead.length) {
-      const spans: Span[] = [];
-      for (const one of this.dead.toSorted((a, b) => a.start - b.start || b.end - a.end))
-        if (one.end > (spans.at(-1)?.end ?? -1)) spans.push(one);
-      this.sorted = { of: this.dead.length, spans };
-    }
-    return this.sorted.spans;
-  }
-
-  private block(node: SyntaxNode): void {
+  block(node: SyntaxNode): void {
     for (const child of childrenOf(node)) this.statement(child);
+  }
+
+  holds(test: SyntaxNode): boolean | undefined {
+    return this.decide(test, this);
+  }
+
+  dies(node: SyntaxNode): void {
+    this.dead.add(span(node));
   }
 
   private statement(node: SyntaxNode): void {
     if (!this.alive) {
-      if (node.name !== ":" && node.name !== "Comment") this.dead.push(span(node));
+      if (node.name !== ":" && node.name !== "Comment") this.dies(node);
       return;
     }
     if (++this.depth <= MAX_DEPTH) this.run(node);
@@ -161,17 +121,17 @@ export class Flow {
   }
 
   private readonly statements: Readonly<Record<string, (node: SyntaxNode) => void>> = {
-    AssignStatement: (node) => this.assignment(node),
+    AssignStatement: (node) => assignment(this, node),
     UpdateStatement: (node) => {
       this.expression(node);
       this.rebind(node.firstChild, say("open.augmented"));
     },
-    IfStatement: (node) => this.branches(node),
-    ForStatement: (node) => this.loop(node),
-    WhileStatement: (node) => this.whileLoop(node),
-    TryStatement: (node) => this.attempt(node),
-    WithStatement: (node) => this.context(node),
-    MatchStatement: (node) => this.cases(node),
+    IfStatement: (node) => branches(this, node),
+    ForStatement: (node) => loop(this, node),
+    WhileStatement: (node) => whileLoop(this, node),
+    TryStatement: (node) => attempt(this, node),
+    WithStatement: (node) => context(this, node),
+    MatchStatement: (node) => cases(this, node),
     FunctionDefinition: (node) => this.defined(node),
     ClassDefinition: (node) => this.definedClass(node),
     DecoratedStatement: (node) => this.block(node),
@@ -211,72 +171,26 @@ export class Flow {
     this.alive = false;
   }
 
-  private assignment(node: SyntaxNode): void {
-    const sides: SyntaxNode[][] = [[]];
-    for (const child of childrenOf(node)) {
-      if (child.name === "AssignOp") sides.push([]);
-      else if (child.name !== "TypeDef" && child.name !== "," && child.name !== "Comment") sides.at(-1)?.push(child);
-    }
-    const values = sides.at(-1) ?? [];
-    if (sides.length < 2) return;
-    for (const value of values) this.expression(value);
-    this.mark(node);
-    for (const targets of sides.slice(0, -1)) {
-      const names = targets.flatMap((target) => (isSequence(target) ? itemsOf(target) : [target]));
-      const unpacks = names.length > 1 || targets.some(isSequence);
-      names.forEach((name, index) => {
-        const own = !unpacks ? values[0] : values.length === names.length ? values[index] : values[0];
-        const whole = !unpacks && values.length > 1;
-        const element = unpacks && values.length !== names.length ? { element: index } : {};
-        if (name.name === "MemberExpression") this.expression(name);
-        this.bind(name, {
-          expression: own === undefined || whole ? null : own,
-          reason: say("open.unpacked"),
-          span: span(name),
-          ...element,
-        });
-      });
-    }
-  }
-
-  private bind(name: SyntaxNode, binding: Binding): void {
+  bind(name: SyntaxNode, binding: Binding): void {
     const text = this.slice(name);
     if (name.name === "VariableName") this.scope.names.set(text, [binding]);
     else if (name.name === "MemberExpression" && DOTTED.test(text)) this.dotted.set(text, [binding]);
-    else if (name.name === "MemberExpression" && binding.element === undefined) this.putInto(name, binding.expression);
+    else if (name.name === "MemberExpression" && binding.element === undefined) putInto(this, name, binding.expression);
   }
 
-  /** `name["key"] = value` */
-  private putInto(target: SyntaxNode, value: SyntaxNode | null): void {
-    const [object, bracket, key] = childrenOf(target);
-    if (object?.name !== "VariableName" || bracket?.name !== "[" || key === undefined || value === null) return;
-    const name = this.slice(object);
-    const known = this.scope.find(name);
-    if (key.name !== "String" || known === undefined || known.some(({ expression }) => expression === null)) return;
-    const put = known.map((binding): Binding => {
-      const items = [...(binding.items ?? []), { key, value }];
-      return items.length > MAX_PUT
-        ? { expression: null, reason: say("open.large"), span: binding.span }
-        : { ...binding, items };
-    });
-    this.scope.names.set(name, put);
-  }
-
-  private rebind(name: SyntaxNode | null, reason: Message): void {
+  rebind(name: SyntaxNode | null, reason: Message): void {
     if (name !== null) this.bind(name, { expression: null, reason, span: span(name) });
   }
 
-  private begin(): Mark {
+  begin(): Mark {
     return { names: this.scope.names.mark(), dotted: this.dotted.mark() };
   }
 
-  /** Takes back what a way has bound. */
-  private take({ names, dotted }: Mark): Way {
+  take({ names, dotted }: Mark): Way {
     return { names: this.scope.names.take(names), dotted: this.dotted.take(dotted), alive: this.alive };
   }
 
-  /** Goes on with what the ways that come through have bound; where none does, nothing behind them runs. */
-  private join(ways: readonly Way[]): void {
+  join(ways: readonly Way[]): void {
     const through = ways.filter(({ alive }) => alive);
     this.alive = through.length > 0;
     if (this.alive) {
@@ -290,156 +204,8 @@ export class Flow {
     this.dotted.follow(last.dotted);
   }
 
-  /** The way on which nothing happens. */
-  private get past(): Way {
+  get past(): Way {
     return { names: NO_CHANGES, dotted: NO_CHANGES, alive: this.alive };
-  }
-
-  private branches(node: SyntaxNode): void {
-    const clauses: { test: SyntaxNode | null; body: SyntaxNode }[] = [];
-    let test: SyntaxNode | null = null;
-    for (const child of childrenOf(node)) {
-      if (child.name === "Body") {
-        clauses.push({ test, body: child });
-        test = null;
-      } else if (!/^(?:if|elif|else|Comment|⚠)$/.test(child.name)) test = child;
-    }
-    const { past, guards } = this;
-    const ways: Way[] = [];
-    let settled = false;
-    for (const { test, body } of clauses) {
-      if (settled) {
-        this.dead.push(span(body));
-        continue;
-      }
-      this.alive = past.alive;
-      // What a test binds is bound on its own way alone.
-      const mark = this.begin();
-      if (test !== null) this.expression(test);
-      const known = test === null ? true : this.decide(test, this);
-      if (known === false) {
-        this.take(mark);
-        this.dead.push(span(body));
-        continue;
-      }
-      const outside = this.guards;
-      if (test !== null && known === undefined) this.guards = guarded(outside, { test, holds: true });
-      this.block(body);
-      ways.push(this.take(mark));
-      this.guards = test !== null && known === undefined ? guarded(outside, { test, holds: false }) : outside;
-      settled = known === true;
-    }
-    this.guards = guards;
-    this.join(settled ? ways : [...ways, past]);
-  }
-
-  private loop(node: SyntaxNode): void {
-    const children = childrenOf(node).filter(({ name }) => name !== "Comment");
-    const at = children.findIndex(({ name }) => name === "in");
-    const over = children[at + 1];
-    const targets = children
-      .slice(0, at)
-      .filter(({ name }) => !/^(?:for|async|,|\*)$/.test(name))
-      .flatMap((target) => (isSequence(target) ? itemsOf(target).flatMap(flat) : [target]));
-    const bodies = childrenNamed(node, "Body");
-    if (at < 0 || over === undefined || bodies[0] === undefined) return;
-    this.expression(over);
-    this.weaken(bodies[0]);
-    const loop: Loop = { over, targets: targets.length };
-    targets.forEach((name, element) => {
-      this.bind(name, { expression: null, reason: say("open.loop"), span: span(name), loop, element });
-    });
-    this.repeated(bodies[0]);
-    if (bodies[1] !== undefined) this.otherwise(bodies[0], bodies[1]);
-  }
-
-  /** `else` of a loop, which runs where no `break` has ended it. */
-  private otherwise(body: SyntaxNode, clause: SyntaxNode): void {
-    const { past } = this;
-    const mark = this.begin();
-    this.block(clause);
-    if (breaks(body)) this.join([past, this.take(mark)]);
-  }
-
-  private whileLoop(node: SyntaxNode): void {
-    const [body, clause] = childrenNamed(node, "Body");
-    const test = childrenOf(node).find(({ name }) => name !== "while" && name !== "Comment");
-    if (body === undefined) return;
-    this.weaken(body);
-    if (test !== undefined) this.expression(test);
-    if (test !== undefined && this.decide(test, this) === false) this.dead.push(span(body));
-    else this.repeated(body);
-    if (clause !== undefined) this.otherwise(body, clause);
-  }
-
-  private repeated(body: SyntaxNode): void {
-    const { past } = this;
-    const mark = this.begin();
-    this.block(body);
-    // `break` and `continue` end a round, not what follows the loop.
-    this.join([past, { ...this.take(mark), alive: true }]);
-  }
-
-  /** Names that a loop's body binds have, at its beginning, what they had before or what the round before left. */
-  private weaken(body: SyntaxNode): void {
-    const names = new Set<string>();
-    body.cursor().iterate((cursor) => {
-      if (cursor.name === "FunctionDefinition") return false;
-      if (cursor.name === "AssignStatement")
-        for (const child of childrenOf(cursor.node)) {
-          if (child.name === "AssignOp") break;
-          for (const one of flat(child)) names.add(this.slice(one));
-        }
-      if (cursor.name === "UpdateStatement" && cursor.node.firstChild !== null)
-        names.add(this.slice(cursor.node.firstChild));
-      return true;
-    });
-    for (const name of names) {
-      const table = this.scope.names.has(name) ? this.scope.names : this.dotted;
-      const known = table.get(name);
-      if (known !== undefined)
-        table.set(name, [...known, { expression: null, reason: say("open.twice"), span: span(body) }]);
-    }
-  }
-
-  private attempt(node: SyntaxNode): void {
-    let handler = false;
-    for (const child of childrenOf(node)) {
-      if (child.name === "except") handler = true;
-      else if (child.name === "else" || child.name === "finally") handler = false;
-      else if (child.name === "Body") {
-        if (handler) this.dead.push(span(child));
-        else this.block(child);
-      }
-    }
-  }
-
-  private context(node: SyntaxNode): void {
-    const children = childrenOf(node);
-    children.forEach((child, index) => {
-      if (child.name === "Body") this.block(child);
-      else if (children[index - 1]?.name === "as")
-        this.bind(child, { expression: children[index - 2] ?? null, reason: say("open.context"), span: span(child) });
-      else this.expression(child);
-    });
-  }
-
-  private cases(node: SyntaxNode): void {
-    const { past } = this;
-    const ways: Way[] = [past];
-    for (const child of childrenOf(node)) {
-      if (child.name !== "MatchBody") {
-        this.expression(child);
-        continue;
-      }
-      for (const clause of childrenNamed(child, "MatchClause")) {
-        this.alive = past.alive;
-        const mark = this.begin();
-        for (const body of childrenNamed(clause, "Body")) this.block(body);
-        ways.push(this.take(mark));
-      }
-    }
-    this.join(ways);
   }
 
   private defined(node: SyntaxNode): void {
@@ -507,7 +273,7 @@ export class Flow {
       ]);
   }
 
-  private expression(node: SyntaxNode): void {
+  expression(node: SyntaxNode): void {
     if (++this.depth > MAX_DEPTH) this.flatly(node);
     else this.evaluated(node);
     this.depth--;
@@ -526,7 +292,7 @@ export class Flow {
         if (child.name !== "VariableName" || all[index + 1]?.name !== "AssignOp") this.expression(child);
       });
     },
-    ConditionalExpression: (node) => this.choice(node),
+    ConditionalExpression: (node) => choice(this, node),
     NamedExpression: (node) => {
       const [name, , value] = childrenOf(node);
       if (value !== undefined) this.expression(value);
@@ -540,29 +306,8 @@ export class Flow {
   private evaluated(node: SyntaxNode): void {
     const own = Object.hasOwn(this.expressions, node.name) ? this.expressions[node.name] : undefined;
     if (own !== undefined) own(node);
-    else if (COMPREHENSION.test(node.name)) this.within(node, () => this.generators(node));
+    else if (COMPREHENSION.test(node.name)) this.within(node, () => generators(this, node));
     else for (const child of childrenOf(node)) this.expression(child);
-  }
-
-  /** `a if test else b`. */
-  private choice(node: SyntaxNode): void {
-    const [first, test, second] = childrenOf(node).filter(({ name }) => !/^(?:if|else|Comment)$/.test(name));
-    if (first === undefined || test === undefined || second === undefined) return;
-    this.expression(test);
-    const known = this.decide(test, this);
-    const { guards } = this;
-    for (const [side, holds] of [
-      [first, true],
-      [second, false],
-    ] as const) {
-      if (known === !holds) {
-        this.dead.push(span(side));
-        continue;
-      }
-      this.guards = known === undefined ? guarded(guards, { test, holds }) : guards;
-      this.expression(side);
-    }
-    this.guards = guards;
   }
 
   /** Names that only an expression has. */
@@ -574,28 +319,13 @@ export class Flow {
     this.scope = outer;
   }
 
-  private generators(node: SyntaxNode): void {
-    const children = childrenOf(node);
-    children.forEach((child, index) => {
-      if (child.name !== "for") return;
-      const end = children.findIndex(({ name }, k) => k > index && name === "in");
-      const over = children[end + 1];
-      if (end < 0 || over === undefined) return;
-      const targets = children.slice(index + 1, end).flatMap(flat);
-      targets.forEach((name, element) => {
-        const loop: Loop = { over, targets: targets.length };
-        this.bind(name, { expression: null, reason: say("open.loop"), span: span(name), loop, element });
-      });
-    });
-  }
-
   private use(node: SyntaxNode): void {
     const text = this.slice(node);
     const bindings = node.name === "VariableName" ? this.scope.find(text) : this.dotted.get(text);
     if (bindings !== undefined) this.uses.set(node.from * 4096 + Math.min(node.to - node.from, 4095), bindings);
   }
 
-  private mark(node: SyntaxNode): void {
+  mark(node: SyntaxNode): void {
     this.reached.set(`${node.from}:${node.to}`, {
       order: this.order++,
       guards: this.guards,
@@ -659,36 +389,7 @@ export class Flow {
     });
   }
 
-  private slice(node: SyntaxNode): string {
+  slice(node: SyntaxNode): string {
     return this.text.slice(node.from, node.to);
   }
-}
-
-/** Whether a `break` stands in a loop's body; one of a loop inside is taken for its own. */
-function breaks(body: SyntaxNode): boolean {
-  let found = false;
-  body.cursor().iterate(({ name }) => {
-    if (name === "BreakStatement") found = true;
-    return name !== "FunctionDefinition" && name !== "ClassDefinition";
-  });
-  return found;
-}
-
-/** More conditions around something than anybody writes are not kept. */
-function guarded(guards: readonly Guard[], guard: Guard): readonly Guard[] {
-  return guards.length < MAX_GUARDS ? [...guards, guard] : guards;
-}
-
-function isSequence({ name }: SyntaxNode): boolean {
-  return name === "TupleExpression" || name === "ArrayExpression";
-}
-
-function itemsOf(node: SyntaxNode): SyntaxNode[] {
-  return childrenOf(node).filter(({ name }) => !/^(?:[()[\],]|Comment|\*)$/.test(name));
-}
-
-/** Names that a target binds. */
-function flat(node: SyntaxNode): SyntaxNode[] {
-  if (isSequence(node) || node.name === "ParenthesizedExpression") return itemsOf(node).flatMap(flat);
-  return node.name === "VariableName" || node.name === "MemberExpression" ? [node] : [];
 }

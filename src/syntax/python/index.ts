@@ -23,7 +23,7 @@ import type {
 import { classOf } from "./classes";
 import { Collector } from "./collect";
 import { Conditions } from "./conditions";
-import { Flow, type Guard } from "./flow";
+import { Flow } from "./flow";
 import { functionsIn } from "./loss-functions";
 import { childNamed, childrenNamed, childrenOf, span } from "./nodes";
 import { declaredDefaults, optionsOf, spellingsOf, startedFunctions, writtenOptions } from "./options";
@@ -32,6 +32,7 @@ import { ownModuleOf } from "./own-module";
 import { Paths } from "./paths";
 import { roundIn } from "./round";
 import { Evaluator } from "./values";
+import type { Guard } from "./walking";
 
 /**
  * Values of a program's options by their names, as its command line gives them, and of what stands in files by `dataFileKey`; places are

@@ -99,3 +99,13 @@ function together(ways: readonly Bindings[]): Bindings {
     ? all
     : [{ expression: null, reason: say("open.twice"), span: one.span }];
 }
+
+/** Names of a function or of an expression, inside those of what it stands in. */
+export class Scope {
+  readonly names = new Names();
+  constructor(readonly parent: Scope | null) {}
+
+  find(name: string): readonly Binding[] | undefined {
+    return this.names.get(name) ?? this.parent?.find(name);
+  }
+}

@@ -39,6 +39,21 @@ export function parametersOf(definition: SyntaxNode, slice: (node: SyntaxNode) =
   });
 }
 
+/** What a call gives a parameter of the function that it calls, as it is written. */
+export function argumentNode(
+  call: SyntaxNode,
+  { name, index }: Parameter,
+  slice: (node: SyntaxNode) => string,
+): SyntaxNode | undefined {
+  const children = childrenOf(childNamed(call, "ArgList") ?? call).filter(({ name: kind }) => kind !== "Comment");
+  const named = children.findIndex(
+    (child, k) => child.name === "VariableName" && children[k + 1]?.name === "AssignOp" && slice(child) === name,
+  );
+  const isValue = ({ name: kind }: SyntaxNode, k: number) =>
+    !/^(?:[(),]|AssignOp)$/.test(kind) && children[k - 1]?.name !== "AssignOp" && children[k + 1]?.name !== "AssignOp";
+  return named < 0 ? children.filter(isValue)[index] : children[named + 2];
+}
+
 /** Calls that stand in a parameter's place and hold its default (`typer.Option(8, "--batch")`). */
 const HOLDS_DEFAULT = /(?:^|\.)(?:Option|Argument)$/;
 

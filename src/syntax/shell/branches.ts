@@ -1,7 +1,7 @@
 /** Parts of a script that run under a condition, followed as far as the script itself decides it. */
 import { table } from "../../terms/table";
 import { type Field, literal, quotedWord } from "./fields";
-import type { Token, Word } from "./lexer";
+import type { Token, Word } from "./tokens";
 
 const OPENS = new Set(["if", "for", "while", "until", "case", "select"]);
 const CLOSES = new Set(["fi", "done", "esac"]);

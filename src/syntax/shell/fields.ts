@@ -2,7 +2,7 @@
 import { type Message, say } from "../../words/message";
 import { MAX_LENGTH } from "../text";
 import type { Span } from "../tree";
-import type { Piece, ShellSource, Word } from "./lexer";
+import type { Piece, ShellSource, Word } from "./tokens";
 
 /** Expanded text with the place of each character; `unknown` says why it is not complete. */
 export interface Field extends Span {

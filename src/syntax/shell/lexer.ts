@@ -5,56 +5,8 @@
 
 import { type Message, say } from "../../words/message";
 import type { SyntaxProblem } from "../tree";
-
-/** Text to read, with the offset in the document of each of its characters. */
-export interface ShellSource {
-  readonly text: string;
-  at(index: number): number;
-}
-
-export type Piece =
-  | { readonly kind: "text"; readonly text: string; readonly offsets: readonly number[]; readonly quoted: boolean }
-  | {
-      readonly kind: "variable";
-      readonly name: string;
-      readonly quoted: boolean;
-      readonly all: boolean;
-      /** `:-`, `-`, `:=`, `=`: the value when unset; anything else makes the value unknown. */
-      readonly operator: string;
-      readonly fallback: Word | null;
-      readonly raw: string;
-    }
-  | { readonly kind: "arithmetic"; readonly expression: string; readonly quoted: boolean; readonly raw: string }
-  | { readonly kind: "unknown"; readonly reason: Message; readonly quoted: boolean; readonly raw: string };
-
-export interface Word {
-  readonly pieces: readonly Piece[];
-  readonly start: number;
-  readonly end: number;
-}
-
-export type Token =
-  | { readonly kind: "word"; readonly word: Word }
-  | {
-      readonly kind: "array";
-      readonly name: string;
-      readonly append: boolean;
-      readonly items: readonly Word[];
-      readonly start: number;
-      readonly end: number;
-    }
-  | { readonly kind: "operator"; readonly text: string; readonly start: number; readonly end: number }
-  | { readonly kind: "heredoc"; readonly body: Word; readonly quoted: boolean };
-
-export interface LexOptions {
-  /** Makefile recipes: `$(NAME)` and `${NAME}` are make variables, `$$` is a dollar. */
-  readonly make: boolean;
-  /** Fallbacks (`${A:-…}`) around what is read. */
-  readonly depth?: number;
-}
-
-/** Fallbacks inside one another that are followed. */
-const MAX_FALLBACKS = 20;
+import { backticks, dollar, type Lexing } from "./expansions";
+import { type LexOptions, type Piece, type ShellSource, TextBuffer, type Token, type Word } from "./tokens";
 
 const OPERATORS = ["&&", "||", ";;", ";", "&", "|", "(", ")", "\n"];
 const WORD_END = new Set([" ", "\t", "\r", "\n", ";", "&", "|", "(", ")", "<", ">"]);
@@ -69,9 +21,9 @@ interface PendingHeredoc {
   readonly stripTabs: boolean;
 }
 
-class ShellLexer {
-  private position = 0;
-  private readonly text: string;
+class ShellLexer implements Lexing {
+  position = 0;
+  readonly text: string;
   private readonly result: Token[] = [];
   private readonly pending: PendingHeredoc[] = [];
   /** Whether only blanks stand between here and a line continuation. */
@@ -80,8 +32,8 @@ class ShellLexer {
   private commented = false;
 
   constructor(
-    private readonly source: ShellSource,
-    private readonly options: LexOptions,
+    readonly source: ShellSource,
+    readonly options: LexOptions,
     private readonly problems: SyntaxProblem[],
   ) {
     this.text = source.text;
@@ -314,13 +266,13 @@ class ShellLexer {
         buffer.flush(pieces, false);
         this.doubleQuoted(pieces);
       } else if (character === "$") {
-        if (!this.dollar(pieces, buffer, false)) {
+        if (!dollar(this, pieces, buffer, false)) {
           buffer.add(character, this.source.at(this.position));
           this.position++;
         }
       } else if (character === "`") {
         buffer.flush(pieces, false);
-        this.backticks(pieces, false);
+        backticks(this, pieces, false);
       } else {
         buffer.add(character, this.source.at(this.position));
         this.position++;
@@ -332,7 +284,7 @@ class ShellLexer {
     return { pieces, start: this.source.at(start), end: this.source.at(this.position - 1) + 1 };
   }
 
-  private singleQuoted(pieces: Piece[]): void {
+  singleQuoted(pieces: Piece[]): void {
     const start = this.position + 1;
     const close = this.text.indexOf("'", start);
     const end = close < 0 ? this.text.length : close;
@@ -365,141 +317,18 @@ class ShellLexer {
         this.position += 2;
         return;
       }
-    } else if (character === "$" && this.dollar(pieces, buffer, true)) return;
+    } else if (character === "$" && dollar(this, pieces, buffer, true)) return;
     else if (character === "`") {
       buffer.flush(pieces, true);
-      this.backticks(pieces, true);
+      backticks(this, pieces, true);
       return;
     }
     buffer.add(character, this.source.at(this.position));
     this.position++;
   }
 
-  private backticks(pieces: Piece[], quoted: boolean): void {
-    const close = this.text.indexOf("`", this.position + 1);
-    const end = close < 0 ? this.text.length : close + 1;
-    // A remark between continued lines: a command that prints nothing.
-    if (close >= 0 && /^\s*(?:#.*)?$/.test(this.text.slice(this.position + 1, close))) {
-      this.position = end;
-      return;
-    }
-    pieces.push({
-      kind: "unknown",
-      reason: say("open.output"),
-      quoted,
-      raw: this.text.slice(this.position, end),
-    });
-    this.position = end;
-  }
-
-  /** Reads what a dollar starts; false when it is an ordinary dollar. */
-  private dollar(pieces: Piece[], buffer: TextBuffer, quoted: boolean): boolean {
-    const start = this.position;
-    const rest = this.text.slice(start, start + 200);
-    const push = (piece: Piece, end: number): true => {
-      buffer.flush(pieces, quoted);
-      pieces.push(piece);
-      this.position = end;
-      return true;
-    };
-    if (this.options.make && rest.startsWith("$$")) {
-      this.position++;
-      return this.dollarShell(pieces, buffer, quoted);
-    }
-    const makeVariable = this.options.make ? /^\$\(([\w.-]+)\)/.exec(rest) : null;
-    if (makeVariable !== null) {
-      return push(
-        {
-          kind: "variable",
-          name: makeVariable[1] ?? "",
-          quoted,
-          all: false,
-          operator: "",
-          fallback: null,
-          raw: makeVariable[0],
-        },
-        start + makeVariable[0].length,
-      );
-    }
-    return this.dollarShell(pieces, buffer, quoted);
-  }
-
-  private dollarShell(pieces: Piece[], buffer: TextBuffer, quoted: boolean): boolean {
-    const start = this.position;
-    const push = (piece: Piece, end: number): true => {
-      buffer.flush(pieces, quoted);
-      pieces.push(piece);
-      this.position = end;
-      return true;
-    };
-    if (this.text.startsWith("$((", start)) {
-      const end = this.matching(start + 1, "(", ")");
-      const raw = this.text.slice(start, end);
-      return push({ kind: "arithmetic", expression: raw.slice(3, -2), quoted, raw }, end);
-    }
-    // Bash's older way to write the same.
-    const old = /^\$\[([^[\]\n]{1,400})\]/.exec(this.text.slice(start, start + 404));
-    if (old !== null)
-      return push({ kind: "arithmetic", expression: old[1]!, quoted, raw: old[0] }, start + old[0].length);
-    if (this.text.startsWith("$(", start)) {
-      const end = this.matching(start + 1, "(", ")");
-      return push({ kind: "unknown", reason: say("open.output"), quoted, raw: this.text.slice(start, end) }, end);
-    }
-    if (this.text.startsWith("${", start)) return push(...this.braced(start, quoted));
-    if (!quoted && this.text.startsWith("$'", start)) {
-      buffer.flush(pieces, false);
-      this.position++;
-      this.singleQuoted(pieces);
-      return true;
-    }
-    const name = /^\$([A-Za-z_]\w*|[0-9@*#?$!-])/.exec(this.text.slice(start, start + 120));
-    if (name === null) return false;
-    const variable = name[1] ?? "";
-    return push(
-      {
-        kind: "variable",
-        name: variable,
-        quoted,
-        all: variable === "@" || variable === "*",
-        operator: "",
-        fallback: null,
-        raw: name[0],
-      },
-      start + name[0].length,
-    );
-  }
-
-  private braced(start: number, quoted: boolean): [Piece, number] {
-    const end = this.matching(start + 1, "{", "}");
-    const raw = this.text.slice(start, end);
-    const inside = /^\$\{(!?#?[A-Za-z_]\w*|[0-9@*#]+)(\[[^\]]*\])?(:?[-=+?]|[%#/^,:@])?/.exec(raw);
-    if (inside === null || !raw.endsWith("}"))
-      return [{ kind: "unknown", reason: say("open.expansion"), quoted, raw }, end];
-    const [head, name = "", index = "", operator = ""] = inside;
-    const rest = raw.slice(head.length, -1);
-    if (
-      /^[!#]./.test(name) ||
-      (operator !== "" && !/^:?[-=]$/.test(operator)) ||
-      (index !== "" && !/^\[[@*]\]$/.test(index))
-    ) {
-      return [{ kind: "unknown", reason: say("open.expansion"), quoted, raw }, end];
-    }
-    const depth = (this.options.depth ?? 0) + 1;
-    if (operator !== "" && depth > MAX_FALLBACKS)
-      return [{ kind: "unknown", reason: say("open.deep"), quoted, raw }, end];
-    let fallback: Word | null = null;
-    if (operator !== "") {
-      const from = end - 1 - rest.length;
-      const inner: ShellSource = {
-        text: rest,
-        at: (offset) => this.source.at(Math.min(from + offset, this.text.length - 1)),
-      };
-      fallback =
-        rest === ""
-          ? { pieces: [], start: this.source.at(from), end: this.source.at(from) }
-          : new ShellLexer(inner, { ...this.options, depth }, []).wholeWord();
-    }
-    return [{ kind: "variable", name, quoted, all: index !== "", operator, fallback, raw }, end];
+  inside(source: ShellSource, depth: number): Word {
+    return new ShellLexer(source, { ...this.options, depth }, []).wholeWord();
   }
 
   /** The source as one word, blanks included. */
@@ -517,8 +346,7 @@ class ShellLexer {
     return { pieces, start, end: this.source.at(Math.max(0, this.text.length - 1)) + 1 };
   }
 
-  /** End (exclusive) of the bracket that opens at `from`, quotes respected. */
-  private matching(from: number, open: string, close: string): number {
+  matching(from: number, open: string, close: string): number {
     let depth = 0;
     for (let index = from; index < this.text.length; index++) {
       const character = this.text.charAt(index);
@@ -562,25 +390,5 @@ class ShellLexer {
       start: from,
       end: Math.max(from, this.source.at(Math.min(Math.max(start, end - 1), last)) + 1),
     });
-  }
-}
-
-/** Collects the characters of one text piece with their places. */
-class TextBuffer {
-  private text = "";
-  private offsets: number[] = [];
-
-  add(character: string, offset: number): void {
-    // Stands where a notebook's name in braces was one character longer.
-    if (character === "\u0000") return;
-    this.text += character;
-    if (character.length > 0) this.offsets.push(offset);
-  }
-
-  flush(pieces: Piece[], quoted: boolean, keepEmpty = false): void {
-    if (this.text === "" && !keepEmpty) return;
-    pieces.push({ kind: "text", text: this.text, offsets: this.offsets, quoted });
-    this.text = "";
-    this.offsets = [];
   }
 }

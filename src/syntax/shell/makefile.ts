@@ -1,6 +1,7 @@
 /** Makefiles: their variables are set, their recipes are shell text. */
 import { blankField, concatenate, type Field } from "./fields";
-import { lexShell, type ShellSource } from "./lexer";
+import { lexShell } from "./lexer";
+import type { ShellSource } from "./tokens";
 import type { Variables } from "./variables";
 
 /** Reads the variable definitions of a Makefile and leaves its recipes as shell text. */

@@ -6,10 +6,11 @@ import { Branches } from "./branches";
 import { directivesOf, jobVariables } from "./directives";
 import { dockerfile } from "./dockerfile";
 import { apartByBlanks, type Field, FieldBuilder, literal, sourceOf, spanOf } from "./fields";
-import { type LexOptions, lexShell, type ShellSource, type Token } from "./lexer";
+import { lexShell } from "./lexer";
 import { sizeOf } from "./main-command";
 import { makefile } from "./makefile";
 import { nodeOf } from "./nodes";
+import type { LexOptions, ShellSource, Token } from "./tokens";
 import { type Variable, Variables } from "./variables";
 
 export type ShellFlavour = "shell" | "makefile" | "dockerfile";

@@ -6,7 +6,7 @@ import { type Message, say } from "../../words/message";
 import type { Span } from "../tree";
 import { calculate } from "./arithmetic";
 import { apartByBlanks, concatenate, type Field, FieldBuilder } from "./fields";
-import type { Piece, Token, Word } from "./lexer";
+import type { Piece, Token, Word } from "./tokens";
 
 export type Variable =
   | { readonly kind: "text"; readonly field: Field }
