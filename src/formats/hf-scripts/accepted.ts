@@ -1,6 +1,7 @@
 /** Which arguments a call may be given: what its class takes in the version in force, and what the module adds to it. */
 import type { PythonCall, PythonModule } from "../../syntax/tree";
 import { table } from "../../terms/table";
+import { lastName } from "./called";
 import { isExample } from "./examples";
 import signatures from "./signatures.json";
 
@@ -63,11 +64,6 @@ export function takes(name: string, argument: string, versions: Versions): boole
   return signature.base === undefined ? false : takes(signature.base, argument, versions);
 }
 
-/** Last part of a dotted name. */
-export function className(callee: string): string {
-  return callee.replace(/^.*\./s, "");
-}
-
 /** The same for a class that the module may define on top of one of the libraries'. */
 export function takesHere(
   name: string,
@@ -80,9 +76,9 @@ export function takesHere(
   if (own === undefined || depth > DEEPEST) return takes(name, argument, versions);
   if (own.fields.entries.some(({ key }) => key === argument)) return true;
   const above = own.bases.map((base) =>
-    className(base) === name
+    lastName(base) === name
       ? takes(name, argument, versions)
-      : takesHere(className(base), argument, module, versions, depth + 1),
+      : takesHere(lastName(base), argument, module, versions, depth + 1),
   );
   return above.includes(true) ? true : above.includes(undefined) || above.length === 0 ? undefined : false;
 }
@@ -90,7 +86,7 @@ export function takesHere(
 /** Arguments of a module's calls that their classes refuse, as `Class.argument`. */
 export function refusedArguments(module: PythonModule, versions: Versions): readonly string[] {
   return module.calls.flatMap((call: PythonCall) => {
-    const name = className(call.callee);
+    const name = lastName(call.callee);
     return call.keywords.entries
       .filter(({ key }) => takesHere(name, key, module, versions) === false)
       .map(({ key }) => `${name}.${key}`);

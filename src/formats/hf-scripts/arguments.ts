@@ -7,7 +7,7 @@ import type { SettingName } from "../../terms/settings";
 import { table } from "../../terms/table";
 import { attributesSaid, type Said } from "../attributes";
 import type { LocatedSetting } from "../types";
-import { at, keyword, qualified } from "./called";
+import { at, given, lastName, qualified } from "./called";
 import { callsBehind } from "./training";
 
 /** A parameter of a method; what it sets, and to what where it is not given. */
@@ -68,7 +68,7 @@ const DECIDED: ReadonlySet<string> = new Set("bf16 fp16 deepspeed fsdp fsdp_conf
 /** Copies and changes of arguments, looked through from one to the next. */
 const MAX_CHANGES = 64;
 
-const methodOf = ({ callee }: PythonCall): readonly Parameter[] | undefined => METHODS[callee.split(".").at(-1) ?? ""];
+const methodOf = ({ callee }: PythonCall): readonly Parameter[] | undefined => METHODS[lastName(callee)];
 
 const copies = ({ callee }: PythonCall, python: PythonModule): boolean =>
   qualified(callee, python) === "dataclasses.replace";
@@ -166,10 +166,10 @@ const PARSES = /(?:^|\.)parse_(?:args|dict|json_file|yaml_file|args_and_config|a
 
 /** Attributes that are set on arguments which a parser made, where a trainer is given them by the same name. */
 function setOnParsed(trainer: PythonCall, python: PythonModule): readonly Entry[] {
-  const given = keyword(trainer, "args")?.value ?? trainer.positional[1];
-  if (given?.kind !== "unknown" || !callsBehind(python, given).some(({ callee }) => PARSES.test(callee))) return [];
+  const args = given(trainer, "args") ?? trainer.positional[1];
+  if (args?.kind !== "unknown" || !callsBehind(python, args).some(({ callee }) => PARSES.test(callee))) return [];
   return python.effects.flatMap(({ path, attribute, value, guards, start }): Entry[] => {
-    const isOwn = path.root === given.raw && path.steps.length === 0 && guards.length === 0;
+    const isOwn = path.root === args.raw && path.steps.length === 0 && guards.length === 0;
     return isOwn ? [{ key: attribute, keySpan: { start, end: value.start }, value }] : [];
   });
 }

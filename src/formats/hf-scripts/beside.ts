@@ -2,9 +2,9 @@
  * What a script's own code keeps or runs beside the Trainer's step and that is counted by nothing: copies of the weights (an average of
  * them), further forwards in a loss of its own, further backwards in a step of its own.
  */
-import type { Entry, LocatedNode, PythonCall, PythonModule, Span } from "../../syntax/tree";
+import type { Entry, LocatedNode, PythonCall, PythonClass, PythonModule, Span } from "../../syntax/tree";
 import type { LocatedSetting } from "../types";
-import { at, keyword, plain } from "./called";
+import { at, given, isInside, keyword, lastName, placed, plain, said, scalar } from "./called";
 import { rawOf } from "./loads";
 import { LOADER } from "./loop";
 import { builtNetwork } from "./networks";
@@ -74,9 +74,7 @@ export function copiesKept(python: PythonModule, counted: boolean): readonly Loc
   });
   const [entry] = written;
   // A class of the script's own keeps what is written in it.
-  const keeper = python.classes.find(
-    ({ start, end }) => entry !== undefined && entry.keySpan.start >= start && entry.keySpan.end <= end,
-  );
+  const keeper = python.classes.find((own) => entry !== undefined && isInside(entry.keySpan, own));
   const others = calls.filter(({ callee }) => callee !== keeper?.name);
   const raw = rawOf(entry?.value) ?? "";
   // Copies by name lie where the model was then: on the device where the script itself has put it there.
@@ -107,9 +105,8 @@ function isOnDevice(python: PythonModule): boolean {
 const MOVES = /\.cuda$|^cuda$/;
 
 /** One more copy of the weights, which stays. */
-function copied({ key, keySpan, value: { start, end } }: Entry, value: "trained" | "all"): LocatedSetting {
-  const node = { kind: "scalar" as const, value, raw: value, start, end };
-  return { name: "weight_copies", key, value, node, keySpan, valueSpan: { start, end } };
+function copied(entry: Entry, value: "trained" | "all"): LocatedSetting {
+  return said("weight_copies", { ...entry, value: scalar(value, entry.value) });
 }
 
 /** The call whose result a script's own loss gives the model (`model(**both)`), and batches that are joined there. */
@@ -118,12 +115,9 @@ const JOINS = /\btorch\.(?:cat|stack)\(|\.repeat_interleave\(/;
 
 /** Batches that the trainer's own class makes larger before the model gets them. */
 function largerBatches(python: PythonModule): readonly LocatedSetting[] {
-  const { trainer } = trainingOf(python);
-  const own = python.classes.find(({ name }) => name === trainer?.callee);
+  const own = ownTrainer(python);
   if (own === undefined) return [];
-  const inside = python.assignments.entries.filter(
-    ({ keySpan }) => keySpan.start >= own.start && keySpan.end <= own.end,
-  );
+  const inside = python.assignments.entries.filter(({ keySpan }) => isInside(keySpan, own));
   const names = new Set(inside.flatMap(({ value }) => GIVEN.exec(rawOf(value) ?? "")?.[1] ?? []));
   const joined = inside.find(({ key, value }) => names.has(key) && JOINS.test(rawOf(value) ?? ""));
   return joined === undefined ? [] : [uncounted(joined.key, joined.keySpan, joined.value)];
@@ -131,29 +125,27 @@ function largerBatches(python: PythonModule): readonly LocatedSetting[] {
 
 /** Batches of the loader that the trainer's own class makes for training (transformers/trainer.py, `get_train_dataloader`). */
 export function loaderOfTrainer(python: PythonModule): readonly LocatedSetting[] {
-  const { trainer } = trainingOf(python);
-  const own = python.classes.find(({ name }) => name === trainer?.callee);
-  if (own === undefined) return [];
+  const own = ownTrainer(python);
   return python.calls.flatMap((call) => {
-    const { callee, start, end, positional } = call;
-    if (!LOADER.test(callee) || start < own.start || end > own.end) return [];
-    const data = rawOf(positional[0] ?? keyword(call, "dataset")?.value) ?? "";
-    const size = keyword(call, "batch_size")?.value;
+    if (!LOADER.test(call.callee) || !isInside(call, own)) return [];
+    const data = rawOf(call.positional[0] ?? given(call, "dataset")) ?? "";
+    const size = given(call, "batch_size");
     const known = plain(size);
     return /train/.test(data) && typeof known === "number" ? [at("micro_batch_size", call, known, size)] : [];
   });
 }
 
-/** Further calls of one kind in the body of the trainer's own class, whatever conditions hold. */
-function again(python: PythonModule, pattern: RegExp): readonly LocatedSetting[] {
+/** The class of the script's own whose trainer runs. */
+function ownTrainer(python: PythonModule): PythonClass | undefined {
   const { trainer } = trainingOf(python);
-  const own = python.classes.find(({ name }) => name === trainer?.callee);
-  if (own === undefined) return [];
-  const calls = python.calls.filter(
-    ({ callee, start, end, guards = [] }) =>
-      pattern.test(callee) && start >= own.start && end <= own.end && guards.length === 0,
+  return python.classes.find(({ name }) => name === trainer?.callee);
+}
+
+/** Further calls of one kind in a class or a round of a loop, whatever conditions hold. */
+function again({ calls }: PythonModule, pattern: RegExp, around: Span | undefined): readonly LocatedSetting[] {
+  const [, second] = calls.filter(
+    (call) => pattern.test(call.callee) && isInside(call, around) && (call.guards ?? []).length === 0,
   );
-  const [, second] = calls;
   return second === undefined ? [] : [uncounted(second.callee, second.calleeSpan, second.calleeSpan)];
 }
 
@@ -162,22 +154,13 @@ function readActions({ round }: PythonModule): readonly LocatedSetting[] {
   if (round?.further === undefined) return [];
   const value = JSON.stringify(round.further);
   const place = { start: round.start, end: round.end };
-  const node = { kind: "scalar" as const, value, raw: "", ...place };
-  return [{ name: "step_actions", key: "backward", value, node, keySpan: place, valueSpan: place }];
+  return [placed("step_actions", "backward", place, { ...scalar("", place), value }, value)];
 }
 
 /** Further gradients of one round of a loop: those of the first stay while they are taken (adversarial training, two losses). */
 export function furtherBackwards(python: PythonModule): readonly LocatedSetting[] {
-  const { calls, round } = python;
-  if (round === undefined) return [];
   const read = readActions(python);
-  if (read.length > 0) return read;
-  const [, second] = calls.filter(
-    ({ callee, start, end, guards = [] }) =>
-      BACKWARDS.test(callee) && start >= round.start && end <= round.end && guards.length === 0,
-  );
-  if (second === undefined) return [];
-  return [{ ...uncounted(second.callee, second.calleeSpan, second.calleeSpan), direction: "more" }];
+  return read.length > 0 ? read : again(python, BACKWARDS, python.round).map((one) => ({ ...one, direction: "more" }));
 }
 
 /** Calls that go over a data set once the trainer has trained, whatever `eval_strategy` is; what is predicted is all kept. */
@@ -188,19 +171,17 @@ export function evaluatesAfter(python: PythonModule): readonly LocatedSetting[] 
     return asks && trainer !== undefined && callsBehind(python, receiver).includes(trainer);
   });
   const call = calls.find(({ callee }) => callee.endsWith("predict")) ?? calls[0];
-  return call === undefined ? [] : [at("evaluates_after", call, call.callee.slice(call.callee.lastIndexOf(".") + 1))];
+  return call === undefined ? [] : [at("evaluates_after", call, lastName(call.callee))];
 }
 
 const STEPS_ITSELF = /(?:^|\.)(?:backward|training_step)$/;
 
 /** A step of the trainer's own class that takes no gradients: it finds its way without them (MeZO), and most of a step is not there. */
 function withoutGradients(python: PythonModule): readonly LocatedSetting[] {
-  const { trainer } = trainingOf(python);
-  const own = python.classes.find(({ name }) => name === trainer?.callee);
+  const own = ownTrainer(python);
   const step = own?.methods.get("training_step");
   if (own === undefined || step === undefined) return [];
-  const inside = ({ start, end }: Span): boolean => start >= own.start && end <= own.end;
-  if (python.calls.some((call) => inside(call) && STEPS_ITSELF.test(call.callee))) return [];
+  if (python.calls.some((call) => isInside(call, own) && STEPS_ITSELF.test(call.callee))) return [];
   return [{ ...uncounted("training_step", step, step), direction: "less" }];
 }
 
@@ -212,10 +193,9 @@ function frozenByStep({ classes, effects, calls }: PythonModule): readonly Locat
   for (const type of classes) {
     const method = EACH_STEP.find((name) => type.methods.has(name));
     if (method === undefined || !type.bases.some((base) => CALLBACK.test(base))) continue;
-    const inside = ({ start, end }: Span): boolean => start >= type.start && end <= type.end;
     const freezes =
-      effects.some((one) => one.attribute === "requires_grad" && inside(one)) ||
-      calls.some((call) => /\.requires_grad_$/.test(call.callee) && inside(call));
+      effects.some((one) => one.attribute === "requires_grad" && isInside(one, type)) ||
+      calls.some((call) => /\.requires_grad_$/.test(call.callee) && isInside(call, type));
     const place = type.methods.get(method);
     if (freezes && place !== undefined) return [{ ...uncounted(method, place, place), direction: "less" }];
   }
@@ -227,15 +207,13 @@ function frozenByStep({ classes, effects, calls }: PythonModule): readonly Locat
  * @param read whether the script's own loss is read
  */
 export function besideStep(python: PythonModule, counted: boolean, read: boolean): readonly LocatedSetting[] {
-  const { trainer } = trainingOf(python);
-  const { round } = python;
-  const own = python.classes.find(({ name }) => name === trainer?.callee);
+  const own = ownTrainer(python);
   const steps = own?.methods.get("training_step");
-  const actions = steps !== undefined && steps.start === round?.start ? readActions(python) : [];
+  const actions = steps !== undefined && steps.start === python.round?.start ? readActions(python) : [];
   return [
     ...copiesKept(python, counted),
-    ...(read || actions.length > 0 ? [] : [...largerBatches(python), ...again(python, FORWARDS)]),
-    ...(actions.length > 0 ? actions : again(python, BACKWARDS)),
+    ...(read || actions.length > 0 ? [] : [...largerBatches(python), ...again(python, FORWARDS, own)]),
+    ...(actions.length > 0 ? actions : again(python, BACKWARDS, own)),
     ...withoutGradients(python),
     ...frozenByStep(python),
   ];

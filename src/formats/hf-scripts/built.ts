@@ -1,34 +1,27 @@
 /** A model that a script makes from a config instead of published weights: `GPT2LMHeadModel(GPT2Config(n_layer=8))`. */
-import type { LocatedNode, MapNode, PythonCall, PythonModule } from "../../syntax/tree";
+import type { MapNode, PythonCall, PythonModule } from "../../syntax/tree";
 import { attributesSet } from "../attributes";
 import type { LocatedSetting } from "../types";
-import { keyword } from "./called";
-import { BUILDS, isBefore, trainingOf } from "./training";
+import { at, given, keyword, placed, scalar } from "./called";
+import { BUILDS, callBehind, callsBefore, trainingOf } from "./training";
 
 const FROM_CONFIG = /(?:^|\.)(\w+)\.(?:from_config|_from_config)$/;
 const CONFIG = /(?:^|\.)[A-Z]\w*Config$/;
 const PUBLISHED = /(?:^|\.)[A-Z]\w*Config\.from_pretrained$/;
 
-/** The call that a value is the result of, directly or through the names it is bound to. */
-function callBehind(node: LocatedNode | undefined, { calls }: PythonModule): PythonCall | undefined {
-  if (node?.kind !== "unknown") return undefined;
-  const at = node.source ?? node;
-  return calls.find(({ start, end }) => start === at.start && end === at.end);
-}
-
 /** The class that is made and the config it is made from; nothing where published weights are loaded. */
 export function builtModel(python: PythonModule): readonly LocatedSetting[] {
   const training = trainingOf(python);
   if (training.load?.callee.endsWith(".from_pretrained") === true) return [];
-  const before = python.calls.filter((call) => isBefore(training, call));
+  const before = callsBefore(python);
   for (const call of training.load === undefined ? before : [training.load, ...before]) {
     const name = (FROM_CONFIG.exec(call.callee) ?? BUILDS.exec(call.callee))?.[1];
     const config = name === undefined ? undefined : configOf(call, python);
     if (name === undefined || config === undefined) continue;
-    const made = { kind: "scalar" as const, value: name, raw: name, ...call.calleeSpan };
-    const ofClass = { name: "model_class" as const, key: name, value: name, node: made, keySpan: call.calleeSpan };
+    const { calleeSpan } = call;
     const dimensions = dimensionsOf(config, configChanges(config, call, python));
-    if (dimensions !== undefined) return [{ ...ofClass, valueSpan: call.calleeSpan }, dimensions];
+    if (dimensions !== undefined)
+      return [placed("model_class", name, calleeSpan, scalar(name, calleeSpan), name), dimensions];
   }
   return [];
 }
@@ -36,7 +29,7 @@ export function builtModel(python: PythonModule): readonly LocatedSetting[] {
 /** The call that makes the config which a model is made from or loaded with. */
 function configOf(call: PythonCall, python: PythonModule): PythonCall | undefined {
   const first = call.callee.endsWith(".from_pretrained") ? undefined : call.positional[0];
-  return callBehind(keyword(call, "config")?.value ?? first, python);
+  return callBehind(python, given(call, "config") ?? first);
 }
 
 /** What a config is given by the call that makes it, and after that by its attributes until a model is made of it. */
@@ -68,6 +61,5 @@ function dimensionsOf(config: PythonCall, changes: MapNode): LocatedSetting | un
     return { name: "model_config", key, value: key, node: changes, keySpan: calleeSpan, valueSpan: calleeSpan };
   const [node] = positional;
   if (!PUBLISHED.test(key) || node?.kind !== "scalar" || typeof node.value !== "string") return undefined;
-  const valueSpan = { start: node.start, end: node.end };
-  return { name: "config_name", key, value: node.value, node, keySpan: calleeSpan, valueSpan };
+  return at("config_name", config, node.value, node);
 }

@@ -2,7 +2,7 @@
 import type { PythonCall, PythonModule } from "../../syntax/tree";
 import { floatNamed } from "../../terms/dtypes";
 import type { LocatedSetting } from "../types";
-import { at, keyword, plain } from "./called";
+import { at, given, placed, plain, scalar } from "./called";
 import { adaptedAt, isModel } from "./freezing";
 import { loadsBehind, trainingOf } from "./training";
 
@@ -15,7 +15,7 @@ const WHOLE: ReadonlySet<string> = new Set(
 /** The object whose weights a call casts, the dtype, and where it is said; undefined: the call casts none. */
 function castBy(call: PythonCall) {
   const [, owner, method = ""] = METHOD.exec(call.callee) ?? [];
-  const said = [keyword(call, "dtype")?.value, ...call.positional].find((node) =>
+  const said = [given(call, "dtype"), ...call.positional].find((node) =>
     /^(?:float32|float16|bfloat16)$/.test(String(plain(node))),
   );
   const dtype = floatNamed(method) ?? plain(said);
@@ -83,7 +83,5 @@ export function adapterCast(python: PythonModule): readonly LocatedSetting[] {
   const dtype = named ?? floatNamed(method);
   if (cast === undefined || dtype === undefined) return [];
   const { start, end } = cast.value;
-  const at = { start, end };
-  const node = { kind: "scalar" as const, value: dtype, raw: dtype, ...at };
-  return [{ name: "adapter_dtype", key: "data", value: dtype, node, keySpan: at, valueSpan: at }];
+  return [placed("adapter_dtype", "data", { start, end }, scalar(dtype, { start, end }), dtype)];
 }

@@ -1,7 +1,7 @@
 /** What a collator does to the lengths of batches. Source: transformers/data/data_collator.py (`pad_to_multiple_of`). */
 import type { PythonModule } from "../../syntax/tree";
 import type { LocatedSetting } from "../types";
-import { at, keyword, plain } from "./called";
+import { at, given, plain } from "./called";
 import { trainingLoader } from "./loop";
 import { callsBehind, trainingOf } from "./training";
 
@@ -9,9 +9,9 @@ import { callsBehind, trainingOf } from "./training";
 export function roundedLengths(python: PythonModule): readonly LocatedSetting[] {
   const { trainer } = trainingOf(python);
   const loader = trainer === undefined ? trainingLoader(python) : undefined;
-  const given = trainer === undefined ? loader && keyword(loader, "collate_fn") : keyword(trainer, "data_collator");
-  return callsBehind(python, given?.value).flatMap((call) => {
-    const node = keyword(call, "pad_to_multiple_of")?.value;
+  const collator = trainer === undefined ? given(loader, "collate_fn") : given(trainer, "data_collator");
+  return callsBehind(python, collator).flatMap((call) => {
+    const node = given(call, "pad_to_multiple_of");
     const multiple = plain(node);
     return typeof multiple === "number" && multiple >= 1 ? [at("pad_to_multiple_of", call, multiple, node)] : [];
   });

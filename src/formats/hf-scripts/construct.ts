@@ -5,11 +5,12 @@
  */
 
 import { type EditDialect, eolOf, indentOf, insertPath, lineStart } from "../../syntax/edit";
-import type { LocatedNode, PythonCall, SpanEdit } from "../../syntax/tree";
+import type { PythonCall, SpanEdit } from "../../syntax/tree";
 import { type Message, say } from "../../words/message";
 import type { View } from "../schema";
 import type { ConfigDocument, EditContext, SettingChange } from "../types";
-import { className, takes } from "./accepted";
+import { takes } from "./accepted";
+import { given, keyword, lastName } from "./called";
 import { isUnsloth, unslothAdapts } from "./unsloth";
 
 /** What is written by code of its own, and the changes that are left for keywords that are there. */
@@ -51,7 +52,7 @@ class Writing {
   constructor(private readonly document: ConfigDocument) {
     this.notebook = document.parsed.syntax === "notebook";
     this.dialect = this.notebook ? "notebook" : "python";
-    this.imported = new Set(document.parsed.python?.imports.map(className) ?? []);
+    this.imported = new Set(document.parsed.python?.imports.map(lastName) ?? []);
   }
 
   /** Text of a value; a notebook's cells stand in double quotes. */
@@ -109,8 +110,7 @@ function called(view: View, prefix: string, isMeant: (call: PythonCall) => boole
 
 /** The variable that a call is given as its model. */
 function modelName(call: PythonCall): string | undefined {
-  const node: LocatedNode | undefined =
-    call.keywords.entries.find(({ key }) => key === "model")?.value ?? call.positional[0];
+  const node = given(call, "model") ?? call.positional[0];
   return node?.kind === "unknown" && /^[A-Za-z_]\w*$/.test(node.raw) ? node.raw : undefined;
 }
 
@@ -145,7 +145,7 @@ export function constructed(
 
 /** `quantization_config=BitsAndBytesConfig(…)` (transformers/utils/quantization_config.py). */
 function quantized(writing: Writing, loader: PythonCall | undefined, bits: 4 | 8, double: boolean): boolean {
-  if (loader === undefined || loader.keywords.entries.some(({ key }) => key === "quantization_config")) return false;
+  if (loader === undefined || keyword(loader, "quantization_config") !== undefined) return false;
   const options =
     bits === 8
       ? ["load_in_8bit=True"]
@@ -170,13 +170,13 @@ interface Adapting {
 
 /** TRL's trainers put the adapter on themselves; before the plain Trainer peft does. */
 function adapted(writing: Writing, { trainer, changes, quantizes, libraries }: Adapting): boolean {
-  if (trainer === undefined || trainer.keywords.entries.some(({ key }) => key === "peft_config")) return false;
+  if (trainer === undefined || keyword(trainer, "peft_config") !== undefined) return false;
   const options = LORA.flatMap(([name, argument]) => {
     const change = changes.find((one) => one.name === name);
     return change === undefined ? [] : [`${argument}=${writing.text(change.value)}`];
   });
   const lora = `LoraConfig(${options.join(", ")})`;
-  if (takes(className(trainer.callee), "peft_config", libraries) === true)
+  if (takes(lastName(trainer.callee), "peft_config", libraries) === true)
     return writing.keyword(trainer, "peft_config", lora) && writing.importing("peft", ["LoraConfig"]);
   const model = modelName(trainer);
   if (model === undefined) return false;

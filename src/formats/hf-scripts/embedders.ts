@@ -10,6 +10,7 @@ import type { ShellCommand } from "../../syntax/tree";
 import type { SettingName } from "../../terms/settings";
 import { derived } from "../schema";
 import type { LocatedSetting } from "../types";
+import { placed, scalar } from "./called";
 
 interface Embedder {
   /** Module that `-m` starts. */
@@ -50,11 +51,8 @@ export function embedderSettings(
   const embedder = module && EMBEDDERS.find((one) => one.module.test(module.text));
   if (module === undefined || embedder === undefined) return [];
   const span = { start: module.node.start, end: module.node.end };
-  const named = { kind: "scalar", value: module.text, raw: module.text, ...span } as const;
-  const from: LocatedSetting = {
-    ...{ name: "model_class", key: module.text, value: "AutoModelForMultipleChoice" },
-    ...{ node: named, keySpan: span, valueSpan: span },
-  };
+  const named = scalar(module.text, span);
+  const from = placed("model_class", module.text, span, named, "AutoModelForMultipleChoice");
   const option = (key: string) =>
     settings.findLast((setting) => setting.key === key && typeof setting.value === "number");
   const group = option("train_group_size");

@@ -8,6 +8,7 @@ import type { ShellCommand } from "../../syntax/tree";
 import type { SettingName } from "../../terms/settings";
 import { table } from "../../terms/table";
 import type { LocatedSetting } from "../types";
+import { placed, scalar } from "./called";
 
 interface Example {
   /** The class the model is loaded as. */
@@ -58,18 +59,7 @@ export function exampleSettings(command: ShellCommand): readonly LocatedSetting[
     if (example === undefined) continue;
     const span = { start: node.start, end: node.end };
     const said = (setting: SettingName, value: string | number | boolean | undefined): LocatedSetting[] =>
-      value === undefined
-        ? []
-        : [
-            {
-              name: setting,
-              key: name,
-              value,
-              node: { kind: "scalar", value, raw: text, ...span },
-              keySpan: span,
-              valueSpan: span,
-            },
-          ];
+      value === undefined ? [] : [placed(setting, name, span, { ...scalar(value, span), raw: text }, value)];
     const loop = plain !== undefined;
     return [
       ...said("model_class", example.loads),

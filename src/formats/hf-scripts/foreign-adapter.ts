@@ -4,7 +4,7 @@
  */
 import type { PythonCall, PythonModule } from "../../syntax/tree";
 import type { LocatedSetting } from "../types";
-import { at, keyword, plain } from "./called";
+import { at, given, plain } from "./called";
 import { callsBehind, isBefore, trainingOf } from "./training";
 
 const WRAPS = /(?:^|\.)get_peft_model$/;
@@ -18,15 +18,13 @@ export function foreignAdapter(python: PythonModule, settings: readonly LocatedS
   const wraps = before.find(({ callee }) => WRAPS.test(callee));
   const kind = wraps === undefined ? undefined : classOf(python, wraps);
   if (wraps !== undefined && kind !== undefined) return [at("adapter", wraps, kind)];
-  const continues = before.find(
-    (call) => CONTINUES.test(call.callee) && plain(keyword(call, "is_trainable")?.value) === true,
-  );
+  const continues = before.find((call) => CONTINUES.test(call.callee) && plain(given(call, "is_trainable")) === true);
   return continues === undefined ? [] : [at("adapter", continues, "lora"), at("adapter_elsewhere", continues, true)];
 }
 
 /** The class of the config that the model is wrapped with, in lower case. */
 function classOf(python: PythonModule, wraps: PythonCall): string | undefined {
-  const config = keyword(wraps, "peft_config")?.value ?? wraps.positional[1];
+  const config = given(wraps, "peft_config") ?? wraps.positional[1];
   const made = callsBehind(python, config).map(({ callee }) => CONFIG.exec(callee)?.[1]);
   return made.find((name) => name !== undefined && name !== "Lora")?.toLowerCase();
 }

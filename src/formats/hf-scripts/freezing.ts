@@ -5,7 +5,6 @@
  */
 
 import type {
-  ListNode,
   PythonCall,
   PythonGuard,
   PythonModule,
@@ -14,9 +13,9 @@ import type {
   PythonTest,
   Span,
 } from "../../syntax/tree";
-import type { SettingName } from "../../terms/settings";
 import type { PartStep, WeightRule } from "../../terms/weights";
 import type { LocatedSetting } from "../types";
+import { given, isInside, lastName, listed } from "./called";
 import { ofModules } from "./freezing-modules";
 import { FREEZES, guarded, MAX_ROUNDS, MOST_RULES, patternOf, placeAt } from "./freezing-rules";
 import { isBefore, isCopy, isLoad, loadsBehind, otherCopies, type Training, trainingOf } from "./training";
@@ -154,18 +153,18 @@ export function isModel(path: PythonPath, training: Training, python: PythonModu
 /** Whether a way begins at an object that holds the trained model: one that keeps a copy of it under this name does not. */
 function isOfSelf({ object, steps }: PythonPath, python: PythonModule): boolean {
   const [first] = steps;
-  const own = python.classes.find(({ start, end }) => object.start >= start && object.end <= end);
+  const own = python.classes.find((one) => isInside(object, one));
   if (first?.kind !== "attribute" || own === undefined) return true;
   const held = python.assignments.entries.findLast(
-    ({ key, keySpan }) => key === `self.${first.name}` && keySpan.start >= own.start && keySpan.end <= own.end,
+    ({ key, keySpan }) => key === `self.${first.name}` && isInside(keySpan, own),
   );
   return !isCopy(python, held?.value);
 }
 
 function requiresGrad(call: PythonCall): boolean | null {
-  const given = call.positional[0] ?? call.keywords.entries.find(({ key }) => key === "requires_grad")?.value;
-  if (given === undefined) return true;
-  return given.kind === "scalar" && typeof given.value === "boolean" ? given.value : null;
+  const grad = call.positional[0] ?? given(call, "requires_grad");
+  if (grad === undefined) return true;
+  return grad.kind === "scalar" && typeof grad.value === "boolean" ? grad.value : null;
 }
 
 function deedsOf(python: PythonModule): readonly Deed[] {
@@ -209,10 +208,7 @@ export function freezingOf(python: PythonModule): readonly LocatedSetting[] {
   const { own } = training;
   const made = python.calls.find(({ callee }) => callee === own?.name)?.order;
   // What its class does happens where it is made.
-  const placed = (deed: Deed): Deed =>
-    own !== undefined && made !== undefined && deed.at.start >= own.start && deed.at.end <= own.end
-      ? { ...deed, order: made }
-      : deed;
+  const placed = (deed: Deed): Deed => (made !== undefined && isInside(deed.at, own) ? { ...deed, order: made } : deed);
   const written = deedsOf(python).map(placed);
   const done = [...written, ...byCallbacks(python, training)].filter(({ order }) => order <= training.ends);
   const deeds = done
@@ -224,7 +220,7 @@ export function freezingOf(python: PythonModule): readonly LocatedSetting[] {
     ...written.filter((deed) => deed.order > training.ends && isCalledSomewhere(deed, python, training)),
   ].map(({ order, at, raw }) => ({ order, at, found: [{ unknown: raw }] as readonly Freezing[] }));
   const methods = python.calls.flatMap((call) => {
-    const name = call.callee.slice(call.callee.lastIndexOf(".") + 1);
+    const name = lastName(call.callee);
     const rule = Object.hasOwn(FREEZES, name) ? FREEZES[name] : undefined;
     const { path, order = 0, calleeSpan } = call;
     if (rule === undefined || path === undefined || !isBefore(training, call) || !isModel(path, training, python))
@@ -234,14 +230,8 @@ export function freezingOf(python: PythonModule): readonly LocatedSetting[] {
   const all = [...deeds, ...lost, ...methods].toSorted((a, b) => a.order - b.order);
   const texts = all.flatMap(({ at, found }) => found.map((one) => ({ at, ...saidOf(one) }))).map(bounded);
   return [
-    ...listed(
-      "weight_rules",
-      texts.filter(({ known }) => known),
-    ),
-    ...listed(
-      "weights_unfollowed",
-      texts.filter(({ known }) => !known),
-    ),
+    ...listed("weight_rules", "requires_grad", placedAtFirst(texts.filter(({ known }) => known))),
+    ...listed("weights_unfollowed", "requires_grad", placedAtFirst(texts.filter(({ known }) => !known))),
   ];
 }
 
@@ -249,7 +239,7 @@ export function freezingOf(python: PythonModule): readonly LocatedSetting[] {
 function isCalledSomewhere({ at, path }: Deed, python: PythonModule, training: Training): boolean {
   if (path.object.kind !== "unknown" || path.object.raw !== "self") return false;
   const methods = python.classes.flatMap((own) => [...own.methods]);
-  const name = methods.find(([, { start, end }]) => at.start >= start && at.end <= end)?.[0];
+  const name = methods.find(([, method]) => isInside(at, method))?.[0];
   return (
     name !== undefined &&
     python.calls.some(
@@ -280,13 +270,9 @@ function byCallbacks(python: PythonModule, { ends, trainer }: Training): readonl
   );
   if (trainer === undefined || own.length === 0) return [];
   return deedsOf(python).flatMap((deed): Deed[] => {
-    const { start, end } = deed.at;
-    const inside = own.some(({ methods }) => {
-      const method = methods.get(BEGINS);
-      return method !== undefined && start >= method.start && end <= method.end;
-    });
+    const inside = own.some(({ methods }) => isInside(deed.at, methods.get(BEGINS)));
     if (!inside || deed.path.root !== "model") return [];
-    const object = trainer.keywords.entries.find(({ key }) => key === "model")?.value ?? trainer.positional[0];
+    const object = given(trainer, "model") ?? trainer.positional[0];
     return object === undefined ? [] : [{ ...deed, order: ends, path: { ...deed.path, object } }];
   });
 }
@@ -314,17 +300,12 @@ function saidOf(one: Freezing): { readonly text: string; readonly known: boolean
   return "rule" in one ? { text: JSON.stringify(one.rule), known: true } : { text: one.unknown, known: false };
 }
 
+/** Rules are told together, where the first of them is said. */
+function placedAtFirst<T extends { readonly at: Span }>(texts: readonly T[]): readonly T[] {
+  return texts.map((one) => ({ ...one, at: texts[0]?.at ?? one.at }));
+}
+
 /** Rules behind the last that is followed are said not to be. */
 function bounded<T extends { readonly text: string; readonly known: boolean }>(one: T, index: number): T {
   return index < MOST_RULES ? one : { ...one, text: "requires_grad", known: false };
-}
-
-function listed(name: SettingName, texts: readonly { readonly at: Span; readonly text: string }[]): LocatedSetting[] {
-  const [first] = texts;
-  if (first === undefined) return [];
-  const { start, end } = first.at;
-  const at = { start, end };
-  const items = texts.map(({ text }) => ({ kind: "scalar" as const, value: text, raw: text, ...at }));
-  const node: ListNode = { kind: "list", items, ...at };
-  return [{ name, key: "requires_grad", value: null, node, keySpan: at, valueSpan: at }];
 }

@@ -1,6 +1,6 @@
 /** Hugging Face training written as a command or as Python (files and notebooks). */
 
-import type { PythonModule } from "../../syntax/tree";
+import type { PythonCall, PythonModule } from "../../syntax/tree";
 import { table } from "../../terms/table";
 import { shellViews } from "../carriers";
 import { readDeepspeedBlock } from "../deepspeed/read";
@@ -11,7 +11,7 @@ import type { CarrierId, ConfigDocument, Format, FormatProblem, LocatedSetting }
 import { argumentsReset, parsedArguments, setTooLate } from "./arguments";
 import { besideStep, copiesKept, evaluatesAfter, furtherBackwards, loaderOfTrainer } from "./beside";
 import { builtModel, configOverrides } from "./built";
-import { at } from "./called";
+import { at, given, plain, said } from "./called";
 import { CALLS, hasTrainer, PREFIXES, pythonViews, TRAINING_CALL, TRL_CALL } from "./calls";
 import { adapterCast, castBeforeTrainer } from "./casts";
 import { roundedLengths } from "./collating";
@@ -35,7 +35,7 @@ import { bareSwitches, callPlace, commandPlace } from "./places";
 import { recognisedLoop, recognisePython, recogniseShell } from "./recognise";
 import { resizedVocabulary } from "./resizing";
 import { tokenizedLengths } from "./tokenizing";
-import { isBefore, trainingOf } from "./training";
+import { callsBefore, trainingOf } from "./training";
 import { unslothAdapts, unslothSettings } from "./unsloth";
 
 /** DeepSpeed settings given as a dict or as JSON text belong to the run itself. */
@@ -161,20 +161,14 @@ function adaptsQuantized(settings: readonly LocatedSetting[]): readonly LocatedS
 const PREPARES = /(?:^|\.)prepare_model_for_(?:kbit|int8)_training$/;
 
 /** Whether a call that prepares packed weights is told to leave checkpointing off, and the inputs with it. */
-function leavesCheckpointing({ keywords }: PythonModule["calls"][number]): boolean {
-  const own = keywords.entries.find(({ key }) => key === "use_gradient_checkpointing")?.value;
-  return own?.kind === "scalar" && own.value === false;
+function leavesCheckpointing(call: PythonCall): boolean {
+  return plain(given(call, "use_gradient_checkpointing")) === false;
 }
 
 /** Checkpointing is switched on beside, unless told not to (peft/utils/other.py, prepare_model_for_kbit_training). */
 function preparedForKbit(python: PythonModule): readonly LocatedSetting[] {
-  const training = trainingOf(python);
-  const before = python.calls.filter((call) => isBefore(training, call));
-  const call = before.find(({ callee }) => PREPARES.test(callee));
-  if (call === undefined || leavesCheckpointing(call)) return [];
-  const { callee: key, calleeSpan } = call;
-  const node = { kind: "scalar" as const, value: true, raw: key, ...calleeSpan };
-  return [{ name: "gradient_checkpointing", key, value: true, node, keySpan: calleeSpan, valueSpan: calleeSpan }];
+  const call = callsBefore(python).find(({ callee }) => PREPARES.test(callee));
+  return call === undefined || leavesCheckpointing(call) ? [] : [at("gradient_checkpointing", call, true)];
 }
 
 /** What has embeddings require grad: the call itself, or peft where checkpointing is on before it wraps the model (peft/peft_model.py). */
@@ -182,19 +176,16 @@ const TELLS = /(?:^|\.)enable_input_require_grads$/;
 
 /** Whether a script that wraps its model in adapters has embeddings require grad; which releases do it by themselves is not the script's to say. */
 function embeddingsTold(python: PythonModule): readonly LocatedSetting[] {
-  const training = trainingOf(python);
-  const before = python.calls.filter((call) => isBefore(training, call));
+  const before = callsBefore(python);
   const wraps = before.find(({ callee }) => /(?:^|\.)get_peft_model$/.test(callee));
   if (wraps === undefined) return [];
-  const value = before.some(
+  const tells = before.some(
     (call) =>
       TELLS.test(call.callee) ||
       (PREPARES.test(call.callee) && !leavesCheckpointing(call)) ||
       (/gradient_checkpointing_enable$/.test(call.callee) && call.start < wraps.start),
   );
-  const { callee: key, calleeSpan } = wraps;
-  const node = { kind: "scalar" as const, value, raw: key, ...calleeSpan };
-  return [{ name: "embeddings_require_grad", key, value, node, keySpan: calleeSpan, valueSpan: calleeSpan }];
+  return [at("embeddings_require_grad", wraps, tells)];
 }
 
 /** Trainers of texts' embeddings: a pair goes through the model text by text, as a reward model's does. */
@@ -208,8 +199,7 @@ function embedding(python: PythonModule): readonly LocatedSetting[] {
 /** Which call makes the adapter: what it leaves open has its own defaults, not those of the trainer's arguments. */
 function adapterDefaults(python: PythonModule, settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
   if (!settings.some(({ name }) => name === "adapter")) return [];
-  const training = trainingOf(python);
-  const made = python.calls.filter((call) => isBefore(training, call));
+  const made = callsBefore(python);
   const unsloth = made.find(({ callee }) => unslothAdapts(callee));
   const peft = made.find(({ callee }) => /(?:^|\.)LoraConfig$/.test(callee));
   if (unsloth !== undefined) return [at("adapter_defaults", unsloth, "unsloth")];
@@ -218,8 +208,7 @@ function adapterDefaults(python: PythonModule, settings: readonly LocatedSetting
 
 /** Factors stay in the model's dtype where transformers puts them on it (transformers/integrations/peft.py, `add_adapter`; PeftModel.__init__ raises them). */
 function addedByModel(python: PythonModule): readonly LocatedSetting[] {
-  const training = trainingOf(python);
-  const before = python.calls.filter((call) => isBefore(training, call));
+  const before = callsBefore(python);
   const adds = before.find(({ callee }) => /(?:^|\.)add_adapter$/.test(callee));
   const wraps = before.some(({ callee }) =>
     /(?:^|\.)(?:get_peft_model|PeftModel\w{0,40}\.from_pretrained)$/.test(callee),
@@ -234,9 +223,8 @@ function rankPattern({ map }: View): readonly LocatedSetting[] {
   const items = entry.value.entries.flatMap(({ key, value }) =>
     value.kind === "scalar" ? [{ ...value, value: JSON.stringify([key, value.value]) }] : [],
   );
-  const { keySpan, value: node } = entry;
-  const list = { kind: "list" as const, items, start: node.start, end: node.end };
-  return [{ name: "adapter_ranks", key: entry.key, value: null, node: list, keySpan, valueSpan: list }];
+  const { start, end } = entry.value;
+  return [said("adapter_ranks", { ...entry, value: { kind: "list", items, start, end } })];
 }
 
 /** Tokens of the embedding that LoRA trains, where they are given by the embedding's name (peft/tuners/lora/config.py, `trainable_token_indices`). */
@@ -244,8 +232,7 @@ function tokensOfEmbedding({ map }: View): readonly LocatedSetting[] {
   const entry = map.entries.findLast(({ key }) => key === "lora.trainable_token_indices");
   const tokens = entry?.value.kind === "map" ? entry.value.entries[0]?.value : undefined;
   if (entry === undefined || tokens?.kind !== "list") return [];
-  const { key, keySpan } = entry;
-  return [{ name: "adapter_token_indices", key, value: null, node: tokens, keySpan, valueSpan: tokens }];
+  return [said("adapter_token_indices", { ...entry, value: tokens })];
 }
 
 /** The condition, not known, under which the trained model gets its adapter. */
@@ -292,9 +279,7 @@ function readsWordsAlone(view: View): readonly LocatedSetting[] {
   if (view.words.some((word) => PROCESSES.test(word))) return [];
   const entry = view.map.entries.find(({ key }) => key === "tokenizer.call" || /^load\.(?:0|model_name)$/.test(key));
   if (entry === undefined) return [];
-  const { keySpan, value: node } = entry;
-  const valueSpan = { start: node.start, end: node.end };
-  return [{ name: "words_alone", key: "from_pretrained", value: true, node, keySpan, valueSpan }];
+  return [said("words_alone", { ...entry, key: "from_pretrained" }, true)];
 }
 
 function shell(trained: Trained): Format {

@@ -2,6 +2,8 @@
 import type { PythonEffect, PythonModule } from "../../syntax/tree";
 import type { LayerCut } from "../../terms/layer-cut";
 import type { LocatedSetting } from "../types";
+import { uncounted } from "./beside";
+import { listed } from "./called";
 import { loadsBehind, trainingOf } from "./training";
 
 /** What transformers' models call the list of their layers. */
@@ -48,17 +50,7 @@ export function changedLayers(python: PythonModule): readonly LocatedSetting[] {
     new Set(names).size === 1 &&
     (ALONE.test(namesOf(first).join(".")) || !namesOf(first).some((name) => APART.test(name)));
   if (!isOne || cuts.includes(undefined))
-    return changes.map(({ value: node, start, end }, k) => {
-      const valueSpan = { start: node.start, end: node.end };
-      return { name: null, key: names[k]!, value: null, uncounted: true, node, keySpan: { start, end }, valueSpan };
-    });
-  const { start, end } = first;
-  const items = cuts.map((cut, k) => {
-    const value = JSON.stringify(cut);
-    return { kind: "scalar" as const, value, raw: value, start: changes[k]!.start, end: changes[k]!.end };
-  });
-  const node = { kind: "list" as const, items, start, end };
-  return [
-    { name: "layer_cuts", key: names[0]!, value: null, node, keySpan: { start, end }, valueSpan: { start, end } },
-  ];
+    return changes.map(({ value, start, end }, k) => uncounted(names[k]!, { start, end }, value));
+  const texts = cuts.map((cut, k) => ({ at: changes[k]!, text: JSON.stringify(cut) }));
+  return listed("layer_cuts", names[0]!, texts);
 }

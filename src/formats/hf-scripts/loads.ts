@@ -2,11 +2,8 @@
 import type { LocatedNode, PythonModule } from "../../syntax/tree";
 import { table } from "../../terms/table";
 import type { LocatedSetting } from "../types";
-import { trainingOf } from "./training";
-
-const TRAINER = /Trainer$/;
-const OPTIMIZER =
-  /(?:^|\.)(?:\w{0,80}Adam\w{0,80}|SGD|RMSprop|Adagrad|Adafactor|Lion\w{0,80}|LAMB|LARS|Muon|Sophia\w{0,80})$/;
+import { given, placed, scalar } from "./called";
+import { OPTIMIZER, TRAINER, trainingOf } from "./training";
 
 /** What is stepped, in what an optimizer is given; longer texts are cut. */
 const STEPPED = /\.(?:named_)?parameters\(/;
@@ -24,18 +21,16 @@ export function trainedNames({ calls, assignments }: PythonModule): readonly str
   const layers = new Set(
     assignments.entries.flatMap(({ key, value }) => (LAYER.test(rawOf(value) ?? "") ? [key] : [])),
   );
-  const given = calls
+  const handed = calls
     .filter(({ callee }) => TRAINER.test(callee))
-    .map(({ keywords, positional }) =>
-      rawOf(keywords.entries.find(({ key }) => key === "model")?.value ?? positional[0]),
-    );
+    .map((call) => rawOf(given(call, "model") ?? call.positional[0]));
   const stepped = calls
     .filter(({ callee }) => OPTIMIZER.test(callee))
     .flatMap(({ positional }) => (rawOf(positional[0]) ?? "").slice(0, LONGEST).split(STEPPED).slice(0, -1))
     .map((before) => before.split(/[^\w.]/).at(-1))
     .filter((name) => name !== "");
   const trained = calls.map(({ callee }) => /^([\w.]+)\.train$/.exec(callee)?.[1]);
-  return [...given, ...stepped, ...trained].filter((name) => name !== undefined).filter((name) => !layers.has(name));
+  return [...handed, ...stepped, ...trained].filter((name) => name !== undefined).filter((name) => !layers.has(name));
 }
 
 /**
@@ -55,6 +50,5 @@ export function loadedClass(python: PythonModule): readonly LocatedSetting[] {
   const last = words.at(-1) ?? "";
   const name = Object.hasOwn(MADE, last) ? MADE[last] : words.at(-2);
   if (load === undefined || name === undefined) return [];
-  const node = { kind: "scalar" as const, value: name, raw: name, ...load.calleeSpan };
-  return [{ name: "model_class", key: name, value: name, node, keySpan: load.calleeSpan, valueSpan: load.calleeSpan }];
+  return [placed("model_class", name, load.calleeSpan, scalar(name, load.calleeSpan), name)];
 }

@@ -5,7 +5,7 @@
 import type { LocatedNode, PythonCall, PythonModule } from "../../syntax/tree";
 import { type FloatName, floatNamed, shortOf } from "../../terms/dtypes";
 import type { LocatedSetting } from "../types";
-import { at, keyword, plain } from "./called";
+import { at, given, keyword, plain, said } from "./called";
 import { castInLoop } from "./casts";
 import { rawOf, trainedNames } from "./loads";
 import { isOptimizer, optimizerSettings } from "./optimizer";
@@ -56,15 +56,15 @@ function halfOf(node: LocatedNode | undefined): FloatName | undefined {
 /** `torch.autocast`, whose dtype on CUDA is float16 where none is given (torch/amp/autocast_mode.py). */
 function autocastOf({ calls }: PythonModule): LocatedSetting[] {
   const call = calls.find(({ callee }) => /(?:^|\.)autocast$/.test(callee) && !/accelerator/i.test(callee));
-  if (call === undefined || plain(keyword(call, "enabled")?.value) === false) return [];
-  const named = [keyword(call, "dtype")?.value, ...call.positional].find((node) => halfOf(node) !== undefined);
+  if (call === undefined || plain(given(call, "enabled")) === false) return [];
+  const named = [given(call, "dtype"), ...call.positional].find((node) => halfOf(node) !== undefined);
   return [at("compute_dtype", call, shortOf(halfOf(named) ?? "float16"), named)];
 }
 
 function clippingOf({ calls }: PythonModule): LocatedSetting[] {
   const call = calls.find(({ callee }) => /(?:^|\.)clip_grad_norm_?$/.test(callee));
   if (call === undefined) return [];
-  const node = call.positional[1] ?? keyword(call, "max_norm")?.value;
+  const node = call.positional[1] ?? given(call, "max_norm");
   const norm = plain(node);
   return [at("max_grad_norm", call, typeof norm === "number" ? norm : 1, node)];
 }
@@ -81,9 +81,7 @@ function accumulationOf({ assignments, calls }: PythonModule): LocatedSetting[] 
     ({ key, value }) => ACCUMULATION.test(key) && typeof plain(value) === "number",
   );
   if (entry === undefined) return [];
-  const { key, keySpan, value: node } = entry;
-  const valueSpan = { start: node.start, end: node.end };
-  return [{ name: "gradient_accumulation_steps", key, value: plain(node) as number, node, keySpan, valueSpan }];
+  return [said("gradient_accumulation_steps", entry)];
 }
 
 /** The loader that is trained on: the first whose name does not say otherwise. */
@@ -97,8 +95,7 @@ export function trainingLoader(python: PythonModule): PythonCall | undefined {
 /** The batch where no keyword says it; the table of keys reads that one. */
 function batchOf(python: PythonModule): LocatedSetting[] {
   const call = trainingLoader(python);
-  if (call === undefined || ["batch_size", "batch_sampler"].some((name) => keyword(call, name) !== undefined))
-    return [];
+  if (call === undefined || keyword(call, "batch_size", "batch_sampler") !== undefined) return [];
   const [, node] = call.positional;
   if (node === undefined) return [at("micro_batch_size", call, 1)];
   const size = plain(node);
@@ -135,18 +132,7 @@ function loopSettings(python: PythonModule): readonly LocatedSetting[] {
     ...optimizerOf(python),
     ...castInLoop(python, names),
     ...batchOf(python),
-    ...(cacheless === undefined
-      ? []
-      : [
-          {
-            name: "use_cache" as const,
-            key: cacheless.key,
-            value: false,
-            node: cacheless.value,
-            keySpan: cacheless.keySpan,
-            valueSpan: { start: cacheless.value.start, end: cacheless.value.end },
-          },
-        ]),
+    ...(cacheless === undefined ? [] : [said("use_cache", cacheless)]),
     ...(compiles === undefined ? [] : [at("torch_compile", compiles, true)]),
   ];
 }
@@ -220,9 +206,7 @@ export function plainLoop(python: PythonModule): readonly LocatedSetting[] {
 function engineOf({ calls }: PythonModule): LocatedSetting[] {
   const call = calls.find(({ callee }) => /(?:^|\.)deepspeed\.initialize$/.test(callee));
   if (call === undefined) return [];
-  const config = ["config", "config_params"]
-    .map((name) => keyword(call, name)?.value)
-    .find((node) => node !== undefined);
+  const config = given(call, "config") ?? given(call, "config_params");
   const inParts = calls.some(({ callee }) => /(?:^|\.)(?:zero\.Init|HfDeepSpeedConfig)$/.test(callee));
   const file = plain(config);
   return [

@@ -4,7 +4,7 @@
  */
 import type { Entry, LocatedNode, MapNode, PythonCall, PythonModule, Span } from "../../syntax/tree";
 import type { LocatedSetting } from "../types";
-import { at, qualified } from "./called";
+import { at, given, lastName, qualified, scalar } from "./called";
 
 /** Networks, with their arguments in order as far as people give them without a name. */
 const NETWORKS: ReadonlyMap<string, readonly string[]> = new Map(
@@ -35,10 +35,6 @@ const CUT_MANY = /^Rand(?:CropBy\w+|WeightedCrop|SpatialCropSamples)d?$/;
 /** Sides of a picture where the call does not say, of networks that have a default. */
 const DIMENSIONS = 3;
 
-function className(callee: string): string {
-  return callee.slice(callee.lastIndexOf(".") + 1);
-}
-
 function isMonai(call: PythonCall, python: PythonModule, module: string): boolean {
   const whole = qualified(call.callee, python);
   return (
@@ -49,7 +45,7 @@ function isMonai(call: PythonCall, python: PythonModule, module: string): boolea
 
 /** The call that makes one of MONAI's networks. */
 export function monaiCall(python: PythonModule): PythonCall | undefined {
-  return python.calls.find((call) => NETWORKS.has(className(call.callee)) && isMonai(call, python, "networks"));
+  return python.calls.find((call) => NETWORKS.has(lastName(call.callee)) && isMonai(call, python, "networks"));
 }
 
 /** A member of an enumeration stands for its name (`Norm.BATCH`); what is not known is told as such. */
@@ -70,10 +66,6 @@ function mapOf(entries: readonly Entry[], { start, end }: Span): MapNode {
   return { kind: "map", entries, start, end };
 }
 
-function text(value: string, span: Span): LocatedNode {
-  return { kind: "scalar", value, raw: value, start: span.start, end: span.end };
-}
-
 function argumentsOf(call: PythonCall, order: readonly string[]): MapNode {
   const placed = call.positional.flatMap((node, index) => {
     const name = order[index];
@@ -86,11 +78,10 @@ function argumentsOf(call: PythonCall, order: readonly string[]): MapNode {
 /** The size of the patches that a module's transforms leave, and how many of each picture. */
 function patchOf({ calls }: PythonModule): { readonly size?: LocatedNode; readonly samples?: LocatedNode } {
   for (const [pattern, names] of CUTS) {
-    const call = calls.find(({ callee }) => pattern.test(className(callee)));
+    const call = calls.find(({ callee }) => pattern.test(lastName(callee)));
     if (call === undefined) continue;
-    const of = (wanted: readonly string[]) => call.keywords.entries.find(({ key }) => wanted.includes(key))?.value;
-    const size = of(names);
-    const samples = CUT_MANY.test(className(call.callee)) ? of(["num_samples"]) : undefined;
+    const size = given(call, ...names);
+    const samples = CUT_MANY.test(lastName(call.callee)) ? given(call, "num_samples") : undefined;
     return { ...(size === undefined ? {} : { size }), ...(samples === undefined ? {} : { samples }) };
   }
   return {};
@@ -107,21 +98,21 @@ function sidesOf(size: LocatedNode | undefined, dimensions: LocatedNode | undefi
 export function monaiSettings(python: PythonModule): readonly LocatedSetting[] {
   const call = monaiCall(python);
   if (call === undefined) return [];
-  const name = className(call.callee);
+  const name = lastName(call.callee);
   const told = argumentsOf(call, NETWORKS.get(name) ?? []);
-  const criterion = python.calls.find((one) => LOSSES.has(className(one.callee)) && isMonai(one, python, "losses"));
+  const criterion = python.calls.find((one) => LOSSES.has(lastName(one.callee)) && isMonai(one, python, "losses"));
   const { size, samples } = patchOf(python);
   const patch = sidesOf(size, told.entries.find(({ key }) => key === "spatial_dims")?.value);
   const loss =
     criterion &&
     mapOf(
-      [entry("name", text(className(criterion.callee), criterion), criterion), ...argumentsOf(criterion, []).entries],
+      [entry("name", scalar(lastName(criterion.callee), criterion), criterion), ...argumentsOf(criterion, []).entries],
       criterion,
     );
   const config = mapOf(
     [
-      entry("model_type", text("monai", call), call),
-      entry("network", text(name, call), call),
+      entry("model_type", scalar("monai", call), call),
+      entry("network", scalar(name, call), call),
       entry("arguments", told, call),
       ...(loss === undefined ? [] : [entry("loss", loss, loss)]),
       ...(patch === undefined ? [] : [entry("patch", settled(patch), patch)]),

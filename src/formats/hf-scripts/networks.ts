@@ -2,10 +2,10 @@
  * Networks that a script takes from a library by name: `torchvision.models.resnet50()`, `timm.create_model("resnet50")`, with
  * the classes of their head. The side of their pictures is any script's (`pictures.ts`).
  */
-import type { LocatedNode, PythonCall, PythonModule, Span } from "../../syntax/tree";
+import type { PythonCall, PythonModule, Span } from "../../syntax/tree";
 import { networkName } from "../timm/names";
-import type { LocatedSetting, SettingName } from "../types";
-import { plain, qualified } from "./called";
+import type { LocatedSetting } from "../types";
+import { given, placed, plain, qualified, scalar } from "./called";
 import { monaiCall, monaiSettings } from "./monai";
 
 /** `models.resnet50(…)`: a function of torchvision.models in lower case; `get_model` and its like take the name. */
@@ -25,28 +25,19 @@ interface Named {
   readonly at: Span;
 }
 
-function keyword(call: PythonCall, ...names: readonly string[]): LocatedNode | undefined {
-  return call.keywords.entries.find(({ key }) => names.includes(key))?.value;
-}
-
 function networkOf(call: PythonCall, python: PythonModule): Named | undefined {
   const [, owner = "", name = ""] = NETWORK.exec(qualified(call.callee, python)) ?? [];
   const library = /^timm(?:\.|$)/.test(owner) ? "timm" : TORCHVISION.test(owner) ? "torchvision" : undefined;
   if (library === undefined) return undefined;
-  const given = call.positional[0] ?? keyword(call, "name", "model_name");
-  const said = plain(given);
+  const node = call.positional[0] ?? given(call, "name", "model_name");
+  const said = plain(node);
   if (BY_NAME.has(name))
-    return typeof said === "string" && given !== undefined
-      ? { name: `${library}/${networkName(said)}`, call, at: { start: given.start, end: given.end } }
+    return typeof said === "string" && node !== undefined
+      ? { name: `${library}/${networkName(said)}`, call, at: { start: node.start, end: node.end } }
       : undefined;
   return library === "torchvision" && !NO_NETWORK.has(name)
     ? { name: `torchvision/${name}`, call, at: call.calleeSpan }
     : undefined;
-}
-
-function setting(name: SettingName, key: string, value: string | number, at: Span, node?: LocatedNode): LocatedSetting {
-  const said: LocatedNode = node ?? { kind: "scalar", value, raw: String(value), ...at };
-  return { name, key, value, node: said, keySpan: at, valueSpan: { start: said.start, end: said.end } };
 }
 
 /** Classes: of the head that is put in place of the network's own, else what its call says. */
@@ -55,11 +46,10 @@ function classesOf({ call }: Named, { assignments, calls }: PythonModule): reado
   const made = heads.flatMap(({ value }) =>
     calls.filter(({ callee, start, end }) => LINEAR.test(callee) && value.start <= start && end <= value.end),
   );
-  const node =
-    made.map((one) => one.positional[1] ?? keyword(one, "out_features")).at(-1) ?? keyword(call, "num_classes");
+  const node = made.map((one) => one.positional[1] ?? given(one, "out_features")).at(-1) ?? given(call, "num_classes");
   const count = plain(node);
   return typeof count === "number" && Number.isSafeInteger(count) && count > 0 && node !== undefined
-    ? [setting("num_labels", "num_classes", count, { start: node.start, end: node.end }, node)]
+    ? [placed("num_labels", "num_classes", { start: node.start, end: node.end }, node, count)]
     : [];
 }
 
@@ -73,5 +63,6 @@ export function networkSettings(python: PythonModule): readonly LocatedSetting[]
   const call = builtNetwork(python);
   const network = call === undefined ? undefined : networkOf(call, python);
   if (network === undefined) return monaiSettings(python);
-  return [setting("model", network.call.callee, network.name, network.at), ...classesOf(network, python)];
+  const { name, at } = network;
+  return [placed("model", network.call.callee, at, scalar(name, at), name), ...classesOf(network, python)];
 }

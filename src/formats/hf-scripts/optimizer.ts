@@ -5,7 +5,7 @@
 import type { LocatedNode, MapNode, PythonCall, PythonModule } from "../../syntax/tree";
 import { OPTIMIZER_CLASSES } from "../../terms/optimizers";
 import type { LocatedSetting } from "../types";
-import { at, keyword, plain } from "./called";
+import { at, given, isInside, keyword, lastName, plain } from "./called";
 import { rawOf } from "./loads";
 import { steppedWeights } from "./stepped";
 import { callsBehind, trainingOf } from "./training";
@@ -16,13 +16,9 @@ const NO_OPTIONS: MapNode = { kind: "map", entries: [], start: 0, end: 0 };
 /** Arguments of optimizers that decide what a step allocates. */
 const OPTIONS = ["foreach", "fused", "momentum", "nesterov", "centered", "amsgrad", "capturable", "beta1"];
 
-function classOf({ callee }: PythonCall): string {
-  return callee.slice(callee.lastIndexOf(".") + 1);
-}
-
 /** Whether a call makes an optimizer that is known. */
 export function isOptimizer(call: PythonCall): boolean {
-  return Object.hasOwn(OPTIMIZER_CLASSES, classOf(call)) || ADAFACTOR.test(call.callee);
+  return Object.hasOwn(OPTIMIZER_CLASSES, lastName(call.callee)) || ADAFACTOR.test(call.callee);
 }
 
 /** What the call that makes the optimizer says; one that nobody knows by its class alone. */
@@ -30,21 +26,21 @@ export function optimizerSettings(call: PythonCall, python: PythonModule): Locat
   const { imports } = python;
   const ofTorch = /optim\./.test(call.callee) || imports.includes("torch.optim.Adafactor");
   const name =
-    OPTIMIZER_CLASSES[classOf(call)] ??
-    (!ADAFACTOR.test(call.callee) ? classOf(call) : ofTorch ? "adafactor_torch" : "adafactor");
-  const given = call.positional[0] ?? keyword(call, "params")?.value;
-  const groups = given?.kind === "list" ? given.items.filter((item) => item.kind === "map") : [];
+    OPTIMIZER_CLASSES[lastName(call.callee)] ??
+    (!ADAFACTOR.test(call.callee) ? lastName(call.callee) : ofTorch ? "adafactor_torch" : "adafactor");
+  const stepped = call.positional[0] ?? given(call, "params");
+  const groups = stepped?.kind === "list" ? stepped.items.filter((item) => item.kind === "map") : [];
   // A group's own option stands before the call's (torch/optim/optimizer.py, `add_param_group`).
   const ofGroup = (option: string): LocatedNode | undefined =>
     groups.flatMap(({ entries }) => entries.filter(({ key }) => key === option))[0]?.value;
   const options = OPTIONS.flatMap((option) => {
-    const value = plain(ofGroup(option) ?? keyword(call, option)?.value);
+    const value = plain(ofGroup(option) ?? given(call, option));
     return value === undefined || value === null
       ? []
       : [`${option}=${value === true ? "True" : value === false ? "False" : value}`];
   });
   const decay = keyword(call, "weight_decay");
-  const whole = /\.parameters\(\)/.test(rawOf(given) ?? "");
+  const whole = /\.parameters\(\)/.test(rawOf(stepped) ?? "");
   return [
     at("optimizer", call, name),
     at("own_optimizer", call, true),
@@ -62,10 +58,10 @@ export function trainerOptimizer(python: PythonModule): readonly LocatedSetting[
   const { trainer } = trainingOf(python);
   if (trainer === undefined) return [];
   const stated = keyword(trainer, "optimizers");
-  const given = firstOf(stated?.value);
-  const [call] = [...callsBehind(python, given), ...python.calls.filter((one) => isMadeBy(one, trainer, python))];
+  const first = firstOf(stated?.value);
+  const [call] = [...callsBehind(python, first), ...python.calls.filter((one) => isMadeBy(one, trainer, python))];
   if (call !== undefined) return optimizerSettings(call, python);
-  const pair = keyword(trainer, "optimizer_cls_and_kwargs")?.value;
+  const pair = given(trainer, "optimizer_cls_and_kwargs");
   const type = firstOf(pair);
   const name = rawOf(type);
   const options = pair?.kind === "list" && pair.items[1]?.kind === "map" ? pair.items[1] : NO_OPTIONS;
@@ -73,7 +69,7 @@ export function trainerOptimizer(python: PythonModule): readonly LocatedSetting[
   if (type !== undefined && name !== undefined)
     return optimizerSettings({ ...trainer, callee: name, positional: [], keywords: options }, python);
   // One that cannot be followed to where it is made is not counted; without one the Trainer makes its own.
-  return stated === undefined || plain(given) === null
+  return stated === undefined || plain(first) === null
     ? []
     : [{ ...at("optimizer", trainer, "", stated.value), name: null, key: "optimizers", uncounted: true }];
 }
@@ -85,5 +81,5 @@ function firstOf(node: LocatedNode | undefined): LocatedNode | undefined {
 /** Whether an optimizer is made inside of the trainer's own class. */
 function isMadeBy(call: PythonCall, { callee }: PythonCall, { classes }: PythonModule): boolean {
   if (!isOptimizer(call)) return false;
-  return classes.some(({ name, start, end }) => name === callee && call.start >= start && call.end <= end);
+  return classes.some((own) => own.name === callee && isInside(call, own));
 }

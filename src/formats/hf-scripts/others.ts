@@ -1,7 +1,7 @@
 /** Models beside the trained one. */
 import type { PythonModule } from "../../syntax/tree";
 import type { LocatedSetting } from "../types";
-import { at, keyword } from "./called";
+import { at, given, isInside } from "./called";
 import { rawOf } from "./loads";
 import { callsBehind, isLoad, loadsBehind, otherCopies, trainingOf } from "./training";
 
@@ -10,10 +10,10 @@ export function otherModels(python: PythonModule): readonly LocatedSetting[] {
   const { trainer, load, parts } = trainingOf(python);
   const own = trainer === undefined ? python.round : python.classes.find(({ name }) => name === trainer.callee);
   if (own === undefined) return [];
-  const inside = python.calls.filter(({ start, end }) => start >= own.start && end <= own.end);
+  const inside = python.calls.filter((call) => isInside(call, own));
   // Functions of the script's call what they are given.
-  const given = inside.filter(({ callee }) => python.functions.has(callee)).flatMap(({ positional }) => positional);
-  const called = new Set([...inside.map(({ callee }) => callee), ...given.map((node) => rawOf(node) ?? "")]);
+  const handed = inside.filter(({ callee }) => python.functions.has(callee)).flatMap(({ positional }) => positional);
+  const called = new Set([...inside.map(({ callee }) => callee), ...handed.map((node) => rawOf(node) ?? "")]);
   const named = python.assignments.entries.filter(({ key }) => called.has(key));
   const calledLoads = named.flatMap(({ value }) => loadsBehind(python, value));
   const copied = otherCopies(python).some((copy) =>
@@ -23,13 +23,9 @@ export function otherModels(python: PythonModule): readonly LocatedSetting[] {
     [...parts, ...calledLoads].find((call) => call !== load && isLoad(call.callee)) ?? (copied ? load : undefined);
   const name = other?.positional[0];
   if (other === undefined) return [];
-  const dtype = keyword(other, "dtype")?.value ?? keyword(other, "torch_dtype")?.value;
+  const dtype = given(other, "dtype") ?? given(other, "torch_dtype");
   const first = (isIt: (callee: string) => boolean): number =>
-    Math.min(
-      ...python.calls.flatMap(({ callee, start, end }) =>
-        start >= own.start && end <= own.end && isIt(callee) ? [start] : [],
-      ),
-    );
+    Math.min(...python.calls.flatMap((call) => (isInside(call, own) && isIt(call.callee) ? [call.start] : [])));
   const teacher = first((callee) => /^(?:self\.)?\w{0,20}teacher\w{0,20}$/i.test(callee));
   const student = first((callee) => callee === "model");
   return [
@@ -49,8 +45,8 @@ export function givenModels(python: PythonModule): readonly LocatedSetting[] {
   if (trainer === undefined || python.classes.some(({ name }) => name === trainer.callee)) return [];
   const own = load?.positional[0];
   return BESIDE.flatMap((setting) => {
-    const given = keyword(trainer, setting)?.value;
-    const name = given?.kind === "scalar" ? given : loadsBehind(python, given).at(-1)?.positional[0];
+    const handed = given(trainer, setting);
+    const name = handed?.kind === "scalar" ? handed : loadsBehind(python, handed).at(-1)?.positional[0];
     if (name?.kind !== "scalar" || typeof name.value !== "string") return [];
     // A reference like the trained model is what the trainer makes itself.
     const same = setting === "ref_model" && own?.kind === "scalar" && own.value === name.value;

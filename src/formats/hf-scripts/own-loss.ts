@@ -2,7 +2,7 @@
 import type { PythonCall, PythonClass, PythonModule, Span } from "../../syntax/tree";
 import type { LossExpression, LossStatement, OwnLoss, OwnModule } from "../../terms/own-loss";
 import type { LocatedSetting } from "../types";
-import { keyword, plain } from "./called";
+import { isInside, keyword, placed, plain, scalar } from "./called";
 import { rawOf, trainedNames } from "./loads";
 import { trainingOf } from "./training";
 
@@ -85,7 +85,7 @@ export function lossOfRound(python: PythonModule, beside: boolean): readonly Loc
   const names = new Set([...trainedNames(python), "model", "self.model", "net"]);
   const calls = python.calls.filter(
     ({ callee, start, end, guards = [] }) =>
-      names.has(callee) && start >= round.start && end <= round.end && guards.length === 0,
+      names.has(callee) && isInside({ start, end }, round) && guards.length === 0,
   );
   const backward = python.calls.find(({ callee, start }) => /backward$/.test(callee) && start >= round.start);
   const before = (call: PythonCall) => (call.order ?? 0) < (backward?.order ?? 0);
@@ -120,9 +120,7 @@ export function lossOfRound(python: PythonModule, beside: boolean): readonly Loc
 
 function said(key: string, loss: OwnLoss | null, { start, end }: Span): LocatedSetting {
   const value = loss === null ? "" : JSON.stringify(loss);
-  const span = { start, end };
-  const node = { kind: "scalar" as const, value, raw: "", ...span };
-  return { name: "own_loss", key, value, node, keySpan: span, valueSpan: span };
+  return placed("own_loss", key, { start, end }, { ...scalar("", { start, end }), value }, value);
 }
 
 /** A loss of outputs and labels as the Trainer calls it: labels go out of the batch, and the model runs without them. */

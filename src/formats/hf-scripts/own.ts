@@ -3,11 +3,12 @@
  * that was traced from its code.
  */
 import { isLibrary } from "../../syntax/python/libraries";
-import type { LocatedNode, PythonCall, PythonClass, PythonModule } from "../../syntax/tree";
+import type { PythonCall, PythonClass, PythonModule } from "../../syntax/tree";
 import type { SettingName } from "../../terms/settings";
 import type { LocatedSetting } from "../types";
-import { at, qualified } from "./called";
+import { at, plain, qualified, said } from "./called";
 import { rawOf, trainedNames } from "./loads";
+import { callBehind } from "./training";
 
 const CLASS = /^(?:.*\.)?([A-Z]\w{0,99})$/;
 const MODULE = /(?:^|\.)(?:Module|LightningModule)$/;
@@ -34,11 +35,6 @@ function isImported(callee: string, python: PythonModule): boolean {
   return python.bound.has(root) && !isLibrary(qualified(callee, python));
 }
 
-function behind(node: LocatedNode, calls: readonly PythonCall[]): PythonCall | undefined {
-  const place = node.kind === "unknown" ? (node.source ?? node) : node;
-  return calls.find(({ start, end }) => start === place.start && end === place.end);
-}
-
 /** The call of the class, through calls that hand the model on. */
 function madeBy(call: PythonCall | undefined, python: PythonModule, steps = 0): PythonCall | undefined {
   if (call === undefined || steps > 8) return undefined;
@@ -47,7 +43,7 @@ function madeBy(call: PythonCall | undefined, python: PythonModule, steps = 0): 
   if (own && !WRAPS.test(call.callee)) return TRAINS.test(call.callee) ? undefined : call;
   if (!WRAPS.test(call.callee)) return undefined;
   for (const inner of [call.receiver, call.positional[0]]) {
-    const found = inner === undefined ? undefined : madeBy(behind(inner, python.calls), python, steps + 1);
+    const found = madeBy(callBehind(python, inner), python, steps + 1);
     if (found !== undefined) return found;
   }
   return undefined;
@@ -58,7 +54,7 @@ export function ownModelCall(python: PythonModule): PythonCall | undefined {
   const stepped = python.calls.map(({ callee }) => /^([\w.]+)\.(?:parameters|configure_optimizers)$/.exec(callee)?.[1]);
   const names = new Set([...trainedNames(python), ...stepped, ...USUAL]);
   for (const { key, value } of python.assignments.entries) {
-    const call = names.has(key) ? madeBy(behind(value, python.calls), python) : undefined;
+    const call = names.has(key) ? madeBy(callBehind(python, value), python) : undefined;
     if (call !== undefined && rawOf(value)?.includes("from_pretrained") !== true) return call;
   }
   return undefined;
@@ -81,11 +77,9 @@ export function ownSettings(python: PythonModule, call = ownModelCall(python)): 
   if (call === undefined || name === undefined) return [];
   const sizes = SIZES.flatMap(([pattern, setting]): LocatedSetting[] => {
     const entry = python.assignments.entries.find(
-      ({ key, value }) => pattern.test(key) && value.kind === "scalar" && typeof value.value === "number",
+      ({ key, value }) => pattern.test(key) && typeof plain(value) === "number",
     );
-    if (entry?.value.kind !== "scalar") return [];
-    const { key, keySpan, value: node } = entry;
-    return [{ name: setting, key, value: node.value, node, keySpan, valueSpan: { start: node.start, end: node.end } }];
+    return entry === undefined ? [] : [said(setting, entry)];
   });
   return [at("model", call, `own/${name}`), ...sizes];
 }

@@ -5,8 +5,8 @@
  */
 import type { LocatedNode, PythonCall, PythonModule } from "../../syntax/tree";
 import type { LocatedSetting } from "../types";
-import { at, keyword, plain } from "./called";
-import { isBefore, trainingOf } from "./training";
+import { at, given, plain } from "./called";
+import { callsBefore } from "./training";
 
 /** What training crops at random goes before what evaluation crops in the middle. */
 const RANDOM_CROPS = /(?:^|\.)(?:RandomResizedCrop|RandomCrop|RandomSizedCrop)$/;
@@ -22,18 +22,17 @@ function sideOf(node: LocatedNode | undefined): number | undefined {
 }
 
 function ofTransform(call: PythonCall): number | undefined {
-  return sideOf(call.positional[0] ?? keyword(call, "size")?.value ?? keyword(call, "height")?.value);
+  return sideOf(call.positional[0] ?? given(call, "size") ?? given(call, "height"));
 }
 
 /** `image_size` where the script says it in numbers. */
 export function pictureSide(python: PythonModule): readonly LocatedSetting[] {
-  const training = trainingOf(python);
-  const before = python.calls.filter((call) => isBefore(training, call));
+  const before = callsBefore(python);
   const made: readonly (readonly [RegExp, (call: PythonCall) => number | undefined])[] = [
     [RANDOM_CROPS, ofTransform],
     [CENTER_CROPS, ofTransform],
     [RESIZES, ofTransform],
-    [PROCESSORS, (call) => sideOf(keyword(call, "crop_size")?.value) ?? sideOf(keyword(call, "size")?.value)],
+    [PROCESSORS, (call) => sideOf(given(call, "crop_size")) ?? sideOf(given(call, "size"))],
   ];
   for (const [pattern, read] of made)
     for (const call of before.filter(({ callee }) => pattern.test(callee))) {

@@ -3,7 +3,8 @@ import type { PythonCall } from "../../syntax/tree";
 import type { Target } from "../edit";
 import type { View } from "../schema";
 import type { ConfigDocument, EditContext, EditResult, KeySpec } from "../types";
-import { classesByCommand, className, takes, takesHere } from "./accepted";
+import { classesByCommand, takes, takesHere } from "./accepted";
+import { lastName } from "./called";
 
 const named = (text: string): ReadonlySet<string> => new Set(text.split(" "));
 
@@ -26,7 +27,7 @@ function accepts(call: PythonCall, argument: string, document: ConfigDocument, {
   const other = OTHERS.find(([pattern]) => pattern.test(call.callee));
   if (other !== undefined) return other[1].has(argument);
   const { python } = document.parsed;
-  return python !== undefined && takesHere(className(call.callee), argument, python, libraries) === true;
+  return python !== undefined && takesHere(lastName(call.callee), argument, python, libraries) === true;
 }
 
 /**

@@ -1,9 +1,9 @@
 /** Which of the model's parameters an optimizer is given, where a script hands it parts of the model (`AdamW(model.classifier.parameters())`). */
-import type { ListNode, LocatedNode, PythonCall, PythonModule, PythonPath } from "../../syntax/tree";
+import type { LocatedNode, PythonCall, PythonModule, PythonPath } from "../../syntax/tree";
 import type { LocatedSetting } from "../types";
-import { keyword } from "./called";
+import { given, listed } from "./called";
 import { adaptedAt, insideOwn, isModel, ruleOfPart } from "./freezing";
-import { callsBehind, trainingOf } from "./training";
+import { callBehind, trainingOf } from "./training";
 
 /** Calls that hand on the parameters they are given: all of them, or the second argument's. */
 const ALL = /(?:^|\.)(?:list|tuple|chain)$/;
@@ -20,8 +20,8 @@ function ways(python: PythonModule, node: LocatedNode | undefined, depth = 0): r
   };
   if (node.kind === "list") return all(node.items);
   if (node.kind === "map") return all([node.entries.findLast(({ key }) => key === "params")?.value]);
-  const [call, ...others] = callsBehind(python, node);
-  if (call === undefined || others.length > 0) return null;
+  const call = callBehind(python, node);
+  if (call === undefined) return null;
   if (/(?:^|\.)parameters$/.test(call.callee)) return call.path === undefined ? null : [call.path];
   if (ALL.test(call.callee)) return all(call.positional);
   return SECOND.test(call.callee) ? all([call.positional[1]]) : null;
@@ -30,28 +30,16 @@ function ways(python: PythonModule, node: LocatedNode | undefined, depth = 0): r
 /** Rules of weights, each as JSON, that say what the optimizer steps; nothing where it is given the whole model or cannot be followed. */
 export function steppedWeights(call: PythonCall, python: PythonModule): readonly LocatedSetting[] {
   const training = trainingOf(python);
-  const given = call.positional[0] ?? keyword(call, "params")?.value;
-  const found = ways(python, given);
-  if (given === undefined || found === null || !found.every((path) => isModel(path, training, python))) return [];
+  const stepped = call.positional[0] ?? given(call, "params");
+  const found = ways(python, stepped);
+  if (stepped === undefined || found === null || !found.every((path) => isModel(path, training, python))) return [];
   const adapted = (call.order ?? 0) > adaptedAt(python, training);
   const inside = insideOwn(python, training);
   const rules = found.map((path) => ruleOfPart(inside(path), adapted));
   // The whole model beside its parts is the whole model.
   if (rules.some((rule) => rule?.part === undefined)) return [];
-  const { start, end } = given;
-  const texts = [{ pattern: "", trained: false, ...(adapted ? { adapted } : {}) }, ...rules].map((rule) =>
-    JSON.stringify(rule),
-  );
-  const items = texts.map((value) => ({ kind: "scalar" as const, value, raw: value, start, end }));
-  const node: ListNode = { kind: "list", items, start, end };
-  return [
-    {
-      name: "optimizer_weights",
-      key: "params",
-      value: null,
-      node,
-      keySpan: call.calleeSpan,
-      valueSpan: { start, end },
-    },
-  ];
+  const texts = [{ pattern: "", trained: false, ...(adapted ? { adapted } : {}) }, ...rules].map((rule) => ({
+    ...{ at: stepped, text: JSON.stringify(rule) },
+  }));
+  return listed("optimizer_weights", "params", texts, call.calleeSpan);
 }

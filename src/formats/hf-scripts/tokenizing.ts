@@ -6,6 +6,7 @@
 import type { Entry, PythonCall, PythonModule } from "../../syntax/tree";
 import type { SettingName } from "../../terms/settings";
 import type { LocatedSetting } from "../types";
+import { given, keyword, plain, said } from "./called";
 import { rawOf } from "./loads";
 import { callsBehind, trainingOf } from "./training";
 
@@ -19,26 +20,18 @@ const WRITES = /Seq2Seq|ConditionalGeneration|MTModel/;
 /** One column of the data, by its name. */
 const COLUMN = /^\w{1,40}\[["'](\w{1,40})["']\]$/;
 
-function entryOf({ keywords }: PythonCall, name: string): Entry | undefined {
-  return keywords.entries.find(({ key }) => key === name);
-}
-
 /** Which lengths a call says: with texts to be read and texts to be written beside each other, both are cut to it. */
 function lengthsSaid(call: PythonCall, python: PythonModule): readonly SettingName[] {
-  if (WRITTEN.some((name) => entryOf(call, name) !== undefined)) {
-    const reads = entryOf(call, "text") !== undefined || call.positional.length > 0;
+  if (WRITTEN.some((name) => keyword(call, name) !== undefined)) {
+    const reads = keyword(call, "text") !== undefined || call.positional.length > 0;
     return reads ? ["sequence_length", "target_length"] : ["target_length"];
   }
   const bound = python.assignments.entries.find(({ value }) => value.start === call.start);
   const writes = WRITES.test(trainingOf(python).load?.callee ?? "");
   const column = writes ? COLUMN.exec(rawOf(call.positional[0]) ?? "")?.[1] : undefined;
-  const length = writes ? entryOf(call, "max_length")?.value : undefined;
+  const length = writes ? keyword(call, "max_length")?.value : undefined;
   const words = [bound?.key, column, length?.kind === "scalar" ? length.raw : undefined];
   return [words.some((word) => TARGET.test(word ?? "")) ? "target_length" : "sequence_length"];
-}
-
-function stated(name: SettingName, { key, keySpan, value: node }: Entry, value: string | number): LocatedSetting {
-  return { name, key, value, node, keySpan, valueSpan: { start: node.start, end: node.end } };
 }
 
 /** Names for the length of the pieces that texts joined to one another are cut into, and for what cuts them. */
@@ -47,14 +40,11 @@ const CUTS = /group|chunk|concat/i;
 
 /** The length of the pieces, which are full, where a dataset is mapped with a function that cuts it so. */
 function cutInPieces({ assignments, calls }: PythonModule): readonly LocatedSetting[] {
-  const size = assignments.entries.find(
-    ({ key, value }) => PIECES.test(key) && value.kind === "scalar" && typeof value.value === "number",
-  );
+  const size = assignments.entries.find(({ key, value }) => PIECES.test(key) && typeof plain(value) === "number");
   const cuts = calls.some(
     ({ callee, positional }) => /(?:^|\.)map$/.test(callee) && CUTS.test(rawOf(positional[0]) ?? ""),
   );
-  if (size?.value.kind !== "scalar" || typeof size.value.value !== "number" || !cuts) return [];
-  return [stated("sequence_length", size, size.value.value), stated("padding", size, "max_length")];
+  return size === undefined || !cuts ? [] : [said("sequence_length", size), said("padding", size, "max_length")];
 }
 
 /** Names for how long a data set's samples are, where it is made. */
@@ -64,13 +54,10 @@ const SAMPLES =
 /** The length that the call which makes the trainer's data set gives its samples (`TextDataset(…, block_size=128)`). */
 function madeLength(python: PythonModule): readonly LocatedSetting[] {
   const { trainer } = trainingOf(python);
-  const data = trainer === undefined ? undefined : entryOf(trainer, "train_dataset");
-  return callsBehind(python, data?.value).flatMap(({ keywords }) => {
+  return callsBehind(python, given(trainer, "train_dataset")).flatMap(({ keywords }) => {
     const entry = keywords.entries.find(({ key }) => SAMPLES.test(key));
-    const length = entry?.value.kind === "scalar" ? entry.value.value : undefined;
-    return entry !== undefined && typeof length === "number" && length >= 1
-      ? [stated("sequence_length", entry, length)]
-      : [];
+    const length = plain(entry?.value);
+    return entry !== undefined && typeof length === "number" && length >= 1 ? [said("sequence_length", entry)] : [];
   });
 }
 
@@ -80,23 +67,25 @@ const OWN_LENGTH = "model_max_length";
 /** The tokenizer's own length, where it is stated and a call cuts to it or fills up to it without saying another. */
 function tokenizerLength({ assignments, calls }: PythonModule): readonly LocatedSetting[] {
   const cut = calls.find(
-    (call) => TOKENIZES.test(call.callee) && ["truncation", "padding"].some((name) => isOn(entryOf(call, name))),
+    (call) => TOKENIZES.test(call.callee) && ["truncation", "padding"].some((name) => isOn(keyword(call, name))),
   );
-  const loaded = calls.flatMap((call) => (LOADS_TOKENIZER.test(call.callee) ? (entryOf(call, OWN_LENGTH) ?? []) : []));
+  const loaded = calls.flatMap((call) => (LOADS_TOKENIZER.test(call.callee) ? (keyword(call, OWN_LENGTH) ?? []) : []));
   const set = assignments.entries.filter(({ key }) => key.endsWith(`.${OWN_LENGTH}`));
-  const entry = [...loaded, ...set].findLast(({ value }) => value.kind === "scalar" && Number(value.value) >= 1);
-  if (cut === undefined || entry?.value.kind !== "scalar") return [];
-  const padding = entryOf(cut, "padding");
-  const fills = padding?.value.kind === "scalar" && padding.value.value === "max_length";
-  return [
-    stated("sequence_length", entry, Number(entry.value.value)),
-    ...(padding !== undefined && fills ? [stated("padding", padding, "max_length")] : []),
-  ];
+  const entry = [...loaded, ...set].findLast(({ value }) => Number(plain(value)) >= 1);
+  if (cut === undefined || entry === undefined) return [];
+  return [said("sequence_length", entry, Number(plain(entry.value))), ...filled(cut)];
+}
+
+/** That samples are filled up to the length, where the call says so. */
+function filled(call: PythonCall): readonly LocatedSetting[] {
+  const padding = keyword(call, "padding");
+  return padding !== undefined && plain(padding.value) === "max_length" ? [said("padding", padding)] : [];
 }
 
 /** Whether a strategy is asked for (`truncation=True`, `padding="max_length"`). */
 function isOn(entry: Entry | undefined): boolean {
-  return entry?.value.kind === "scalar" && entry.value.value !== false && entry.value.value !== null;
+  const value = plain(entry?.value);
+  return value !== undefined && value !== false && value !== null;
 }
 
 /** Lengths that samples are cut to where they are tokenized, the longest of each kind, and whether they are filled up to it. */
@@ -105,9 +94,9 @@ export function tokenizedLengths(python: PythonModule): readonly LocatedSetting[
   if (pieces.length > 0) return pieces;
   const longest = new Map<SettingName, { readonly entry: Entry; readonly length: number; readonly call: PythonCall }>();
   for (const call of python.calls) {
-    const entry = TOKENIZES.test(call.callee) ? entryOf(call, "max_length") : undefined;
-    if (entry?.value.kind !== "scalar" || typeof entry.value.value !== "number") continue;
-    const length = entry.value.value;
+    const entry = TOKENIZES.test(call.callee) ? keyword(call, "max_length") : undefined;
+    const length = plain(entry?.value);
+    if (entry === undefined || typeof length !== "number") continue;
     for (const name of lengthsSaid(call, python))
       if (length >= 1 && length > (longest.get(name)?.length ?? 0)) longest.set(name, { entry, length, call });
   }
@@ -115,14 +104,8 @@ export function tokenizedLengths(python: PythonModule): readonly LocatedSetting[
     const made = madeLength(python);
     return made.length > 0 ? made : tokenizerLength(python);
   }
-  return [...longest].flatMap(([name, { entry, length, call }]) => {
-    const padding = entryOf(call, "padding");
-    const fills = padding?.value.kind === "scalar" && padding.value.value === "max_length";
-    return [
-      stated(name, entry, length),
-      ...(name === "sequence_length" && padding !== undefined && fills
-        ? [stated("padding", padding, "max_length")]
-        : []),
-    ];
-  });
+  return [...longest].flatMap(([name, { entry, call }]) => [
+    said(name, entry),
+    ...(name === "sequence_length" ? filled(call) : []),
+  ]);
 }

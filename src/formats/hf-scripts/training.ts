@@ -3,6 +3,7 @@
  * from what a loop of one's own steps. What is loaded, configured or trained for something else is not read.
  */
 import type { LocatedNode, PythonCall, PythonClass, PythonModule, Span } from "../../syntax/tree";
+import { given, isInside } from "./called";
 
 /** Calls that make a model from published weights or from a config. */
 export const LOADS =
@@ -17,8 +18,8 @@ export function isLoad(callee: string): boolean {
   return LOADS.test(callee) || NAMED.test(callee);
 }
 
-const TRAINER = /Trainer$/;
-const OPTIMIZER =
+export const TRAINER = /Trainer$/;
+export const OPTIMIZER =
   /(?:^|\.)(?:\w{0,80}Adam\w{0,80}|SGD|RMSprop|Adagrad|Adafactor|Lion\w{0,80}|LAMB|LARS|Muon|Sophia\w{0,80})$/;
 /** `fit` is that of Lightning's Trainer, which is given the module there. */
 const TRAIN = /(?:^|\.)(?:train|fit)$/;
@@ -56,6 +57,12 @@ export function callsBehind(python: PythonModule, node: LocatedNode | undefined)
   return callsOf(python).behind(node);
 }
 
+/** The call that a value is the result of; undefined: it may be that of several. */
+export function callBehind(python: PythonModule, node: LocatedNode | undefined): PythonCall | undefined {
+  const [call, ...others] = callsBehind(python, node);
+  return others.length === 0 ? call : undefined;
+}
+
 /** The loads that a value goes back to, through calls that wrap the model; the last first. */
 export function loadsBehind(python: PythonModule, node: LocatedNode | undefined): readonly PythonCall[] {
   return callsOf(python).loads(node);
@@ -86,17 +93,20 @@ export function otherCopies(python: PythonModule): readonly PythonCall[] {
     const [call]: readonly PythonCall[] = callsBehind(python, node);
     if (call === undefined || call === load) break;
     own.add(call);
-    node = call.positional[0] ?? keyword(call, "model") ?? call.receiver;
+    node = call.positional[0] ?? given(call, "model") ?? call.receiver;
   }
   return copies.filter((call) => !own.has(call) && loadsBehind(python, call.positional[0]).length > 0);
 }
 
 /** Whether a call happens while training is made ready or runs. */
-export function isBefore(
-  { ends, own }: Pick<Training, "ends" | "own">,
-  { order = 0, deferred, start, end }: PythonCall,
-): boolean {
-  return deferred === true || order <= ends || (own !== undefined && start >= own.start && end <= own.end);
+export function isBefore({ ends, own }: Pick<Training, "ends" | "own">, call: PythonCall): boolean {
+  return call.deferred === true || (call.order ?? 0) <= ends || isInside(call, own);
+}
+
+/** Calls that happen while training is made ready or runs. */
+export function callsBefore(python: PythonModule): readonly PythonCall[] {
+  const training = trainingOf(python);
+  return python.calls.filter((call) => isBefore(training, call));
 }
 
 const modules = new WeakMap<PythonModule, Calls>();
@@ -146,7 +156,7 @@ class Calls {
     const own = this.classes.get(call.callee);
     if (own !== undefined) return this.loadsOf(own, call, steps);
     if (isLoad(call.callee) || BUILDS.test(call.callee)) return [call];
-    for (const inner of [call.positional[0], keyword(call, "model"), call.receiver]) {
+    for (const inner of [call.positional[0], given(call, "model"), call.receiver]) {
       const loads = this.loads(inner, steps + 1);
       if (loads.length > 0) return loads;
     }
@@ -154,10 +164,10 @@ class Calls {
   }
 
   /** What a module of one's own is given to train, or loads itself; one that does neither is made here. */
-  private loadsOf({ start, end }: PythonClass, call: PythonCall, steps: number): readonly PythonCall[] {
-    const given = argumentsOf(call).flatMap((node) => this.loads(node, steps + 1));
-    if (given.length > 0) return given;
-    const inside = this.all.filter((one) => one.start >= start && one.end <= end && isLoad(one.callee));
+  private loadsOf(own: PythonClass, call: PythonCall, steps: number): readonly PythonCall[] {
+    const handed = argumentsOf(call).flatMap((node) => this.loads(node, steps + 1));
+    if (handed.length > 0) return handed;
+    const inside = this.all.filter((one) => isInside(one, own) && isLoad(one.callee));
     return inside.length > 0 || !BUILDS.test(call.callee) ? inside : [call];
   }
 }
@@ -170,17 +180,13 @@ function placeOf({ start, end }: Span): string {
   return `${start}:${end}`;
 }
 
-export function keyword({ keywords }: PythonCall, name: string): LocatedNode | undefined {
-  return keywords.entries.findLast(({ key }) => key === name)?.value;
-}
-
 function inOrder(calls: readonly PythonCall[]): PythonCall[] {
   return calls.toSorted((a, b) => (a.order ?? 0) - (b.order ?? 0));
 }
 
 /** The class whose text a load stands in. */
 function around({ classes }: PythonModule, load: PythonCall | undefined): PythonClass | undefined {
-  return load && classes.find(({ start, end }) => load.start >= start && load.end <= end);
+  return load && classes.find((own) => isInside(load, own));
 }
 
 function found(python: PythonModule): Training {
@@ -201,16 +207,16 @@ function found(python: PythonModule): Training {
   const behind = calls.loads(model).at(-1);
   const load = behind ?? (model?.kind === "scalar" ? undefined : lastLoad(calls, ends));
   const module = around(python, load);
-  const isInTime = ({ order = 0, start, end }: PythonCall): boolean =>
-    order <= ends || (module !== undefined && start >= module.start && end <= module.end);
+  const isInTime = (call: PythonCall): boolean => (call.order ?? 0) <= ends || isInside(call, module);
   const parts = partsOf(calls, trainer, load, isInTime);
   return { trainer, load, parts, followed: behind !== undefined, ends, own: module };
 }
 
 function modelOf(trainer: PythonCall): LocatedNode | undefined {
   // Trainers of a script's own take a student beside its teacher.
-  const own = ["model", "student_model", "student"].map((name) => keyword(trainer, name));
-  return own.find((node) => node !== undefined) ?? trainer.positional[0];
+  return (
+    given(trainer, "model") ?? given(trainer, "student_model") ?? given(trainer, "student") ?? trainer.positional[0]
+  );
 }
 
 function lastLoad({ all }: Calls, ends: number): PythonCall | undefined {

@@ -4,11 +4,12 @@
  * `get_peft_model`, `fast_inference`), unsloth_zoo/gradient_checkpointing.py.
  */
 
-import type { Entry, LocatedNode, PythonCall, PythonModule, Span } from "../../syntax/tree";
+import type { Entry, LocatedNode, PythonCall, PythonModule } from "../../syntax/tree";
 import type { SettingName } from "../../terms/settings";
 import { table } from "../../terms/table";
 import type { LocatedSetting } from "../types";
-import { isBefore, trainingOf } from "./training";
+import { at, keyword, listed, placed, plain, said as saidBy, scalar } from "./called";
+import { callsBefore } from "./training";
 
 /** The class of Unsloth's (`Fast…Model`, `FastSentenceTransformer`) whose method a call is; undefined: it is none. */
 function unslothClass(callee: string, method: string): string | undefined {
@@ -77,16 +78,8 @@ function asksForStandby(value: LocatedNode): boolean {
 
 type Said = (name: SettingName, value: string | number | boolean, entry?: Entry) => LocatedSetting;
 
-function scalar(value: string | number | boolean, at: Span): LocatedNode {
-  return { kind: "scalar", value, raw: String(value), start: at.start, end: at.end };
-}
-
-function keyword(call: PythonCall | undefined, name: string): Entry | undefined {
-  return call?.keywords.entries.find(({ key }) => key === name);
-}
-
 function plainOf(entry: Entry | undefined): string | number | boolean | null | undefined {
-  return entry?.value.kind === "scalar" ? entry.value.value : undefined;
+  return plain(entry?.value);
 }
 
 /** Names in a list of texts; undefined: it is none. */
@@ -111,17 +104,11 @@ const WHOLE = new Set(["embed_tokens", "lm_head"]);
 
 /** Settings of a script that loads its model with Unsloth; none where it does not. */
 export function unslothSettings(python: PythonModule): readonly LocatedSetting[] {
-  const training = trainingOf(python);
-  const before = python.calls.filter((call) => isBefore(training, call));
+  const before = callsBefore(python);
   const load = before.find(loads);
   if (load === undefined) return [];
   const adapts = before.find(({ callee }) => unslothAdapts(callee));
-  const said: Said = (name, value, entry) => {
-    const keySpan = entry?.keySpan ?? load.calleeSpan;
-    const node = entry?.value ?? scalar(value, load.calleeSpan);
-    const valueSpan = { start: node.start, end: node.end };
-    return { name, key: entry?.key ?? load.callee, value, node, keySpan, valueSpan };
-  };
+  const said: Said = (name, value, entry) => (entry === undefined ? at(name, load, value) : saidBy(name, entry, value));
   const standard = loaderOf(load);
   const dtype = plainOf(keyword(load, "dtype"));
   const checkpoints = keyword(adapts, "use_gradient_checkpointing") ?? keyword(load, "use_gradient_checkpointing");
@@ -172,19 +159,20 @@ function adapted(call: PythonCall): readonly LocatedSetting[] {
   const stated = keyword(call, "target_modules");
   const names = namesOf(stated);
   const keySpan = stated?.keySpan ?? call.calleeSpan;
-  const at = (name: SettingName, value: string | readonly string[]): LocatedSetting => {
-    const text = typeof value === "string" ? value : null;
-    const node: LocatedNode =
-      typeof value === "string"
-        ? scalar(value, keySpan)
-        : { kind: "list", items: value.map((item) => scalar(item, keySpan)), ...keySpan };
-    return { name, key: stated?.key ?? call.callee, value: text, node, keySpan, valueSpan: keySpan };
-  };
+  const key = stated?.key ?? call.callee;
+  const at = (name: SettingName, value: string | readonly string[]): LocatedSetting[] =>
+    typeof value === "string"
+      ? [placed(name, key, keySpan, scalar(value, keySpan), value)]
+      : listed(
+          name,
+          key,
+          value.map((text) => ({ at: keySpan, text })),
+        );
   const narrows = [...SCOPES, ...WITHIN].some(([name]) => plainOf(keyword(call, name)) === false);
   if (targets === "scoped" && (narrows || stated === undefined || plainOf(stated) === "all-linear"))
-    return [at("lora_target_modules", scoped(call, names))];
-  if (stated === undefined) return [at("lora_target_modules", targets)];
+    return at("lora_target_modules", scoped(call, names));
+  if (stated === undefined) return at("lora_target_modules", targets);
   const whole = (names ?? []).filter((name) => WHOLE.has(name));
   if (names === undefined || whole.length === 0 || targets !== "all-linear") return [];
-  return [at("adapter_whole", whole)];
+  return at("adapter_whole", whole);
 }

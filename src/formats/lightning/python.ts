@@ -4,6 +4,7 @@ import type { PythonCall, PythonModule } from "../../syntax/tree";
 import { pythonView } from "../carriers";
 import type { Deriving } from "../deriving";
 import { configOverrides } from "../hf-scripts/built";
+import { given } from "../hf-scripts/called";
 import { CALL_KEYS } from "../hf-scripts/keys";
 import { loadedClass } from "../hf-scripts/loads";
 import { LOADER, lightningLoop, trainingLoader } from "../hf-scripts/loop";
@@ -11,7 +12,7 @@ import { builtNetwork, networkSettings } from "../hf-scripts/networks";
 import { ownSettings } from "../hf-scripts/own";
 import { pictureSide } from "../hf-scripts/pictures";
 import { tokenizedLengths } from "../hf-scripts/tokenizing";
-import { callsBehind, isBefore, keyword, LOADS, trainingOf } from "../hf-scripts/training";
+import { callsBehind, isBefore, LOADS, trainingOf } from "../hf-scripts/training";
 import { PEFT_CALL_KEYS, PEFT_CALLS } from "../peft";
 import { builds, NOT_RECOGNISED, type Recognition } from "../recognition";
 import { schemaFormat, type View } from "../schema";
@@ -55,7 +56,7 @@ function views(document: ConfigDocument): readonly View[] {
 /** The call that makes the module which the Trainer fits. */
 function fittedModule(python: PythonModule): PythonCall | undefined {
   const fit = python.calls.find(({ callee }) => /\.fit$/.test(callee));
-  return callsBehind(python, fit?.positional[0] ?? (fit === undefined ? undefined : keyword(fit, "model")))[0];
+  return callsBehind(python, fit?.positional[0] ?? given(fit, "model"))[0];
 }
 
 /** What is trained: the network of a library that a module is made around, else the module itself as it was traced. */
