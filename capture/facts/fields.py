@@ -71,6 +71,15 @@ SOURCES = {
             "zero_optimization.offload_optimizer.=DeepSpeedZeroOffloadOptimizerConfig fp16.=DeepSpeedFP16Config bf16.=DeepSpeedBF16Config",
         },
     ),
+    "torchtitan": (
+        ("torchtitan", "torchtitan"),
+        ["config/job_config.py", "config_manager.py"],
+        {
+            "": "model.=Model training.=Training parallelism.=Parallelism "
+            "activation_checkpoint.=ActivationCheckpoint optimizer.=Optimizer compile.=Compile "
+            "quantize.linear.float8.=Float8Linear"
+        },
+    ),
     "axolotl": (
         ("axolotl", "axolotl"),
         ["utils/schemas/*.py"],

@@ -66,11 +66,7 @@ const fsdpOther: typeof fsdp = (...row) => ({ ...fsdp(...row), memory: false });
 
 const FSDP: readonly KeySpec[] = [
   memory("fsdp_config", null, "map", "fsdp"),
-  fsdp("version", "fsdp_version", "integer", "version", {
-    default: 1,
-    min: 1,
-    max: 2,
-  }),
+  fsdp("version", "fsdp_version", "integer", "version", { default: 1, min: 1, max: 2 }),
   fsdp("sharding_strategy", "fsdp", "any", "fsdp", { default: "FULL_SHARD", means: SHARDING }),
   fsdp("reshard_after_forward", "fsdp_reshard_after_forward", "any", "reshard_after_forward", {
     default: true,
@@ -84,9 +80,7 @@ const FSDP: readonly KeySpec[] = [
       { name: "offload_optimizer", means: { true: "cpu", false: "none" } },
     ],
   }),
-  fsdp("auto_wrap_policy", null, "any", "fsdp_auto_wrap_policy", {
-    default: "TRANSFORMER_BASED_WRAP",
-  }),
+  fsdp("auto_wrap_policy", null, "any", "fsdp_auto_wrap_policy", { default: "TRANSFORMER_BASED_WRAP" }),
   fsdp("transformer_layer_cls_to_wrap", "fsdp_wrap_class", "any", "transformer_layer_cls_to_wrap"),
   fsdp("min_num_params", null, "integer", "fsdp_config.fsdp_min_num_params", { min: 0 }),
   fsdp("backward_prefetch", "fsdp_backward_prefetch", "any", "fsdp_backward_prefetch", {

@@ -38,9 +38,7 @@ export const AXOLOTL_KEYS: readonly KeySpec[] = [
     auto: true,
     also: [{ name: "load_dtype", means: onlyWhenOn("float16"), only: true }],
   }),
-  own.memory("bfloat16", null, {
-    also: [{ name: "load_dtype", means: onlyWhenOn("bfloat16"), only: true }],
-  }),
+  own.memory("bfloat16", null, { also: [{ name: "load_dtype", means: onlyWhenOn("bfloat16"), only: true }] }),
   own.memory("float16", null, { also: [{ name: "load_dtype", means: onlyWhenOn("float16"), only: true }] }),
   own.other("tf32", { auto: true }),
   own.memory("fp8", "fp8", "fp8_config", { also: [{ name: "compute_dtype", means: onlyWhenOn("fp8"), only: true }] }),

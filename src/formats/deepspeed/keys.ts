@@ -72,9 +72,7 @@ const ZERO: readonly KeySpec[] = auto([
   zero.memory("offload_optimizer.pin_memory", "offload_optimizer_pin_memory", {
     defaultsBy: { "deepspeed<0.19.5": false },
   }),
-  zero.memory("offload_param.pin_memory", "offload_param_pin_memory", {
-    defaultsBy: { "deepspeed<0.19.5": false },
-  }),
+  zero.memory("offload_param.pin_memory", "offload_param_pin_memory", { defaultsBy: { "deepspeed<0.19.5": false } }),
   zero.other("offload_optimizer.buffer_count", "offload_optimizer_buffers"),
   zero.other("offload_param.buffer_count", "offload_param_buffers"),
   zero.other("offload_param.buffer_size", "offload_param_buffer_size"),
@@ -89,15 +87,11 @@ const ZERO: readonly KeySpec[] = auto([
   zero.memory("cpu_offload", "deprecated_cpu_offload", "zero_optimization.cpu_offload", {
     replacedBy: "offload_optimizer",
   }),
-  zero.memory("cpu_offload_param", "deprecated_cpu_offload_param", {
-    replacedBy: "offload_param",
-  }),
+  zero.memory("cpu_offload_param", "deprecated_cpu_offload_param", { replacedBy: "offload_param" }),
   memory(`${Z}cpu_offload_params`, "deprecated_cpu_offload_param", "cpu_offload_param", {
     replacedBy: "offload_param",
   }),
-  zero.other("cpu_offload_use_pin_memory", null, {
-    replacedBy: "offload_optimizer.pin_memory",
-  }),
+  zero.other("cpu_offload_use_pin_memory", null, { replacedBy: "offload_optimizer.pin_memory" }),
   zero.memory("reduce_scatter"),
   zero.memory("round_robin_gradients"),
   zero.other("legacy_stage1"),
@@ -146,9 +140,7 @@ const PRECISION: readonly KeySpec[] = [
   memory("bf16", "bf16_block", "deepspeed.bf16", { aliases: ["bfloat16"] }),
   ...auto([
     half.memory("bf16.enabled", "bf16", "bf16.enabled", { aliases: ["bfloat16.enabled"] }),
-    half.memory("bf16.immediate_grad_update", null, {
-      aliases: ["bfloat16.immediate_grad_update"],
-    }),
+    half.memory("bf16.immediate_grad_update", null, { aliases: ["bfloat16.immediate_grad_update"] }),
     half.other("bf16.check_grad_overflow", null, { aliases: ["bfloat16.check_grad_overflow"] }),
     half.memory("bf16.bf16_master_weights_and_grads"),
     half.memory("bf16.bf16_optimizer_states"),
@@ -181,10 +173,7 @@ const OTHER: readonly KeySpec[] = [
     "synchronize_checkpoint_boundary",
     "profile",
   ].map((key) => other(`activation_checkpointing.${key}`, null, "boolean", "partition_activations", AUTO)),
-  other("activation_checkpointing.number_checkpoints", null, "integer", {
-    ...AUTO,
-    nullable: true,
-  }),
+  other("activation_checkpointing.number_checkpoints", null, "integer", { ...AUTO, nullable: true }),
   memory("tensor_parallel", null, "map"),
   memory("tensor_parallel.autotp_size", "tensor_parallel", { ...AUTO, default: 1, min: 0 }),
   memory("sequence_parallel_size", "sequence_parallel", { ...AUTO, default: 1 }),
@@ -206,12 +195,7 @@ const OTHER: readonly KeySpec[] = [
   other("aio", "aio"),
   other("aio.block_size", null, "integer", "aio.block_size", { ...AUTO, default: 1_048_576, min: 1 }),
   other("aio.queue_depth", null, "integer", { ...AUTO, default: 8, min: 1 }),
-  other("aio.intra_op_parallelism", null, "integer", {
-    ...AUTO,
-    default: 1,
-    min: 1,
-    aliases: ["aio.thread_count"],
-  }),
+  other("aio.intra_op_parallelism", null, "integer", { ...AUTO, default: 1, min: 1, aliases: ["aio.thread_count"] }),
   other("aio.single_submit", null, "boolean", AUTO),
   other("aio.overlap_events", null, "boolean", AUTO),
   other("aio.use_gds", null, "boolean", AUTO),

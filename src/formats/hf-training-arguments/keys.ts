@@ -75,10 +75,7 @@ export const TRAINING_ARGUMENTS_KEYS: readonly KeySpec[] = [
     aliases: ["fsdp_config.fsdp_activation_checkpointing"],
   }),
   ...FSDP_BLOCK,
-  memory("fsdp_config.min_num_params", null, "integer", {
-    aliases: ["fsdp_config.fsdp_min_num_params"],
-    min: 0,
-  }),
+  memory("fsdp_config.min_num_params", null, "integer", { aliases: ["fsdp_config.fsdp_min_num_params"], min: 0 }),
   own.other("fsdp_min_num_params", null, { replacedBy: "fsdp_config.min_num_params", min: 0 }),
   own.memory("fsdp_transformer_layer_cls_to_wrap", "fsdp_wrap_class", "fsdp_min_num_params", {
     replacedBy: "fsdp_config.transformer_layer_cls_to_wrap",

@@ -30,10 +30,7 @@ export const GPU_LABELS: readonly string[] = [
 ];
 
 /** Names that mean a smaller card than the catalogue's first of that name. */
-export const CARDS: Readonly<Record<string, string>> = table({
-  A100: "A100-40GB",
-  "nvidia-tesla-a100": "A100-40GB",
-});
+export const CARDS: Readonly<Record<string, string>> = table({ A100: "A100-40GB", "nvidia-tesla-a100": "A100-40GB" });
 
 /** The keys that hovers explain. */
 export const JOB_KEYS: readonly KeySpec[] = [

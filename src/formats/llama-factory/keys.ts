@@ -35,18 +35,12 @@ const OWN: readonly KeySpec[] = [
     type: "any",
     also: [{ name: "quantization", means: { "4": "nf4", "8": "int8", null: "none" }, only: true }],
   }),
-  own.memory("quantization_method", null, {
-    type: "string",
-    aliases: ["quantization_type"],
-    default: "bnb",
-  }),
+  own.memory("quantization_method", null, { type: "string", aliases: ["quantization_type"], default: "bnb" }),
   own.memory("double_quantization", "double_quantization", "bnb_4bit_use_double_quant"),
   own.memory("cutoff_len", "sequence_length", "sequence", { defaultsBy: { "llamafactory<0.9.1": 1024 } }),
   own.memory("packing"),
   own.memory("neat_packing", "packing", "packing"),
-  own.memory("disable_gradient_checkpointing", "gradient_checkpointing", {
-    means: { true: false, false: true },
-  }),
+  own.memory("disable_gradient_checkpointing", "gradient_checkpointing", { means: { true: false, false: true } }),
   own.memory("use_reentrant_gc", "use_reentrant", "gradient_checkpointing_kwargs.use_reentrant"),
   own.memory("use_unsloth_gc", "offload_activations", "offload-activations"),
   own.memory("pure_bf16", {
@@ -95,12 +89,8 @@ const OWN: readonly KeySpec[] = [
   own.memory("apollo_target", "apollo_target", "optim_target_modules", { type: "any" }),
   own.memory("apollo_layerwise", "apollo_layerwise", "galore_layerwise"),
   own.memory("use_badam"),
-  own.memory("use_adam_mini", null, {
-    also: [{ name: "optimizer", means: onlyWhenOn("adam_mini"), only: true }],
-  }),
-  own.memory("use_muon", {
-    also: [{ name: "optimizer", means: onlyWhenOn("muon"), only: true }],
-  }),
+  own.memory("use_adam_mini", null, { also: [{ name: "optimizer", means: onlyWhenOn("adam_mini"), only: true }] }),
+  own.memory("use_muon", { also: [{ name: "optimizer", means: onlyWhenOn("muon"), only: true }] }),
   own.memory("image_max_pixels", "image_max_pixels", "image", { default: 589824 }),
   own.memory("video_max_pixels", null, "image", { default: 65536, min: 1 }),
   own.memory("freeze_vision_tower", "freeze_vision_tower", "frozen"),

@@ -9,10 +9,7 @@ import type { KeySpec } from "../types";
 export const LLM_FOUNDRY_KEYS: readonly KeySpec[] = [
   memory("max_seq_len", "sequence_length", "sequence", { aliases: ["variables.max_seq_len"] }),
   memory("global_train_batch_size", "global_batch_size", "global-batch"),
-  memory("device_train_microbatch_size", "micro_batch_size", "number", {
-    auto: true,
-    min: 0,
-  }),
+  memory("device_train_microbatch_size", "micro_batch_size", "number", { auto: true, min: 0 }),
   memory("device_train_batch_size", null, "number", { min: 0 }),
   memory("device_eval_batch_size", null, "number", "eval-batch", { min: 0 }),
   memory("precision", "compute_dtype", "string", "compute", {

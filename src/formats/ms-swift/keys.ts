@@ -23,11 +23,7 @@ const TUNERS = {
 } as const;
 
 const OWN: readonly KeySpec[] = [
-  own.memory("model", {
-    link: "model",
-    aliases: ["model_id_or_path"],
-    oldNames: { model_id_or_path: "ms-swift 3.0" },
-  }),
+  own.memory("model", { link: "model", aliases: ["model_id_or_path"], oldNames: { model_id_or_path: "ms-swift 3.0" } }),
   own.other("model_type"),
   own.memory("tuner_type", "adapter", "adapter", {
     aliases: ["train_type", "sft_type"],

@@ -17,9 +17,7 @@ export const NNUNET_KEYS: readonly KeySpec[] = [
     memory(`configurations.${name}.architecture`, null, "map", "architecture"),
     memory(`configurations.${name}.architecture.network_class_name`, `nnunet.${name}.network`, "string", "model"),
     memory(`configurations.${name}.architecture.arch_kwargs.features_per_stage`, null, "list", "features_per_stage"),
-    memory(`configurations.${name}.UNet_base_num_features`, null, "integer", "UNet_base_num_features", {
-      min: 1,
-    }),
+    memory(`configurations.${name}.UNet_base_num_features`, null, "integer", "UNet_base_num_features", { min: 1 }),
     memory(`configurations.${name}.UNet_class_name`, `nnunet.${name}.network`, "string", "model"),
   ]),
 ];

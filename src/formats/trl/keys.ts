@@ -73,11 +73,7 @@ export const TRL_KEYS: readonly KeySpec[] = [
   ),
   own.memory("use_vllm"),
   own.memory("vllm_mode", { values: ["colocate", "server"] }),
-  own.memory("vllm_gpu_memory_utilization", {
-    default: 0.3,
-    min: 0,
-    max: 1,
-  }),
+  own.memory("vllm_gpu_memory_utilization", { default: 0.3, min: 0, max: 1 }),
   own.memory("vllm_enable_sleep_mode"),
   own.memory("reward_model_path", "reward_model"),
   // The model of a PPO run alone.

@@ -48,9 +48,7 @@ function engine(path: string, name: (setting: SettingName) => SettingName | null
     memory(`${path}.fsdp_config.optimizer_offload`, name("offload_optimizer"), "boolean", "offload-optimizer", {
       means: CPU,
     }),
-    memory(`${path}.fsdp_config.fsdp_size`, null, "integer", "fsdp_size", {
-      default: -1,
-    }),
+    memory(`${path}.fsdp_config.fsdp_size`, null, "integer", "fsdp_size", { default: -1 }),
     memory(`${path}.fsdp_config.model_dtype`, name("load_dtype"), "string", "model_dtype", {
       default: "fp32",
       means: STORAGE,
@@ -71,16 +69,12 @@ function engine(path: string, name: (setting: SettingName) => SettingName | null
       "any",
       "reshard_after_forward",
     ),
-    memory(`${path}.megatron.tensor_model_parallel_size`, name("tensor_parallel"), "integer", "tensor", {
-      min: 1,
-    }),
+    memory(`${path}.megatron.tensor_model_parallel_size`, name("tensor_parallel"), "integer", "tensor", { min: 1 }),
     memory(`${path}.megatron.pipeline_model_parallel_size`, name("pipeline_parallel"), "integer", "pipeline", {
       min: 1,
     }),
     memory(`${path}.megatron.context_parallel_size`, name("context_parallel"), "integer", "context", { min: 1 }),
-    memory(`${path}.megatron.expert_model_parallel_size`, name("expert_parallel"), "integer", "expert", {
-      min: 1,
-    }),
+    memory(`${path}.megatron.expert_model_parallel_size`, name("expert_parallel"), "integer", "expert", { min: 1 }),
     memory(`${path}.megatron.expert_tensor_parallel_size`, name("expert_tensor_parallel"), "integer", "expert", {
       min: 1,
       nullable: true,
