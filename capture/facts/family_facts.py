@@ -106,6 +106,34 @@ def converted_experts():
     return {family: names[pattern] for family, pattern in patterns.items() if names.get(pattern) and fused.get(pattern)}
 
 
+def of_pictures(config, pairs):
+    """
+    What a config's class gives the sides of a model that reads pictures of any size (patches, merged before they are tokens), how long
+    texts beside pictures may be that are compared with them (`pairs`), and whether a part that reads, sees and hears stands beside
+    parts that speak.
+    """
+    vision, text = getattr(config, "vision_config", None), getattr(config, "text_config", None)
+    merged = getattr(vision, "spatial_merge_size", None) or getattr(config, "spatial_merge_size", None)
+    facts = {
+        "anySize": merged and hasattr(vision, "patch_size") and not hasattr(config, "audio_config") and {"patch": vision.patch_size, "merged": merged},
+        "textPositions": pairs and getattr(text, "max_position_embeddings", None),
+        "speaks": "thinker_config" in getattr(type(config), "sub_configs", {}),
+    }
+    return {name: found for name, found in facts.items() if found}
+
+
+def pictures(compared):
+    """Those facts by `model_type`, from every config that its class makes alone."""
+    import transformers
+
+    for family in transformers.CONFIG_MAPPING:
+        try:
+            config = transformers.CONFIG_MAPPING[family]()
+        except Exception:  # a class that needs arguments says nothing without them
+            continue
+        yield family, of_pictures(config, family in compared)
+
+
 def layer_classes(model):
     """Classes of the repeated layers: what stands in lists of modules that lie in no other list's element."""
     found, inside = set(), ()
@@ -167,17 +195,22 @@ def of_class(family):
 def main():
     import transformers
 
-    facts = {}
+    facts, compared = {}, set()
     for family in FAMILIES:
         file = ROOT / "models" / "graphs" / f"{family}.json"
         if file.exists():
-            facts[family] = of_captured(family, content_of(file.read_text())["graphs"])
+            graphs = content_of(file.read_text())["graphs"]
+            facts[family] = of_captured(family, graphs)
+            compared |= {family} if any(graph["task"] == "contrastive" for graph in graphs) else set()
     for family in transformers.CONFIG_MAPPING:
         if family not in facts and (found := of_class(family)):
             facts[family] = found
     for name, found in (("textSide", text_sides()), ("convertedExperts", converted_experts())):
         for family, value in found.items():
             facts.setdefault(family, {})[name] = value
+    for family, found in pictures(compared):
+        if found:
+            facts[family] = facts.get(family, {}) | found
     source = " and ".join(f"{name} {importlib.metadata.version(name)}" for name in ("transformers", "peft"))
     about = "What the libraries' code says of families beside their graphs; a fact that does not hold is left out."
     save(OUT, about, source, "family_facts", families=dict(sorted(facts.items())))

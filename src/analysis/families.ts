@@ -2,6 +2,7 @@
  * What is known of families beside their graphs and what the libraries were asked (`src/core/graph/family-facts.json`): what their
  * processors make of pictures and recordings, what they are trained for, what their files leave out. Code asks a trait, never a name.
  */
+import { type FamilyFacts, factsOf } from "../core/graph/facts";
 import type { Task } from "../terms/names";
 import { table } from "../terms/table";
 import fusedSince from "./fused-since.json";
@@ -22,7 +23,7 @@ export interface AnySize {
   readonly most?: number;
 }
 
-export interface Family {
+export interface Family extends Pick<FamilyFacts, "textPositions" | "speaks"> {
   readonly anySize?: AnySize;
   /** Side that the processor published with a model brings every picture to, where its config says another one or none. */
   readonly processedSide?: number;
@@ -30,8 +31,6 @@ export interface Family {
   readonly assumedSide?: number;
   /** The processor makes as many patches of every picture: so many a side of a square. */
   readonly patchesASide?: number;
-  /** Positions of texts beside pictures, where a config leaves them out. */
-  readonly textPositions?: number;
   /** It hears frames of a fixed window, whatever a recording's length. */
   readonly hearsWindow?: true;
   /** Frames of that window that one token of the text stands for. */
@@ -46,8 +45,6 @@ export interface Family {
   readonly likeliest?: Task;
   /** Type of its picture side, where `llava` takes that as its tower. */
   readonly tower?: string;
-  /** Its files hold a part that reads, sees and hears (`thinker_config`) beside parts that speak. */
-  readonly speaks?: true;
   /** A second name of another family's class: what its config says in that one's words. */
   readonly means?: Readonly<Record<string, unknown>>;
 }
@@ -62,9 +59,6 @@ function halved(frames: number, times: number): number {
 /** An eighth of the frames, counted for each second apart (`_get_feat_extract_output_lengths` of modeling_qwen3_asr.py). */
 const eighths = (frames: number) => 13 * Math.floor(frames / 100) + halved(frames % 100, 3);
 
-/** `smart_resize` of the Qwen-VL processors and their like: patch size times the patches merged. */
-const MERGED_14: Family = { anySize: { patch: 14, merged: 2 } };
-const MERGED_16: Family = { anySize: { patch: 16, merged: 2 } };
 /** At most 280 tokens of a picture: sixteen a side of a square (Gemma4ImageProcessor). */
 const POOLED: Family = { anySize: { patch: 16, pooled: 3, most: 16 } };
 const FAMILIES: Readonly<Record<string, Family>> = table({
@@ -83,20 +77,6 @@ const FAMILIES: Readonly<Record<string, Family>> = table({
   fuyu: { anySize: { patch: 30 } },
   // No patches of a picture are merged (VideoLlama3ImageProcessor, `merge_size`).
   video_llama_3: { anySize: { patch: 16 } },
-  qwen2_vl: MERGED_14,
-  qwen2_5_vl: MERGED_14,
-  qwen3_vl: MERGED_16,
-  qwen3_vl_moe: MERGED_16,
-  qwen3_5: MERGED_16,
-  qwen3_5_moe: MERGED_16,
-  mistral3: MERGED_14,
-  lighton_ocr: MERGED_14,
-  glm_ocr: MERGED_14,
-  glm4v: MERGED_14,
-  glm4v_moe: MERGED_14,
-  glm46v: MERGED_14,
-  glmga: MERGED_14,
-  paddleocr_vl: MERGED_14,
   // DINOv2 reads up to 518 pixels, and its processor crops 224 of them (facebook/dinov2-base, preprocessor_config.json, `crop_size`).
   // Cubes of this side are what MONAI's tutorials of volumes cut (spleen_segmentation_3d, swin_unetr_btcv_segmentation_3d).
   monai: { assumedSide: 96 },
@@ -104,10 +84,10 @@ const FAMILIES: Readonly<Record<string, Family>> = table({
   dinov2_with_registers: { processedSide: 224 },
   florence2: { processedSide: 768, writes: { prompt: true } },
   "vision-encoder-decoder": { writes: { prompt: false } },
-  // CLIPTextConfig, SiglipTextConfig; Siglip2ImageProcessor makes 256 patches of every size
-  clip: { textPositions: 77, tower: "clip_vision_model" },
-  siglip: { textPositions: 64, tower: "siglip_vision_model" },
-  siglip2: { textPositions: 64, patchesASide: 16 },
+  clip: { tower: "clip_vision_model" },
+  siglip: { tower: "siglip_vision_model" },
+  // Siglip2ImageProcessor makes 256 patches of every size
+  siglip2: { patchesASide: 16 },
 
   whisper: { hearsWindow: true },
   "audio-spectrogram-transformer": { hearsWindow: true },
@@ -126,9 +106,6 @@ const FAMILIES: Readonly<Record<string, Family>> = table({
   voxtral_realtime: { tokensOfFrames: (frames) => Math.ceil(frames / 8), writesWhileHearing: true },
   // One convolution with a stride of two, and pairs of what it gives (modeling_qwen2_5_omni.py).
   qwen2_5_omni_thinker: { tokensOfFrames: (frames) => Math.floor(halved(frames, 1) / 2) },
-  // configuration_qwen2_5_omni.py, configuration_qwen3_omni_moe.py
-  qwen2_5_omni: { speaks: true },
-  qwen3_omni_moe: { speaks: true },
   // Its own class classifies pictures and computes no loss (transformers/models/auto/modeling_auto.py); to write text about them it is
   // Gemma 3's.
   shieldgemma2: { means: { model_type: "gemma3", architectures: ["Gemma3ForConditionalGeneration"] } },
@@ -137,9 +114,16 @@ const FAMILIES: Readonly<Record<string, Family>> = table({
   layoutlm: { likeliest: "token-cls" },
 });
 
-/** Traits of the family that a config is of. */
+/** Traits of the family that a config is of: what the library was asked, and what it was not. */
 export function familyOf(config: Readonly<Record<string, unknown>>): Family {
-  return FAMILIES[String(config["model_type"])] ?? {};
+  const family = String(config["model_type"]);
+  const { anySize, textPositions, speaks } = factsOf(family);
+  return {
+    ...(anySize && { anySize }),
+    ...(textPositions !== undefined && { textPositions }),
+    ...(speaks && { speaks }),
+    ...FAMILIES[family],
+  };
 }
 
 const FUSED_SINCE: Readonly<Record<string, string>> = table(fusedSince.families);

@@ -34,6 +34,9 @@ describe("core: families' facts", () => {
     assert.equal(factsOf("llama").dropoutFromModule, undefined);
     assert.equal(factsOf("gpt_oss").transposedExperts, true);
     assert.equal(factsOf("qwen3_moe").convertedExperts?.["gate_proj"], "gate_up_proj");
+    assert.deepEqual(factsOf("qwen2_vl").anySize, { patch: 14, merged: 2 });
+    assert.equal(factsOf("clip").textPositions, 77);
+    assert.equal(factsOf("qwen2_5_omni").speaks, true);
     assert.equal(factsOf("llama4").textSide, "llama4_text");
     assert.deepEqual(factsOf("no-family"), {});
   });

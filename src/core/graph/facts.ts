@@ -20,6 +20,12 @@ export interface FamilyFacts {
   readonly layers?: readonly string[];
   /** `model_type` of the text side that AutoModelForCausalLM loads alone. */
   readonly textSide?: string;
+  /** What the sides of pictures of any size are rounded to, where the config's file leaves it out: pixels of a patch, and patches a side that become one token. */
+  readonly anySize?: { readonly patch: number; readonly merged: number };
+  /** Positions of texts that are compared with pictures, where the config's file leaves them out. */
+  readonly textPositions?: number;
+  /** Its files hold a part that reads, sees and hears (`thinker_config`) beside parts that speak. */
+  readonly speaks?: boolean;
   /** Experts' single matrices with the parameter that holds them now, by which peft converts targets. */
   readonly convertedExperts?: Readonly<Record<string, string>>;
 }
