@@ -41,6 +41,7 @@ export const MENU = {
   ],
   "How it is made": [
     ["docs/architecture.md", "Architecture"],
+    ["docs/engine.md", "The engine"],
     ["docs/protocol.md", "Protocol"],
     ["docs/security.md", "Security"],
   ],
