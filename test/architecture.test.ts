@@ -99,6 +99,22 @@ describe("architecture", () => {
     assert.deepEqual(wrong, []);
   });
 
+  it("is what docs/architecture.md says of the layers, on a page that is read in five minutes", () => {
+    const page = readFileSync(join(root, "docs/architecture.md"), "utf8");
+    const rows = [...page.matchAll(/^\| `([\w/-]+)\/` \|[^|]*\| ([^|]+) \|$/gm)].map(([, layer = "", below = ""]) => [
+      layer,
+      below === "nothing"
+        ? []
+        : below
+            .split(", ")
+            .map((name) => `src/${name}`)
+            .sort(),
+    ]);
+    const layers = Object.entries(MAY_IMPORT).map(([layer, below]) => [layer, [...below].sort()]);
+    assert.deepEqual(Object.fromEntries(rows), Object.fromEntries(layers));
+    assert.ok(page.split(/\s+/).length <= 1200);
+  });
+
   for (const layer of Object.keys(MAY_IMPORT)) {
     it(`${layer} imports only what is below it`, () => {
       const wrong: string[] = [];
@@ -161,6 +177,16 @@ describe("architecture", () => {
         .map(({ line }) => `${relative(root, file)}: ${line}`);
     });
     assert.deepEqual(found, []);
+  });
+
+  it("asks formats and documents in the analysis for what they are written in, and compares no id, carrier or language", () => {
+    const compares =
+      /[!=]==\s*"(?:shell|python|notebook)"|\.carrier\b|\bformat\??\.id\s*[!=]==|[!=]==\s*\w*[fF]ormat\??\.id\b/;
+    const found = sources(join(root, "src/analysis")).filter((file) => compares.test(readFileSync(file, "utf8")));
+    assert.deepEqual(
+      found.map((file) => relative(root, file)),
+      [],
+    );
   });
 });
 

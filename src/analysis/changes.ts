@@ -2,7 +2,7 @@
 import { diffArrays } from "diff";
 import { withEdits } from "../core/report/apply";
 import type { ReportEdit } from "../core/report/schema";
-import { syntaxOf } from "../syntax/dispatch";
+import { isNotebook, syntaxOf } from "../syntax/dispatch";
 import { notebookCode } from "../syntax/notebook";
 import { type Locale, t } from "./messages";
 
@@ -63,7 +63,7 @@ export function changesSaid(
 
 /** The text a person reads: of a notebook its code, not the JSON around each line. */
 function readable(uri: string, text: string): string {
-  return syntaxOf(uri) === "notebook" ? (notebookCode(text, 0)?.text ?? text) : text;
+  return isNotebook(syntaxOf(uri) ?? undefined) ? (notebookCode(text, 0)?.text ?? text) : text;
 }
 
 /** What became of each line of a stretch: a line that states the same key, or none like it, is its successor. */

@@ -1,10 +1,12 @@
 /** The analyzer: documents in, immutable analyses out. All reading goes through the runtime. */
+
 import { earlierGraphs } from "../core/graph/earlier";
 import { familyGraphs, type ReadTable, trainerGraphs, withTable } from "../core/graph/stored";
 import type { FamilyGraphs, TrainerGraph } from "../core/graph/types";
 import type { ReportEdit } from "../core/report/schema";
 import { PINS_FILE } from "../formats/pins";
-import type { Format } from "../formats/types";
+import { type Format, inCommands } from "../formats/types";
+import { isScript } from "../syntax/dispatch";
 import { applyEdits } from "../syntax/edit";
 import type { Analyzer, CreateAnalyzer, Discovery, DocumentAnalysis, Recognition } from "./analyzer";
 import { type Catalogue, readCatalogue } from "./catalogue";
@@ -217,7 +219,7 @@ class AnalyzerOfRuntime implements Analyzer {
       const run = await this.runOf(other, options, locale);
       if (!isUser(run)) continue;
       // A script that hands it to the program is no more than the way to the config that is trained.
-      const script = other.config?.languageId === "shell" && document.config?.languageId !== "shell";
+      const script = isScript(other.config?.languageId) && !isScript(document.config?.languageId);
       const started = script ? (await this.usersOf(other, options, locale)).filter(isUser) : [];
       users.push(...(started.length > 0 ? started : [run]));
     }
@@ -230,7 +232,7 @@ class AnalyzerOfRuntime implements Analyzer {
 
   /** Whether a script's own run is the one of the config it starts on: others need not be looked for. */
   private async startsProgram(document: LoadedDocument): Promise<boolean> {
-    if (document.recognised?.format.carrier !== "shell") return false;
+    if (document.recognised === undefined || !inCommands(document.recognised.format)) return false;
     return (await startedConfig(document, this.folders(document), this.store, new Set())) !== undefined;
   }
 

@@ -219,7 +219,7 @@ const ROWS: Readonly<Partial<Record<keyof typeof SCHEMAS, Framework>>> = {
     longestFirst: "litgpt<0.2",
     fsdpOf: (settings, libraries) => litgptFsdp(settings, libraries),
     hydra: true,
-    trainsTransformers: (settings) => settings.boolean("own_loop") === true,
+    trainsTransformers: (settings) => settings.on("own_loop"),
     float8: { backend: "transformer-engine", keeps: "none", cachesWeights: false },
   },
   verl: {

@@ -3,6 +3,7 @@
  * script (`from utils import build_model`), those that these import themselves too. Nothing is executed, and nothing outside of the
  * script's folder and those above it in the workspace is asked for.
  */
+import { isNotebook } from "../syntax/dispatch";
 import { notebookCode } from "../syntax/notebook";
 import { isLibrary } from "../syntax/python/libraries";
 import { type Statement, statementsOf } from "../syntax/python/statements";
@@ -137,7 +138,7 @@ export async function withImported(
   if ([...python.bound.values()].every((dotted) => isLibrary(dotted))) return script;
   const dependencies = new Set<string>();
   const following = new Following({ script, folders, store, dependencies }, rootsOf(script, folders));
-  const cells = script.config?.parsed.syntax === "notebook" ? notebookCode(script.text, 0) : undefined;
+  const cells = isNotebook(script.config?.parsed.syntax) ? notebookCode(script.text, 0) : undefined;
   const main = moduleOf(script, python, cells);
   await following.follow(main, python.bound.keys());
   const modules = [main, ...following.order.filter((one) => one !== main && one.kept.size > 0)];

@@ -4,9 +4,9 @@
  */
 
 import type { FamilyGraphs } from "../core/graph/types";
-import { FORMATS } from "../formats";
+import { writtenIn } from "../formats";
 import { deepspeedBlock } from "../formats/deepspeed/read";
-import type { Format, LocatedSetting, ProgramOptions } from "../formats/types";
+import { type Format, inCode, inCommands, inData, type LocatedSetting, type ProgramOptions } from "../formats/types";
 import type { SettingName } from "../terms/settings";
 import { architectureOf } from "./architecture";
 import { codedModel } from "./coded-model";
@@ -28,15 +28,7 @@ import { plannedModel, startedPlans } from "./nnunet";
 import { overridden } from "./overridden-config";
 import { librariesOf, libraryPins } from "./pinned-libraries";
 import type { Problem } from "./problems";
-import {
-  isCode,
-  isScripts,
-  type ProgramSearch,
-  readAlike,
-  readProgram,
-  type StartedProgram,
-  startedProgram,
-} from "./program";
+import { isScripts, type ProgramSearch, readAlike, readProgram, type StartedProgram, startedProgram } from "./program";
 import { isOutside, isRefused } from "./reach";
 import { type FoundReceipt, findReceipts } from "./receipts";
 import type { Runtime } from "./runtime";
@@ -102,11 +94,6 @@ export function foldersAbove(uri: string, workspaceFolder: string | undefined): 
   return outermost < 0 ? all.slice(0, 5) : all.slice(0, outermost + 1);
 }
 
-/** How a format's own data files are read, for one that is told from others by the scripts that start on it. */
-function dataFormat({ id }: Format): Format | undefined {
-  return FORMATS.find((format) => format.id === id && format.carrier === undefined);
-}
-
 /** The program of a script's command, or the open program as the script beside it starts it. */
 async function programRun(
   main: LoadedDocument,
@@ -116,14 +103,13 @@ async function programRun(
   { folders, store, dependencies }: ProgramSearch,
 ): Promise<StartedProgram | undefined> {
   if (hydra) return undefined;
-  if (alone.carrier === "shell") {
+  if (inCommands(alone)) {
     const program = await startedProgram(main, folders, store, dependencies);
     // What a framework's own command says is not overruled by what its code looks like.
     return program !== undefined && readAlike(alone, program.format) ? program : undefined;
   }
-  if (alone.carrier === undefined && isScripts(alone))
-    return configProgram(main, line, { folders, store, dependencies });
-  if (!isCode(alone)) return undefined;
+  if (inData(alone) && isScripts(alone)) return configProgram(main, line, { folders, store, dependencies });
+  if (!inCode(alone)) return undefined;
   return line === undefined ? readWithData(main, { folders, store, dependencies }) : readProgram(main, line);
 }
 
@@ -147,7 +133,7 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
   const links: FollowedLink[] = [];
   const documents: LoadedDocument[] = [main];
 
-  const started = alone.carrier === "shell" ? await startedConfig(main, folders, store, dependencies) : undefined;
+  const started = inCommands(alone) ? await startedConfig(main, folders, store, dependencies) : undefined;
   const line = started ?? (await findCommand(main, folders, store, dependencies));
   const config = started?.config.document;
   const composing = {
@@ -161,14 +147,13 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
   const composed =
     config === undefined
       ? await compose(main, alone, composing)
-      : await compose(config, config.recognised?.format ?? dataFormat(alone), composing, main);
+      : await compose(config, config.recognised?.format ?? writtenIn(inData, alone), composing, main);
   const program = await programRun(main, alone, started !== undefined, line, {
     folders,
     store: context.store,
     dependencies,
   });
-  const taken =
-    alone.carrier === "shell" ? await takenOptions({ script: main, folders, store, dependencies }) : undefined;
+  const taken = inCommands(alone) ? await takenOptions({ script: main, folders, store, dependencies }) : undefined;
   const byProgram = main === program?.document ? program.format : program?.commandFormat;
   const format = started === undefined ? (byProgram ?? composed?.format ?? alone) : alone;
   documents.push(...(composed?.included ?? []));
@@ -253,7 +238,7 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
       adapterUri: undefined,
     };
   } else if (frameworkOf(format).plans === true) {
-    const plans = alone.carrier === "shell" ? await startedPlans(main, starts, store, dependencies) : undefined;
+    const plans = inCommands(alone) ? await startedPlans(main, starts, store, dependencies) : undefined;
     if (plans?.batch !== undefined) layers.push({ id: "linked", settings: [plans.batch] });
     if (plans !== undefined) documents.push(plans.document);
     model = await plannedModel(plans?.document ?? config ?? main, store, dependencies, plans?.configuration);

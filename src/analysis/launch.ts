@@ -6,7 +6,7 @@
 import { environmentSettings } from "../formats/carriers";
 import { hostedBy, hostfileOf } from "../formats/hostfile";
 import { hasDefaults } from "../formats/hydra";
-import type { LocatedSetting } from "../formats/types";
+import { inCommands, type LocatedSetting } from "../formats/types";
 import { endOfPath } from "../formats/value";
 import { launchCounts } from "../formats/world-size";
 import { emptyMap, nodeAt } from "../syntax/text";
@@ -171,7 +171,7 @@ export async function startedData(
 ): Promise<LoadedDocument | undefined> {
   const notebook = script.config?.parsed.python !== undefined;
   // A notebook whose own Python trains is its own run.
-  if (notebook && script.recognised !== undefined && script.recognised.format.carrier !== "shell") return undefined;
+  if (notebook && script.recognised !== undefined && !inCommands(script.recognised.format)) return undefined;
   for (const { words } of script.config?.parsed.shell?.commands ?? []) {
     const program = words.findIndex(({ text }) => /\.py$/.test(text));
     const path = program < 0 ? undefined : handed(words.slice(program + 1), notebook);

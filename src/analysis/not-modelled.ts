@@ -44,7 +44,7 @@ function engineObstacles(settings: Settings, reinforces: boolean, format: string
   const strategy = settings.string("strategy") ?? "fsdp";
   return [
     ...(/^(?:fsdp2?|megatron)$/.test(strategy) ? [] : [["not-modelled.engine", { strategy }] as Obstruction]),
-    ...(settings.boolean("reward_model_enabled") === true ? [["not-modelled.reward-model", {}] as Obstruction] : []),
+    ...(settings.on("reward_model_enabled") ? [["not-modelled.reward-model", {}] as Obstruction] : []),
   ];
 }
 
@@ -63,15 +63,14 @@ export function obstaclesOf(inputs: RunInputs, settings: Settings, trainer: stri
     });
   if (framework.reinforces !== undefined)
     for (const [id, args] of engineObstacles(settings, trainer === framework.reinforces, format.id)) add(id, args);
-  if (settings.boolean("use_cpu") === true) add("not-modelled.cpu");
+  if (settings.on("use_cpu")) add("not-modelled.cpu");
   for (const name of SWITCHES) {
     const stated = settings.find(name);
     if (stated?.value === true) add("not-modelled.switch", { key: stated.key });
   }
   for (const { setting, value, why } of framework.refuses ?? []) if (settings.string(setting) === value) add(why);
   // badam/block_optim.py (BlockOptimizerRatio): gradients become sparse tensors with sorted indices.
-  if (settings.boolean("use_badam") === true && settings.string("badam_mode") === "ratio")
-    add("not-modelled.badam-ratio");
+  if (settings.on("use_badam") && settings.string("badam_mode") === "ratio") add("not-modelled.badam-ratio");
   const model = inputs.model?.kind === "found" ? inputs.model : undefined;
   // A checkpoint that sees by itself is another model than its words with the tower that a script puts beside them.
   const whole = model?.config["vision_config"] !== undefined && model.otherTower !== true;

@@ -2,11 +2,19 @@
  * The Python program that a launch command starts, read together with what the command says: its options have the
  * command's values, and their own defaults where the command says nothing. Nothing is executed.
  */
-import { FORMATS, recogniseFormat } from "../formats";
+import { isSameSchema, recogniseFormat, writtenIn } from "../formats";
 import { HF_SCRIPTS } from "../formats/hf-scripts";
 import { TRAINING_ARGUMENTS_KEYS } from "../formats/hf-training-arguments/keys";
 import { LAUNCHER_OPTIONS } from "../formats/launchers/options";
-import type { ConfigDocument, DocumentLink, Format, FormatProblem, LocatedSetting } from "../formats/types";
+import {
+  type ConfigDocument,
+  type DocumentLink,
+  type Format,
+  type FormatProblem,
+  inCode,
+  inCommands,
+  type LocatedSetting,
+} from "../formats/types";
 import { movedSpan, shifted } from "../syntax/graft";
 import type { GivenOptions } from "../syntax/python";
 import type { Entry, LocatedNode, MapNode, PythonModule, ShellCommand } from "../syntax/tree";
@@ -46,12 +54,7 @@ export function isScripts({ id }: Format): boolean {
 
 /** Whether a command and a program are of one schema, or of two whose scripts are told apart by the program alone. */
 export function readAlike(command: Format, program: Format): boolean {
-  return command.id === program.id || (SCRIPTS.has(command.id) && SCRIPTS.has(program.id));
-}
-
-/** The format of commands that a schema has. */
-function shellFormat({ id }: Format): Format | undefined {
-  return FORMATS.find((format) => format.id === id && format.carrier === "shell");
+  return isSameSchema(command, program) || (SCRIPTS.has(command.id) && SCRIPTS.has(program.id));
 }
 
 /** The program of the longest command of a script that starts one of the workspace's. */
@@ -106,7 +109,7 @@ export function readProgram(
   ]);
   const read = readWith(document, known, [{ document: line.script, from: by }], "linked");
   if (read === undefined) return undefined;
-  const commandFormat = shellFormat(read.program.format);
+  const commandFormat = writtenIn(inCommands, read.program.format);
   return { ...read.program, commandFormat, ...namedOptions(commandFormat, document, line, given, beside) };
 }
 
@@ -114,11 +117,6 @@ export function readProgram(
 interface ReadProgram {
   readonly program: StartedProgram;
   readonly problems: readonly FormatProblem[];
-}
-
-/** Whether a format's documents are Python. */
-export function isCode({ carrier }: Format): boolean {
-  return carrier === "python" || carrier === "notebook";
 }
 
 /**
@@ -137,7 +135,7 @@ export function readWith(
   if (config === undefined) return undefined;
   const as: ConfigDocument = { ...config, parsed: { ...config.parsed, ...document.readGiven(known) } };
   const format = recogniseFormat(as)?.format;
-  if (format === undefined || !isCode(format)) return undefined;
+  if (format === undefined || !inCode(format)) return undefined;
   const { settings, links, problems } = format.read(as);
   const program = {
     document,

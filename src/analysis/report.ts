@@ -7,6 +7,7 @@ import type { ReportFinding, ReportGuide, ReportPlan, ReportRun, ReportSetting }
 import type { TrainingRun } from "../core/training/run";
 import { DEEPSPEED_KEYS } from "../formats/deepspeed/keys";
 import type { Format } from "../formats/types";
+import { isNotebook } from "../syntax/dispatch";
 import { inOrder, REPORTED, type SettingName } from "../terms/settings";
 import type { Message } from "../words/message";
 import { say } from "../words/message";
@@ -171,7 +172,7 @@ export function assembleRun(parts: ReportParts): ReportRun {
 /** The schema and its carrier; a notebook's commands are the notebook's. */
 export function formatsOf({ id, carrier }: Format, main: LoadedDocument): string[] {
   if (carrier === undefined) return [id];
-  return [id, main.config?.parsed.syntax === "notebook" ? "notebook" : carrier];
+  return [id, isNotebook(main.config?.parsed.syntax) ? "notebook" : carrier];
 }
 
 function paddedPools({ reservedBytes, expandableBytes, pressed }: VariedReserve) {

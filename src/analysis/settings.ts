@@ -100,6 +100,11 @@ export class Settings {
     return typeof value === "boolean" ? value : undefined;
   }
 
+  /** Whether it is switched on. */
+  on(name: SettingName): boolean {
+    return this.find(name)?.value === true;
+  }
+
   string(name: SettingName): string | undefined {
     const value = this.find(name)?.value;
     return typeof value === "string" ? value : typeof value === "number" ? String(value) : undefined;

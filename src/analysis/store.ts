@@ -2,9 +2,11 @@
  * Documents read through the runtime, parsed once and kept until they are invalidated. Also remembers what is absent,
  * so that looking up the tree for pins costs nothing the second time.
  */
+
 import { type Recognised, recogniseFormat } from "../formats";
 import { parseDocument } from "../formats/parse";
 import type { ConfigDocument, ReadResult } from "../formats/types";
+import { isNotebook } from "../syntax/dispatch";
 import { notebookWith } from "../syntax/notebook";
 import { type GivenOptions, parsePython } from "../syntax/python";
 import type { ParsedDocument, ShellScript } from "../syntax/tree";
@@ -98,7 +100,7 @@ export class LoadedDocument {
   /** Its Python together with what it imports, where values of its options are known. */
   readGiven(known?: GivenOptions): ParsedDocument {
     const { text, code, config } = this;
-    return config?.parsed.syntax === "notebook"
+    return isNotebook(config?.parsed.syntax)
       ? notebookWith(text, known ?? new Map(), code?.cells?.text, code?.cells?.from)
       : parsePython(code?.text ?? text, known, code?.from);
   }
@@ -146,7 +148,7 @@ export class LoadedDocument {
   }
 
   get directives(): Directives {
-    this.directiveComments ??= readDirectives(this.text, this.config?.languageId === "notebook");
+    this.directiveComments ??= readDirectives(this.text, isNotebook(this.config?.languageId));
     return this.directiveComments;
   }
 }

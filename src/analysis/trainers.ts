@@ -180,7 +180,7 @@ export function lossesOf(inputs: Document, settings: Settings, libraries: Versio
 function ofTrlItself(trainer: string, settings: Settings, libraries: Versions): LossSource | null {
   if (trainer === "ppo") return ofPpo(libraries);
   if (COMPARES.has(trainer)) return ofComparing(libraries);
-  const liger = settings.boolean("fused_loss") === true && LIGER_LOSSES.has(trainer);
+  const liger = settings.on("fused_loss") && LIGER_LOSSES.has(trainer);
   if (liger && !holds("trl>=1.15", libraries)) return { file: "trl", release: "1.16", forLiger: true };
   return ofTrl(trainer, libraries);
 }

@@ -3,6 +3,7 @@
 import { hasDefaults } from "../formats/hydra";
 import { syntaxOf } from "../formats/parse";
 import { PINS_FILE } from "../formats/pins";
+import { isProgram, isScript } from "../syntax/dispatch";
 import { frameworkOf } from "./frameworks";
 import type { DocumentStore, LoadedDocument } from "./store";
 import { ancestors, baseName, joinUri, parentOf, relativePath } from "./uris";
@@ -118,7 +119,7 @@ export function partOf(document: LoadedDocument): Users | undefined {
       uses: ({ config }) => config !== undefined && hasDefaults(config),
     };
   }
-  if (document.config?.languageId === "shell") {
+  if (isScript(document.config?.languageId)) {
     // The config a command starts on, named in the script or by its Hydra program; reading tells. Scripts are looked
     // for in a config's folder and above.
     const folder = parentOf(document.uri);
@@ -130,8 +131,8 @@ export function partOf(document: LoadedDocument): Users | undefined {
       uses: ({ uri, config, recognised }) =>
         config !== undefined &&
         (recognised === undefined || frameworkOf(recognised.format).part === undefined) &&
-        config.languageId !== "shell" &&
-        config.languageId !== "python" &&
+        !isScript(config.languageId) &&
+        !isProgram(config.languageId) &&
         (document.text.includes(baseName(uri)) || hasDefaults(config)),
     };
   }

@@ -163,6 +163,11 @@ export interface ProgramOptions {
 
 export type EditResult = { readonly edits: readonly SpanEdit[] } | { readonly refused: Message };
 
+/** Whether a format is read of the files that its library reads itself, of the commands of scripts, or of code. */
+export const inData = ({ carrier }: Pick<Format, "carrier">): boolean => carrier === undefined;
+export const inCommands = ({ carrier }: Pick<Format, "carrier">): boolean => carrier === "shell";
+export const inCode = ({ carrier }: Pick<Format, "carrier">): boolean => carrier === "python" || carrier === "notebook";
+
 export interface Format {
   readonly id: SchemaId;
   readonly carrier?: CarrierId;

@@ -39,6 +39,11 @@ const BY_LANGUAGE: Readonly<Record<string, Choice>> = table({
   jupyter: { syntax: "notebook" },
 });
 
+/** Whether a syntax is one of commands, of programs, or of programs in cells. */
+export const isScript = (syntax: string | undefined): boolean => syntax === "shell";
+export const isProgram = (syntax: string | undefined): boolean => syntax === "python" || isNotebook(syntax);
+export const isNotebook = (syntax: string | undefined): boolean => syntax === "notebook";
+
 function choose(uri: string, languageId: string): Choice | null {
   const path = uri.split(/[?#]/, 1)[0] ?? "";
   return BY_NAME.find(([pattern]) => pattern.test(path))?.[1] ?? BY_LANGUAGE[languageId] ?? null;

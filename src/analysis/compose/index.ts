@@ -7,6 +7,7 @@
 import { recogniseFormat } from "../../formats";
 import { hasDefaults } from "../../formats/hydra";
 import type { ConfigDocument, DocumentLink, EditContext, Format, ReadResult, SettingChange } from "../../formats/types";
+import { isScript } from "../../syntax/dispatch";
 import { grafted, shifted } from "../../syntax/graft";
 import type { MapNode, Span, SpanEdit } from "../../syntax/tree";
 import { type Message, say } from "../../words/message";
@@ -86,7 +87,7 @@ export class Composition {
         return { refused: say("refused.several-files") };
       const syntax = part.document.config?.parsed;
       // A plain word or number is written in a command as in data.
-      const plain = syntax?.syntax === "shell" && edit.end > edit.start && /^[\w.+-]+$/.test(edit.newText);
+      const plain = isScript(syntax?.syntax) && edit.end > edit.start && /^[\w.+-]+$/.test(edit.newText);
       if (syntax?.syntax !== this.config.parsed.syntax && !plain)
         return { refused: say("refused.other-file", { file: baseName(part.document.uri) }) };
       if (syntax?.problems.some((found) => found.code === "syntax" || found.code === "merge-conflict"))

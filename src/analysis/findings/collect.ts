@@ -6,6 +6,7 @@ import { earlierTwin } from "../../formats/edit";
 import { replacing } from "../../formats/fix";
 import { strictMend } from "../../formats/trainer";
 import type { FormatProblem } from "../../formats/types";
+import { isProgram, isScript } from "../../syntax/dispatch";
 import type { Span } from "../../syntax/tree";
 import { table } from "../../terms/table";
 import { say } from "../../words/message";
@@ -108,7 +109,7 @@ function strictness({ format }: RunInputs, { uri, config }: LoadedDocument): Pro
 function syntaxSeverity(code: string, languageId: string | undefined): Problem["severity"] {
   if (code === "duplicate-key") return "warning";
   if (code === "unresolved-template") return "information";
-  return languageId === "shell" || languageId === "python" || languageId === "notebook" ? "warning" : "error";
+  return isScript(languageId) || isProgram(languageId) ? "warning" : "error";
 }
 
 const SYNTAX_CODES: Readonly<Record<string, string>> = table({
@@ -223,7 +224,7 @@ function obstacleProblems(inputs: RunInputs, resolution: Resolution): Problem[] 
  */
 function unsaidBatch({ format, model, main }: RunInputs, { obstacles, settings }: Resolution): Obstacle | undefined {
   const whole = frameworkOf(format).part !== "engine" && model?.kind === "found";
-  const elsewhere = settings.boolean("own_loop") === true;
+  const elsewhere = settings.on("own_loop");
   const stated = settings.all("micro_batch_size").filter(({ place }) => !elsewhere || place?.uri === main.uri);
   return whole && stated.length === 0 ? obstacles[0] : undefined;
 }

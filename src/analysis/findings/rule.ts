@@ -92,7 +92,7 @@ export class Facts {
   }
 
   isTrue(name: SettingName): boolean {
-    return this.settings.boolean(name) === true;
+    return this.settings.on(name);
   }
 
   /** ZeRO stage as DeepSpeed's settings state it; undefined when the run has none. */

@@ -1,6 +1,7 @@
 /** The one finding that answers the question: does it fit. Placed at the cheapest lever the documents hold. */
 
 import { DEVICES_PER_MACHINE } from "../../core/hardware/devices";
+import { isNotebook } from "../../syntax/dispatch";
 import type { SettingRow } from "../../terms/setting-row";
 import { inOrder, type SettingName } from "../../terms/settings";
 import { type Message, say } from "../../words/message";
@@ -100,7 +101,7 @@ function openCount(analysis: RunAnalysis, { resolution }: Variant, used: number,
   const args = { device, used: size(used), usable: size(usable) };
   const syntax = main.config?.parsed.syntax;
   const start = main.text.startsWith("#!") ? firstLine(main.text) + 1 : 0;
-  const commented = syntax !== "json" && syntax !== "notebook" && start <= main.text.length;
+  const commented = syntax !== "json" && !isNotebook(syntax) && start <= main.text.length;
   return [
     {
       code: "gpu-count-open",

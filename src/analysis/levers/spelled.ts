@@ -34,7 +34,7 @@ const SPELLINGS: Readonly<Partial<Record<SettingName, Spelling>>> = {
           : [change];
     const wanted = change.value === "fp16" ? "fp16" : "bf16";
     const other = wanted === "bf16" ? "fp16" : "bf16";
-    const otherOn = resolution.settings.boolean(other) === true;
+    const otherOn = resolution.settings.on(other);
     return [
       { name: wanted, value: change.value !== "fp32" },
       ...(otherOn ? [{ name: other, value: false } as const] : []),
@@ -68,7 +68,7 @@ const SPELLINGS: Readonly<Partial<Record<SettingName, Spelling>>> = {
     );
     if (frameworkOf(inputs.format).recomputesByMethod === true && change.value === true && which.length > 0)
       return [change, ...which.map((name) => ({ name, value: name === "recompute_method" ? "uniform" : 1 }))];
-    const byFsdp = resolution.settings.boolean("fsdp_activation_checkpointing") === true;
+    const byFsdp = resolution.settings.on("fsdp_activation_checkpointing");
     return byFsdp && !on && change.value === false
       ? [{ name: "fsdp_activation_checkpointing", value: false }]
       : [change];
@@ -95,9 +95,7 @@ const SPELLINGS: Readonly<Partial<Record<SettingName, Spelling>>> = {
   quantization(change, { has, resolution }) {
     if (!has("load_in_4bit")) return has("quantization_bit") ? inBits(change, resolution, has) : [change];
     if (change.value === "none") {
-      const on = (["load_in_4bit", "load_in_8bit"] as const).filter(
-        (name) => resolution.settings.boolean(name) === true,
-      );
+      const on = (["load_in_4bit", "load_in_8bit"] as const).filter((name) => resolution.settings.on(name));
       const named =
         resolution.settings.string("adapter") === "qlora" ? [{ name: "adapter" as const, value: "lora" }] : [];
       return [...on.map((name) => ({ name, value: false })), ...named];

@@ -167,7 +167,7 @@ function adapterFrom(
   const rankValue = c.settings.number("lora_rank") ?? STANDARD_RANKS[type] ?? standard("lora_rank", 8);
   if (known === undefined)
     c.suppose(say("assume.adapter-as-lora", { adapter: kind }), origin.key, { lora_rank: String(4 * rankValue) });
-  if (c.settings.boolean("adapter_elsewhere") === true && rank === undefined)
+  if (c.settings.on("adapter_elsewhere") && rank === undefined)
     c.suppose(say("assume.adapter-elsewhere", { rank: rankValue }), origin.key, { lora_rank: String(8 * rankValue) });
   if (like !== undefined) c.suppose(say("assume.adapter-as", { adapter: kind, type }), origin.key);
   if (type === "prefix-tuning") c.suppose(say("assume.prefix-tuning"), origin.key);
@@ -214,7 +214,7 @@ function takesBaseDtype(libraries: Versions): boolean {
 
 /** LoRA or DoRA, which a switch or the type's own word turns on. */
 function loraType(c: ResolveContext, stated: Setting | undefined): AdapterType {
-  return c.settings.boolean("use_dora") === true || stated?.value === "dora" ? "dora" : "lora";
+  return c.settings.on("use_dora") || stated?.value === "dora" ? "dora" : "lora";
 }
 
 /** Modules by name ends, or a regular expression. */
@@ -312,6 +312,6 @@ const TRAINED_HEADS: Readonly<Partial<Record<Task, readonly string[]>>> = {
 
 /** Not what Unsloth has put on the model: it stays in float32 (unsloth_zoo/training_utils.py, prepare_model_for_training). */
 function castsAdapters(c: ResolveContext, quantization: QuantizationSpec | null): boolean {
-  if (!c.namedTrainer || c.settings.boolean("use_unsloth") === true) return false;
+  if (!c.namedTrainer || c.settings.on("use_unsloth")) return false;
   return quantizerOf(quantization?.type) !== undefined;
 }

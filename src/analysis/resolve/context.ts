@@ -45,7 +45,7 @@ export class ResolveContext {
     this.framework = frameworkOf(inputs.format);
     this.libraries = librariesOf(this.settings, this.framework);
     this.losses = lossesOf(inputs, this.settings, this.libraries);
-    this.ownLoop = this.settings.boolean("own_loop") === true;
+    this.ownLoop = this.settings.on("own_loop");
     this.trains = this.ownLoop || this.framework.trainer !== undefined;
     this.namedTrainer = this.framework.trainer === "named";
   }
@@ -58,6 +58,21 @@ export class ResolveContext {
   /** Records a statement as the decided value. */
   keep(name: SettingName, setting: Setting, value: SettingValue = setting.value): void {
     this.put(name, value, setting.from, setting.key, setting.place);
+  }
+
+  /** Records what is stated, if anything is. */
+  keepStated(name: SettingName): Setting | undefined {
+    const stated = this.settings.find(name);
+    if (stated !== undefined) this.keep(name, stated);
+    return stated;
+  }
+
+  /** Records the number that is stated; undefined where none is, or one below the least that is meant. */
+  keepNumber(name: SettingName, least = Number.NEGATIVE_INFINITY): number | undefined {
+    const stated = this.settings.find(name);
+    if (typeof stated?.value !== "number" || stated.value < least) return undefined;
+    this.keep(name, stated);
+    return stated.value;
   }
 
   /** A plain value: stated, else the format's default, else `fallback` (a default of the libraries). */

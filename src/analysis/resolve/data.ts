@@ -66,11 +66,8 @@ export function sampleSizesOf(
 }
 
 export function batchOf(c: ResolveContext): number | null {
-  const stated = c.settings.find("micro_batch_size");
-  if (typeof stated?.value === "number") {
-    c.keep("micro_batch_size", stated);
-    return stated.value;
-  }
+  const stated = c.keepNumber("micro_batch_size");
+  if (stated !== undefined) return stated;
   if (!c.trains) return derivedBatch(c);
   if (c.ownLoop) {
     c.obstacles.push({ code: "invalid-value", message: say("obstacle.no-batch") });
@@ -125,13 +122,11 @@ export function accumulationOf(c: ResolveContext, micro: number | null, replicas
 }
 
 export function globalBatch(c: ResolveContext, micro: number | null, steps: number, world: number): void {
-  const stated = c.settings.find("global_batch_size");
   const open = c.settings.open("global_batch_size");
   if (open?.auto && !c.trains) c.put("global_batch_size", null, "auto", open.key, open.place);
-  if (stated !== undefined) c.keep("global_batch_size", stated);
-  if (micro === null) return;
-  if (typeof stated?.value === "number") c.keep("global_batch_size", stated);
-  else if (c.trains) c.put("global_batch_size", micro * steps * world, "auto", "global_batch_size", null);
+  const stated = c.keepStated("global_batch_size");
+  if (micro !== null && typeof stated?.value !== "number" && c.trains)
+    c.put("global_batch_size", micro * steps * world, "auto", "global_batch_size", null);
 }
 
 /** `max_length` of TRL's configs. */
@@ -148,7 +143,7 @@ function sequenceLengthOf(c: ResolveContext, config: ModelConfig): number {
 }
 
 function filledUp(c: ResolveContext, length: number): number {
-  return c.settings.boolean("packing") === true ? length : Math.ceil(length / multipleOf(c)) * multipleOf(c);
+  return c.settings.on("packing") ? length : Math.ceil(length / multipleOf(c)) * multipleOf(c);
 }
 
 /** The padding's id where a config has none (config classes of RoBERTa and its kin). */
@@ -220,11 +215,8 @@ function limitOf(c: ResolveContext, config: ModelConfig, settled: boolean): numb
 
 /** Tokens that are written; of a text that answers a recording, with the recording's. */
 function targetLengthOf(c: ResolveContext, config: ModelConfig, samples: number): number {
-  const stated = c.settings.find("target_length");
-  if (typeof stated?.value === "number") {
-    c.keep("target_length", stated);
-    return filledUp(c, stated.value);
-  }
+  const stated = c.keepNumber("target_length");
+  if (stated !== undefined) return filledUp(c, stated);
   const heard = recordingTokens(config, samples);
   if (familyOf(config).writesWhileHearing === true) return heard;
   const length = heard + ASSUMED_TARGET;
@@ -235,11 +227,8 @@ function targetLengthOf(c: ResolveContext, config: ModelConfig, samples: number)
 }
 
 function audioSamplesOf(c: ResolveContext): number {
-  const stated = c.settings.find("audio_seconds");
-  if (typeof stated?.value === "number") {
-    c.keep("audio_seconds", stated);
-    return Math.round(stated.value * SAMPLING_RATE);
-  }
+  const stated = c.keepNumber("audio_seconds");
+  if (stated !== undefined) return Math.round(stated * SAMPLING_RATE);
   c.suppose(say("assume.audio-seconds", { seconds: ASSUMED_SECONDS }), "audio_seconds", {
     audio_seconds: String(2 * ASSUMED_SECONDS),
   });
@@ -294,7 +283,7 @@ function knowsTextsAlone(c: ResolveContext): boolean {
  */
 function givenTextsAlone(c: ResolveContext): boolean {
   if (c.framework.namesProcessor === true) return c.settings.string("processor_type") === undefined;
-  return c.settings.boolean("words_alone") === true;
+  return c.settings.on("words_alone");
 }
 
 /** The side that a pair's encoder is made for (the first of two). */

@@ -67,11 +67,8 @@ function adapterOf(c: ResolveContext, script: DiffusionScript, precision: Traini
 
 /** Pictures of a micro-batch; the script's own default where nothing says it. */
 function batchOf(c: ResolveContext, { batch }: DiffusionScript): number {
-  const stated = c.settings.find("micro_batch_size");
-  if (typeof stated?.value === "number" && stated.value >= 1) {
-    c.keep("micro_batch_size", stated);
-    return Math.floor(stated.value);
-  }
+  const stated = c.keepNumber("micro_batch_size", 1);
+  if (stated !== undefined) return Math.floor(stated);
   c.put("micro_batch_size", batch, "default", "train_batch_size", null);
   return batch;
 }
@@ -79,8 +76,7 @@ function batchOf(c: ResolveContext, { batch }: DiffusionScript): number {
 /** Tokens of a prompt, where a script's texts have a length of their own. */
 function tokensOf(c: ResolveContext, { tokens }: DiffusionScript): number {
   if (tokens === undefined) return 0;
-  const stated = c.settings.find("sequence_length");
-  if (stated !== undefined) c.keep("sequence_length", stated);
+  c.keepStated("sequence_length");
   return tokens.before + (c.settings.number("sequence_length") ?? tokens.own);
 }
 
@@ -124,7 +120,7 @@ type Others = Pick<TrainingRun, "beside" | "embeds">;
 function besideOf(c: ResolveContext, script: DiffusionScript, config: ModelConfig, half: DType): Others {
   const { denoiser_parameters: denoiser, text_parameters: texts } = config;
   if (script.own === true) return ownBesideOf(c, script, config, half);
-  if (c.settings.boolean("use_ema") === true && typeof denoiser === "number")
+  if (c.settings.on("use_ema") && typeof denoiser === "number")
     return { beside: { elements: denoiser, dtype: "float32" } };
   if (script.texts === "encoded" || typeof texts !== "number") return {};
   if (hasCaptions(c)) {
@@ -138,10 +134,9 @@ function besideOf(c: ResolveContext, script: DiffusionScript, config: ModelConfi
 /** Text encoders that are in no graph stay on the device unless their answers are kept. */
 function ownBesideOf(c: ResolveContext, script: DiffusionScript, config: ModelConfig, half: DType): Others {
   const { text_parameters: texts } = config;
-  if (script.tokens === undefined || typeof texts !== "number" || c.settings.boolean("cached_texts") === true)
-    return {};
+  if (script.tokens === undefined || typeof texts !== "number" || c.settings.on("cached_texts")) return {};
   c.suppose(say("assume.text-encoders"), "cached_texts");
-  return { beside: { elements: texts, dtype: c.settings.boolean("texts_quantized") === true ? "float8" : half } };
+  return { beside: { elements: texts, dtype: c.settings.on("texts_quantized") ? "float8" : half } };
 }
 
 /** Every picture has a prompt of its own (`custom_instance_prompts`). */
@@ -157,14 +152,14 @@ function trainsTexts(c: ResolveContext, { trainsTexts: standard, texts }: Diffus
 /** A program's own row, with what it is asked to make once before it trains: the models for that lie on the host then. */
 function withCaches(c: ResolveContext, script: DiffusionScript): DiffusionScript {
   if (script.own !== true) return script;
-  const cached = (name: "cached_latents" | "cached_texts"): boolean => c.settings.boolean(name) === true;
+  const cached = (name: "cached_latents" | "cached_texts"): boolean => c.settings.on(name);
   const texts = cached("cached_texts") && !trainsTexts(c, script) ? "given" : script.texts;
   const latents = cached("cached_latents") || texts !== script.texts ? "given" : script.latents;
   return {
     ...script,
     latents,
     texts,
-    ...(c.settings.boolean("whole_autoencoder") === true ? { wholeAutoencoder: "always" } : {}),
+    ...(c.settings.on("whole_autoencoder") ? { wholeAutoencoder: "always" } : {}),
   };
 }
 
@@ -201,7 +196,7 @@ function diffusionRun(c: ResolveContext, device: ReturnType<typeof deviceOf>): T
     targetLength: 0,
     imageSize: side ?? script.resolution,
     // pictures of the class stand in the same batch (`collate_fn`)
-    ...(c.settings.boolean("with_prior_preservation") === true ? { choices: 2 } : {}),
+    ...(c.settings.on("with_prior_preservation") ? { choices: 2 } : {}),
     gradientAccumulationSteps,
     loadDtype,
     partDtypes: partDtypes(c, script, loadDtype, half),
@@ -225,7 +220,7 @@ function diffusionRun(c: ResolveContext, device: ReturnType<typeof deviceOf>): T
     ...besideOf(c, script, config, half),
     parallel: parallelOf(c, config, precision, worldSize),
     libraries: c.libraries,
-    expandableSegments: c.settings.boolean("expandable_segments") === true,
+    expandableSegments: c.settings.on("expandable_segments"),
     device: device.spec === null ? null : { ...device.spec, count: Math.max(device.spec.count, worldSize) },
   };
 }

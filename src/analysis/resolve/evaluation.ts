@@ -5,6 +5,7 @@
  */
 
 import type { EvaluationSpec, GenerationSpec, Task } from "../../core/training/run";
+import { isProgram } from "../../syntax/dispatch";
 import type { SettingName } from "../../terms/settings";
 import { say } from "../../words/message";
 import { holds } from "../versions";
@@ -25,7 +26,7 @@ function evaluates(c: ResolveContext): boolean {
   const strategy = c.settings.find("eval_strategy");
   if (strategy !== undefined) return strategy.value !== "no" && strategy.value !== false;
   if (c.framework.evaluatesValidation === true) return (c.settings.number("validation_share") ?? 0) > 0;
-  return SWITCHES.some((name) => c.settings.boolean(name) === true);
+  return SWITCHES.some((name) => c.settings.on(name));
 }
 
 /** Whether a metric other than the loss chooses the best model: then somebody computes it. */
@@ -36,15 +37,15 @@ function namesMetric(c: ResolveContext): boolean {
 
 /** What stays of each batch besides the loss. */
 function keptOf(c: ResolveContext): EvaluationSpec["keeps"] {
-  if (c.settings.boolean("prediction_loss_only") === true || c.namedTrainer) return "loss";
+  if (c.settings.on("prediction_loss_only") || c.namedTrainer) return "loss";
   // LLaMA-Factory's accuracy takes the most likely token of each position (train/sft/metric.py, eval_logit_processor).
-  if (c.settings.boolean("compute_accuracy") === true) return "argmax";
+  if (c.settings.on("compute_accuracy")) return "argmax";
   const { text, config } = c.inputs.main;
-  const code = config?.languageId === "python" || config?.languageId === "notebook";
+  const code = isProgram(config?.languageId);
   if (code && /\bpreprocess_logits_for_metrics\s*=/.test(text)) return "argmax";
   // Nothing tells `predict` that the loss is enough (transformers/trainer.py).
   if (c.settings.string("evaluates_after") === "predict") return "logits";
-  const metrics = c.settings.boolean("batch_eval_metrics") === true || namesMetric(c);
+  const metrics = c.settings.on("batch_eval_metrics") || namesMetric(c);
   return metrics || (code && /\bcompute_metrics\s*=/.test(text)) ? "logits" : "loss";
 }
 
@@ -53,10 +54,9 @@ const UNKNOWN_BATCHES = 2;
 
 export function evaluationOf(c: ResolveContext, sizes: Sizes, world: number): EvaluationSpec | null {
   if (!c.trains || c.ownLoop || !evaluates(c)) return null;
-  const stated = c.settings.find("eval_batch_size");
+  const stated = c.keepStated("eval_batch_size");
   const given = stated?.value ?? c.formatDefault("eval_batch_size");
   const batchSize = typeof given === "number" ? given : sizes.microBatchSize;
-  if (stated !== undefined) c.keep("eval_batch_size", stated);
   const keeps = keptOf(c);
   const samples = c.settings.number("max_eval_samples");
   if (keeps !== "loss" && samples === undefined)
@@ -66,8 +66,7 @@ export function evaluationOf(c: ResolveContext, sizes: Sizes, world: number): Ev
     sequenceLength: sizes.sequenceLength && (c.settings.number("eval_sequence_length") ?? sizes.sequenceLength),
     targetLength: sizes.targetLength,
     keeps,
-    accumulationSteps:
-      c.settings.boolean("batch_eval_metrics") === true ? 1 : (c.settings.number("eval_accumulation_steps") ?? null),
+    accumulationSteps: c.settings.on("batch_eval_metrics") ? 1 : (c.settings.number("eval_accumulation_steps") ?? null),
     batches: samples === undefined ? UNKNOWN_BATCHES : Math.max(1, Math.ceil(samples / (batchSize * world))),
     emptiesCache: holds("transformers>=4.41", c.libraries),
     concatenates: c.settings.boolean("eval_do_concat_batches") ?? true,
@@ -83,8 +82,7 @@ const DEFAULT_LENGTH = 20;
  */
 export function generationOf(c: ResolveContext, task: Task, evaluation: EvaluationSpec | null): GenerationSpec | null {
   if (evaluation === null || c.settings.boolean("predict_with_generate") !== true) return null;
-  if (c.settings.boolean("prediction_loss_only") === true || (task !== "causal-lm" && task !== "seq2seq-lm"))
-    return null;
+  if (c.settings.on("prediction_loss_only") || (task !== "causal-lm" && task !== "seq2seq-lm")) return null;
   const stated = c.settings.number("generation_max_length") ?? c.settings.number("generation_target_length");
   const total = stated ?? DEFAULT_LENGTH;
   const prompt = evaluation.sequenceLength;

@@ -62,11 +62,8 @@ export function generatedLengths(c: ResolveContext, trainer: string, sees: boole
   const ppo = kind === "ppo";
   if (c.losses === null || kind === undefined || !(ppo || GENERATES.has(kind))) return null;
   const completion = Number(ppo ? c.value("response_length", RESPONSE) : c.value("max_completion_length", 512));
-  const stated = c.settings.find("max_prompt_length");
-  if (typeof stated?.value === "number") {
-    c.keep("max_prompt_length", stated);
-    return { prompt: stated.value, completion };
-  }
+  const stated = c.keepNumber("max_prompt_length");
+  if (stated !== undefined) return { prompt: stated, completion };
   const standard = c.ofTrainer("max_prompt_length");
   if (typeof standard === "number") {
     c.put("max_prompt_length", standard, "default", "max_prompt_length", null);
@@ -165,8 +162,7 @@ export function comparingSpec(
 /** A model that another setting names, in the dtype the trained one is loaded in; null: none, or it was not found. */
 export function companionOf(c: ResolveContext, name: SettingName, loadDtype: DType): CompanionSpec | null {
   const found = c.inputs.companions.get(name);
-  const stated = c.settings.find(name);
-  if (stated !== undefined) c.keep(name, stated);
+  c.keepStated(name);
   if (found?.kind !== "found") return null;
   const { config, source } = found;
   return {
@@ -193,8 +189,7 @@ export function rolloutSpec(c: ResolveContext, kind: TrainerKind, adapted: boole
   const { scores, ...generated } = paced(pace, batch.micro, batch.accumulation);
   const reference = beta === 0 ? "none" : adapted ? "adapter" : "model";
   // Tensors that both have are handed to nobody.
-  const handed =
-    c.settings.boolean("engine_shares_weights") === true ? ({ sharesWeights: true } as const) : { sync: syncOf(c) };
+  const handed = c.settings.on("engine_shares_weights") ? ({ sharesWeights: true } as const) : { sync: syncOf(c) };
   const bytes = vllm ? { ...vllmBytes(c, batch), ...parkedOf(c), ...handed } : { generatingBytes: 0, sleepingBytes: 0 };
   const level = c.settings.string("importance_sampling_level") === "sequence" ? "sequence" : "token";
   const loss = c.settings.list("loss_type")?.[0] ?? String(c.ofTrainer("loss_type") ?? "dapo");
@@ -204,7 +199,7 @@ export function rolloutSpec(c: ResolveContext, kind: TrainerKind, adapted: boole
     kind,
     variant: kind === "rloo" ? { reference } : { loss, kl: beta !== 0, level, old: scores, reference },
     disableDropout: c.value("disable_dropout", false) === true,
-    ...(kind === "grpo" && c.settings.boolean("head_in_float32") === true ? { headInFloat32: true } : {}),
+    ...(kind === "grpo" && c.settings.on("head_in_float32") ? { headInFloat32: true } : {}),
     scoredTokens: lengths.completion,
     promptLength: lengths.prompt,
     completionLength: lengths.completion,
@@ -228,8 +223,7 @@ export function rolloutSpec(c: ResolveContext, kind: TrainerKind, adapted: boole
  */
 export function verlSpec(c: ResolveContext, adapted: boolean, batch: Batch): TrainerSpec {
   const lengths = batch.generated ?? { prompt: 0, completion: 0 };
-  const whole = c.settings.find("sequence_length");
-  if (whole !== undefined) c.keep("sequence_length", whole);
+  c.keepStated("sequence_length");
   const kl = c.value("use_kl_loss", false) === true;
   const reference = kl || c.value("use_kl_in_reward", false) === true;
   const prompts = Number(c.value("global_batch_size", 1024));
@@ -249,7 +243,7 @@ export function verlSpec(c: ResolveContext, adapted: boolean, batch: Batch): Tra
     kind: "grpo",
     variant: {
       kl,
-      entropy: (c.settings.number("entropy_coeff") ?? 0) !== 0 || c.settings.boolean("calculate_entropy") === true,
+      entropy: (c.settings.number("entropy_coeff") ?? 0) !== 0 || c.settings.on("calculate_entropy"),
       reference: !reference ? "none" : adapted ? "adapter" : "model",
     },
     disableDropout: false,
@@ -346,8 +340,8 @@ function syncOf(c: ResolveContext): WeightSyncSpec {
 
 /** What waits on the host while vLLM generates (swift/rlhf_trainers/rollout_mixin.py, swift/megatron/trainers/rollout_mixin.py: `offload_context`). */
 function parkedOf(c: ResolveContext): Pick<RolloutSpec, "parks"> {
-  const weights = c.settings.boolean("parks_weights") === true;
-  const optimizer = c.settings.boolean("parks_optimizer") === true;
+  const weights = c.settings.on("parks_weights");
+  const optimizer = c.settings.on("parks_optimizer");
   return weights || optimizer
     ? { parks: { weights, optimizer, mainParameters: hasMainParameters(c.framework, c.settings) } }
     : {};
@@ -358,7 +352,7 @@ function vllmBytes(c: ResolveContext, { deviceBytes }: Batch): { generatingBytes
   if (c.value("vllm_mode", "colocate") === "server") return { generatingBytes: 0, sleepingBytes: 0 };
   const name = "vllm_gpu_memory_utilization";
   const stated = Number(handsOnVllmShare(c.inputs, c.settings) ? c.value(name, 0.3) : c.ofTrainer(name));
-  const share = c.settings.boolean("engine_standby") === true ? standbyShare(deviceBytes) : stated;
+  const share = c.settings.on("engine_standby") ? standbyShare(deviceBytes) : stated;
   if (deviceBytes === null) c.suppose(say("assume.vllm"), "device");
   const bytes = Math.round((deviceBytes ?? 0) * share);
   // ms-swift's levels: 1 keeps the weights on the host, 2 nowhere (swift/rlhf_trainers/args_mixin.py).

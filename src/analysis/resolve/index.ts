@@ -103,13 +103,11 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const pure = !c.trains && c.framework.part !== "engine" && loadDtype === precision;
   const parallel = parallelOf(c, config, precision, worldSizeOf(c, device.spec));
   const optimizer = steppedOf(c, chosen, parallel);
-  const packing = c.settings.find("packing");
-  if (packing !== undefined) c.keep("packing", packing);
+  c.keepStated("packing");
   const replicas = dataParallelSize(parallel);
   const gradientAccumulationSteps = accumulationOf(c, microBatchSize, replicas);
   globalBatch(c, microBatchSize, gradientAccumulationSteps, replicas);
-  const unsloth = c.settings.find("use_unsloth");
-  if (unsloth?.value === true) c.suppose(say("assume.unsloth"), "");
+  if (c.settings.on("use_unsloth")) c.suppose(say("assume.unsloth"), "");
   c.obstacles.push(...obstaclesOf(c.inputs, c.settings, trainer), ...outOfRange(c, config));
   const evaluation = evaluationOf(c, { ...sizes, microBatchSize: microBatchSize ?? 1 }, parallel.worldSize);
   const padding = paddingOf(c, task);
@@ -123,7 +121,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
     generated,
     loadDtype,
   });
-  const stated = (["fused_loss", "fused_head"] as const).some((name) => c.settings.boolean(name) === true);
+  const stated = (["fused_loss", "fused_head"] as const).some((name) => c.settings.on(name));
   if (fusedLoss && spec === null && !stated) c.suppose(say("assume.fused-loss"), "loss_type");
   const trained = trainedOf(c, adapter !== null);
   const run: TrainingRun | null =
@@ -175,7 +173,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           parallel: copiesOf(c, parallel, { adapted: adapter !== null, recomputes: checkpointing !== null }),
           libraries: c.libraries,
           ...(compiled === null ? {} : { compiled }),
-          expandableSegments: c.settings.boolean("expandable_segments") === true,
+          expandableSegments: c.settings.on("expandable_segments"),
           ...allocatorOf(c),
           ...emptyingOf(c),
           ...workspaceOf(c),
@@ -188,7 +186,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           ...loopOf(c, task),
           ...cacheOf(c, task, config, checkpointing !== null),
           ...toldOf(c, checkpointing !== null),
-          ...(c.settings.boolean("replaces_embedding") === true ? { replacesEmbedding: true } : {}),
+          ...(c.settings.on("replaces_embedding") ? { replacesEmbedding: true } : {}),
           device:
             device.spec === null ? null : { ...device.spec, count: Math.max(device.spec.count, parallel.worldSize) },
         };
@@ -204,7 +202,7 @@ function choicesOf(c: ResolveContext): number {
   const stated = c.settings.find("choices");
   if (typeof stated?.value === "number" && stated.value >= 1) {
     c.keep("choices", stated);
-    if (c.settings.boolean("queries_apart") === true) c.suppose(say("assume.queries-apart"), stated.key);
+    if (c.settings.on("queries_apart")) c.suppose(say("assume.queries-apart"), stated.key);
     return stated.value;
   }
   c.suppose(say("assume.choices", { choices: ASSUMED_CHOICES }), "choices", { choices: String(ASSUMED_CHOICES + 1) });

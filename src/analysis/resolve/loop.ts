@@ -23,9 +23,9 @@ export function loopOf(c: ResolveContext, task: Task): Pick<TrainingRun, "loop">
     loop: {
       holds: first ? "nothing" : held,
       ...(held === "outputs" && !first && READS.has(task) && !evenBatches(c) ? { variesLengths: true } : {}),
-      ...(c.settings.boolean("loop_zeros_late") === true ? { zerosLate: true } : {}),
-      ...(c.settings.boolean("loop_evaluates") === true ? { evaluates: true } : {}),
-      ...(c.settings.boolean("loop_keeps_dtype") === true ? { keepsDtype: true } : {}),
+      ...(c.settings.on("loop_zeros_late") ? { zerosLate: true } : {}),
+      ...(c.settings.on("loop_evaluates") ? { evaluates: true } : {}),
+      ...(c.settings.on("loop_keeps_dtype") ? { keepsDtype: true } : {}),
     },
   };
 }
@@ -40,7 +40,7 @@ export function cacheOf(
   config: ModelConfig,
   checkpointed: boolean,
 ): Pick<TrainingRun, "keepsCache" | "handsOutCache"> {
-  const loops = c.settings.string("loop_holds") !== undefined && c.settings.boolean("loop_keeps_cache") === true;
+  const loops = c.settings.string("loop_holds") !== undefined && c.settings.on("loop_keeps_cache");
   const trains = c.trains && !c.ownLoop && c.framework.trainer === "plain" && holds("transformers<5", c.libraries);
   // A module of the script's own has no config for the Trainer to switch it off in.
   const module = c.ownLoss()?.module !== undefined;

@@ -151,7 +151,7 @@ export function besideOf(c: ResolveContext): TrainingRun["beside"] {
     model: { name: found.name, family: String(config["model_type"]), config, source },
     loadDtype: dtype ?? "float32",
   };
-  const after = c.settings.boolean("other_model_runs") === true || c.ownLoss() !== undefined;
+  const after = c.settings.on("other_model_runs") || c.ownLoss() !== undefined;
   return { elements: found.parameters, dtype: dtype ?? "float32", ...(after ? { runs } : {}) };
 }
 
@@ -303,11 +303,8 @@ function meshOf(
 }
 
 export function worldSizeOf(c: ResolveContext, device: DeviceSpec | null): number {
-  const stated = c.settings.find("world_size");
-  if (typeof stated?.value === "number" && stated.value >= 1) {
-    c.keep("world_size", stated);
-    return Math.floor(stated.value);
-  }
+  const stated = c.keepNumber("world_size", 1);
+  if (stated !== undefined) return Math.floor(stated);
   const chosen = c.choice.deviceCount ?? (device !== null && device.count > 1 ? device.count : undefined);
   if (chosen !== undefined) {
     c.put("world_size", chosen, "pin", "device.count", null);

@@ -55,18 +55,15 @@ function nnunetRun(c: ResolveContext, device: ReturnType<typeof deviceOf>): Trai
     plainLoop: true,
     parallel: parallelOf(c, model.config, null, worldSize),
     libraries: c.libraries,
-    expandableSegments: c.settings.boolean("expandable_segments") === true,
+    expandableSegments: c.settings.on("expandable_segments"),
     device: spec === null ? null : { ...spec, count: Math.max(spec.count, worldSize) },
   };
 }
 
 /** Patches on the GPU that has most: the plans' batch is that of all GPUs together, and the first ones take the rest. */
 function batchOf(c: ResolveContext, worldSize: number): number | null {
-  const own = c.settings.find("micro_batch_size");
-  if (typeof own?.value === "number") {
-    c.keep("micro_batch_size", own);
-    return own.value;
-  }
+  const own = c.keepNumber("micro_batch_size");
+  if (own !== undefined) return own;
   const total = c.settings.find("global_batch_size");
   if (typeof total?.value !== "number" || total.value < 1) {
     c.obstacles.push({ code: "unresolved-auto", message: say("obstacle.batch") });

@@ -29,7 +29,7 @@ const PICTURES_ALONE: ReadonlySet<Task> = new Set(["image-cls", "image-segmentat
 
 /** Whether batches are filled or padded to the full length whatever their samples are. */
 export function evenBatches({ settings, framework }: ResolveContext): boolean {
-  const even = (["packing", "pad_to_sequence_length"] as const).some((name) => settings.boolean(name) === true);
+  const even = (["packing", "pad_to_sequence_length"] as const).some((name) => settings.on(name));
   return even || settings.string("padding") === "max_length" || framework.fillsSequences === true;
 }
 
@@ -51,11 +51,11 @@ export function paddingOf(c: ResolveContext, task: Task): Padding | null {
   if (!c.trains || c.inputs.model?.kind !== "found" || PICTURES_ALONE.has(task) || evenBatches(c)) return null;
   const multiple = multipleOf(c);
   const lengths = pinnedLengths(c);
-  const expandable = settings.boolean("expandable_segments") === true;
+  const expandable = settings.on("expandable_segments");
   const plain = expandable ? "assume.padding-expandable" : "assume.padding";
   const message = say(lengths === undefined ? plain : "assume.padding-pinned");
   c.suppositions.push({ message, settleWith: expandable ? "lengths" : "expandable_segments", pool: true });
-  const grouped = settings.boolean("group_by_length") === true;
+  const grouped = settings.on("group_by_length");
   const length = c.resolved.get("sequence_length");
   const varies = lengths !== undefined || length?.from !== "pin" || length.key === LONGEST_KEY;
   return { multiple, grouped, varies, ...(lengths === undefined ? {} : { lengths }) };

@@ -39,7 +39,7 @@ export function parallelOf(c: ResolveContext, config: ModelConfig, compute: Comp
   const degree = (name: SettingName): number => {
     const stated = settings.find(name);
     const value = typeof stated?.value === "number" && stated.value >= 1 ? Math.floor(stated.value) : 1;
-    if (stated !== undefined) c.put(name, value, stated.from, stated.key, stated.place);
+    if (stated !== undefined) c.keep(name, stated, value);
     return value;
   };
   const { framework } = c;
@@ -57,7 +57,7 @@ export function parallelOf(c: ResolveContext, config: ModelConfig, compute: Comp
     worldSize,
     // transformers/distributed/configuration_utils.py: a plan without a size takes all ranks.
     tensorParallel: planned ? worldSize : degree("tensor_parallel"),
-    ...(settings.boolean("shares_experts") === true ? { sharesExperts: true } : {}),
+    ...(settings.on("shares_experts") ? { sharesExperts: true } : {}),
     pipelineParallel: placed ? worldSize : stages,
     ...(placed && worldSize > 1 ? { oneAtATime: true } : {}),
     contextParallel,
@@ -95,8 +95,8 @@ export function copiesOf(
     ...((settings.boolean("ddp_find_unused_parameters") ?? (!never && (adapted || !recomputes)))
       ? { findsUnused: true }
       : {}),
-    ...(settings.boolean("ddp_static_graph") === true ? { staticGraph: true } : {}),
-    ...(settings.boolean("ddp_bucket_views") === true ? { bucketViews: true } : {}),
+    ...(settings.on("ddp_static_graph") ? { staticGraph: true } : {}),
+    ...(settings.on("ddp_bucket_views") ? { bucketViews: true } : {}),
   };
   return Object.keys(ddp).length > 0 ? { ...parallel, ddp } : parallel;
 }
@@ -179,8 +179,7 @@ function mainParametersOf(c: ResolveContext, compute: Compute): MainParametersSp
   if (compute === null || c.settings.string("load_dtype") === "float32") return undefined;
   const gradients = c.settings.string("grad_accum_dtype") ?? c.formatDefault("grad_accum_dtype") ?? "float32";
   if (gradients === "none") return undefined;
-  const stage = c.settings.find("zero_stage");
-  if (stage !== undefined) c.keep("zero_stage", stage);
+  const stage = c.keepStated("zero_stage");
   return {
     dtype: compute,
     gradientDtype: floatNamed(String(gradients)) ?? "float32",
@@ -191,13 +190,10 @@ function mainParametersOf(c: ResolveContext, compute: Compute): MainParametersSp
 function deepspeedSpec(c: ResolveContext, config: ModelConfig, compute: Compute): DeepSpeedSpec | null {
   const { settings, inputs } = c;
   const asked = settings.find("zero_stage");
-  for (const name of ["offload_optimizer", "offload_param"] as const) {
-    const stated = settings.find(name);
-    if (stated !== undefined) c.put(name, stated.value, stated.from, stated.key, stated.place);
-  }
+  for (const name of ["offload_optimizer", "offload_param"] as const) c.keepStated(name);
   const engine = c.framework.deepspeed === true;
   if (!engine && inputs.deepspeed === undefined && (asked === undefined || asked.value === 0)) {
-    if (asked !== undefined) c.put("zero_stage", 0, asked.from, asked.key, asked.place);
+    if (asked !== undefined) c.keep("zero_stage", asked, 0);
     return null;
   }
   const stageValue = asked?.value;
@@ -206,7 +202,7 @@ function deepspeedSpec(c: ResolveContext, config: ModelConfig, compute: Compute)
     | 1
     | 2
     | 3;
-  if (asked !== undefined) c.put("zero_stage", zeroStage, asked.from, asked.key, asked.place);
+  if (asked !== undefined) c.keep("zero_stage", asked, zeroStage);
   else c.put("zero_stage", 0, "default", "zero_optimization.stage", null);
   const underHf = c.framework.part !== "engine";
 
@@ -230,12 +226,12 @@ function deepspeedSpec(c: ResolveContext, config: ModelConfig, compute: Compute)
     const stated = settings.find(name);
     const value = String(stated?.value ?? "none");
     if (stated !== undefined) {
-      c.put(name, value, stated.from, stated.key, stated.place);
+      c.keep(name, stated, value);
       return value === "cpu" || value === "nvme" ? value : "none";
     }
     const old = settings.find(name === "offload_optimizer" ? "deprecated_cpu_offload" : "deprecated_cpu_offload_param");
     if (old?.value === true) {
-      c.put(name, "cpu", old.from, old.key, old.place);
+      c.keep(name, old, "cpu");
       return "cpu";
     }
     const open = settings.open(name);
@@ -270,17 +266,17 @@ function deepspeedSpec(c: ResolveContext, config: ModelConfig, compute: Compute)
     gradAccumDtype: accumulate === undefined ? null : (floatNamed(accumulate) ?? null),
     hpzPartitionSize: number("hpz_partition_size") || 1,
     ...micsOf(c, zeroStage),
-    roundRobinGradients: settings.boolean("round_robin_gradients") === true,
+    roundRobinGradients: settings.on("round_robin_gradients"),
     reduceScatter: settings.boolean("reduce_scatter") !== false,
     ...(holds("deepspeed<0.19.3", c.libraries) ? { releasesRecomputed: true } : {}),
     ...(holds("deepspeed<0.19.2", c.libraries) ? { castsBuffers: true } : {}),
     loadsWhole: settings.boolean("zero3_init") === false,
     ...communicationOf(c),
-    quantizesWeights: settings.boolean("quantized_weights") === true,
-    quantizesFrozen: settings.boolean("quantized_frozen_weights") === true,
-    quantizesGradients: settings.boolean("quantized_gradients") === true,
-    gathersApart: settings.boolean("allgather_sequential") === true,
-    gathersBySum: settings.boolean("use_all_reduce_for_fetch_params") === true,
+    quantizesWeights: settings.on("quantized_weights"),
+    quantizesFrozen: settings.on("quantized_frozen_weights"),
+    quantizesGradients: settings.on("quantized_gradients"),
+    gathersApart: settings.on("allgather_sequential"),
+    gathersBySum: settings.on("use_all_reduce_for_fetch_params"),
     plainLinear: settings.boolean("memory_efficient_linear") === false,
     // DeepSpeed's own Adam is its fused one (engine.py, `_configure_basic_optimizer`); `torch_adam` asks for PyTorch's.
     fusedOptimizer: isFused(settings.string("deepspeed_optimizer"), settings.boolean("deepspeed_torch_adam")),
@@ -298,11 +294,11 @@ function micsOf({ settings, libraries }: ResolveContext, zeroStage: number): Pic
 
 /** `bf16_master_weights_and_grads`, `fp16_master_weights_and_grads` and `bf16_optimizer_states` of deepspeed/runtime/precision_config.py. */
 function mastersOf({ settings }: ResolveContext): Pick<DeepSpeedSpec, "masterDtype" | "hostStatesDtype"> {
-  if (settings.boolean("fp16_master_weights_and_grads") === true) return { masterDtype: "float16" };
+  if (settings.on("fp16_master_weights_and_grads")) return { masterDtype: "float16" };
   if (settings.boolean("bf16_master_weights_and_grads") !== true) return {};
   return {
     masterDtype: "bfloat16",
-    ...(settings.boolean("bf16_optimizer_states") === true ? { hostStatesDtype: "bfloat16" } : {}),
+    ...(settings.on("bf16_optimizer_states") ? { hostStatesDtype: "bfloat16" } : {}),
   };
 }
 

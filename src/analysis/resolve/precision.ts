@@ -46,7 +46,7 @@ export function precisionOf(c: ResolveContext): "bfloat16" | "float16" | null {
 
 /** Whether float32 products may take TensorFloat-32 units. */
 export function tf32Of(c: ResolveContext): boolean {
-  return c.settings.boolean("tf32") === true || c.settings.find("compute_dtype")?.value === "tf32";
+  return c.settings.on("tf32") || c.settings.find("compute_dtype")?.value === "tf32";
 }
 
 /** Formats that name the precision with one key (`mixed_precision: bf16`). */

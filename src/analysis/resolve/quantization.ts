@@ -28,7 +28,7 @@ export function quantizationOf(
     ...(holds("bitsandbytes<0.43.2", c.libraries) ? { keepsInputs: true } : {}),
     ...(holds("transformers<5", c.libraries) ? { packsSubclasses: true } : {}),
     ...packedExperts(c, config),
-    ...(c.settings.boolean("packs_head") === true ? { packsHead: true } : {}),
+    ...(c.settings.on("packs_head") ? { packsHead: true } : {}),
   };
   if (stated !== undefined) {
     c.keep("quantization", stated);
@@ -64,7 +64,7 @@ export function quantizationOf(
     if (quantizerOf(own.spec.type)?.outliers) c.suppose(say("assume.int8-outliers"), "llm_int8_threshold");
     return { ...own.spec, prepareForKbit: false, computeDtype: compute, prequantized: true, ...beside };
   }
-  if (own?.method === NVFP4 && c.settings.boolean("expert_kernels") === true) {
+  if (own?.method === NVFP4 && c.settings.on("expert_kernels")) {
     c.put("quantization", "nvfp4", "linked", "quantization_config", null);
     const alone = { packsExperts: true, packsOnlyExperts: true };
     return { type: "nvfp4", double: false, prepareForKbit: false, computeDtype: compute, prequantized: true, ...alone };

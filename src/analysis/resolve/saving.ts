@@ -13,7 +13,7 @@ export function savingOf(c: ResolveContext, { deepspeed, fsdp }: ParallelSpec): 
   const strategy = settings.find("save_strategy")?.value;
   if (strategy === "no" || strategy === false) return null;
   if (deepspeed !== null) {
-    const gathers = settings.boolean("stage3_gather_16bit_weights_on_model_save") === true;
+    const gathers = settings.on("stage3_gather_16bit_weights_on_model_save");
     return deepspeed.zeroStage === 3 && gathers ? { optimizer: false } : null;
   }
   if (fsdp === null) return null;

@@ -69,7 +69,7 @@ export function checkpointingOf(c: ResolveContext): TrainingRun["checkpointing"]
   // gpt-neox hands it to DeepSpeed's pipeline (activation_checkpoint_interval).
   const together = Math.trunc(c.settings.number("checkpoint_num_layers") ?? 1);
   const offloads =
-    (c.settings.boolean("offload_activations") === true && c.framework.offloadsAll === undefined) ||
+    (c.settings.on("offload_activations") && c.framework.offloadsAll === undefined) ||
     c.settings.string("offload_activations") === "legacy" ||
     written("offload") === "true";
   return {
@@ -80,7 +80,7 @@ export function checkpointingOf(c: ResolveContext): TrainingRun["checkpointing"]
     ...(together > 1 ? { layersTogether: together } : {}),
     ...(offloads ? { offloads } : {}),
     // unsloth_zoo/compiler.py, patch_gradient_checkpointing and strip_kw_from_module_calls.
-    ...(c.settings.boolean("use_unsloth") === true ? { rewritten: true } : {}),
+    ...(c.settings.on("use_unsloth") ? { rewritten: true } : {}),
   };
 }
 
@@ -121,7 +121,7 @@ function selectedOf(c: ResolveContext): Pick<CheckpointingSpec, "selective" | "e
 }
 
 export function offloadsActivations(c: ResolveContext): "each" | "once" | null {
-  return c.settings.boolean("offload_activations") === true ? (c.framework.offloadsAll ?? null) : null;
+  return c.settings.on("offload_activations") ? (c.framework.offloadsAll ?? null) : null;
 }
 
 /** FSDP's own checkpointing wraps each of its units, never reentrant (accelerate's `fsdp2_apply_ac`, `prepare_model`). */
@@ -173,7 +173,7 @@ export function optimizerOf(c: ResolveContext, config: ModelConfig): TrainingRun
     const stays = (c.settings.number("offload_optimizer_ratio") ?? 1) < 1;
     return { ...own, ...(stays ? { name: "adamw_torch" } : {}), oneGroup: true };
   }
-  if (c.settings.boolean("adafactor") === true && holds("transformers<5", c.libraries)) {
+  if (c.settings.on("adafactor") && holds("transformers<5", c.libraries)) {
     const setting = c.settings.find("adafactor");
     if (setting !== undefined) c.keep("optimizer", setting, "adafactor");
     return { name: "adafactor", args: {} };
@@ -194,13 +194,13 @@ export function optimizerOf(c: ResolveContext, config: ModelConfig): TrainingRun
   return {
     name,
     args: { ...own, ...givenByTrainer(c, name), ...headsOf(name, config), ...ofScript(c) },
-    ...(c.settings.boolean("one_group") === true ? { oneGroup: true } : {}),
+    ...(c.settings.on("one_group") ? { oneGroup: true } : {}),
   };
 }
 
 /** Only the Trainer tells bitsandbytes to keep embeddings' states in 32 bits (transformers/trainer_optimizer.py). */
 function ofScript(c: ResolveContext): TrainingRun["optimizer"]["args"] {
-  return c.settings.boolean("own_optimizer") === true && /8bit/.test(c.settings.string("optimizer") ?? "")
+  return c.settings.on("own_optimizer") && /8bit/.test(c.settings.string("optimizer") ?? "")
     ? { embeddings_in_32_bits: "False" }
     : {};
 }
@@ -265,8 +265,8 @@ const PROJECTED = {
 
 /** LLaMA-Factory's switches that project gradients (`_create_galore_optimizer`, `_create_apollo_optimizer`) or run Muon. */
 function projectedOptimizer(c: ResolveContext, written: string): TrainingRun["optimizer"] | undefined {
-  if (c.settings.boolean("use_muon") === true) return { name: "muon", args: {} };
-  const method = (["galore", "apollo"] as const).find((name) => c.settings.boolean(`use_${name}`) === true);
+  if (c.settings.on("use_muon")) return { name: "muon", args: {} };
+  const method = (["galore", "apollo"] as const).find((name) => c.settings.on(`use_${name}`));
   if (method === undefined) return undefined;
   const setting = (name: "rank" | "target"): string | undefined => {
     const value = c.settings.find(PROJECTED[method][name])?.value;
@@ -280,7 +280,7 @@ function projectedOptimizer(c: ResolveContext, written: string): TrainingRun["op
         : /adafactor/.test(written)
           ? "adafactor"
           : "adamw";
-  const layerwise = c.settings.boolean(`${method}_layerwise`) === true ? "_layerwise" : "";
+  const layerwise = c.settings.on(`${method}_layerwise`) ? "_layerwise" : "";
   const target = setting("target");
   return {
     name: `${method}_${inner}${layerwise}`,
@@ -297,7 +297,7 @@ function projectedOptimizer(c: ResolveContext, written: string): TrainingRun["op
  * pieces of whole logits, always compiled (axolotl/monkeypatch/loss/chunked.py).
  */
 export function chunkedLossOf(c: ResolveContext): ChunkedLossSpec | null {
-  if (c.settings.boolean("chunked_loss") === true) {
+  if (c.settings.on("chunked_loss")) {
     const chunks = Math.max(1, Math.trunc(c.settings.number("loss_chunks") ?? 8));
     return { chunks, compiled: true, keepsLogits: true, whole: true };
   }
@@ -308,14 +308,14 @@ export function chunkedLossOf(c: ResolveContext): ChunkedLossSpec | null {
   const keepsLogits = /ChunkedOutput/.test(component);
   if (!keepsLogits && !/Linear\w{0,80}Loss$/.test(component)) return null;
   const chunks = Math.max(1, Math.trunc(c.settings.number("loss_chunks") ?? 8));
-  const compiled = c.settings.boolean("torch_compile") === true;
+  const compiled = c.settings.on("torch_compile");
   // torchtune 0.6.1 cuts with `chunk` (torchtune/modules/transformer.py, chunked_output).
   return { chunks, compiled, keepsLogits, ...(keepsLogits ? { rounds: true } : {}) };
 }
 
 /** Liger's loss where it knows the model, a framework's own fused head, or TRL's chunked loss (the default of SFT since 1.7). */
 export function fusedLossOf(c: ResolveContext, trainer: string, family: string | undefined): boolean {
-  if (c.settings.boolean("fused_head") === true) return true;
+  if (c.settings.on("fused_head")) return true;
   if (family !== undefined && patchedBy(c, family) && ligerPatches(family, "fused_linear_cross_entropy")) return true;
   const loss = c.settings.string("loss_type");
   if (loss === "chunked_nll" || c.settings.find("loss_piece_bytes") !== undefined) return true;
@@ -337,9 +337,8 @@ export function stateSpaceKernelsOf(
   const products = graph === undefined ? [] : stateSpaceProducts(graph);
   if (products.length === 0) return {};
   if (quantization !== null && !products.every((path) => staysWhole(quantization, path))) return {};
-  const stated = c.settings.find("state_space_kernels");
-  if (stated !== undefined) c.keep("state_space_kernels", stated);
-  else c.suppose(say("assume.state-space-kernels"), "state_space_kernels");
+  const stated = c.keepStated("state_space_kernels");
+  if (stated === undefined) c.suppose(say("assume.state-space-kernels"), "state_space_kernels");
   return { stateSpaceKernels: stated?.value !== false };
 }
 
@@ -352,7 +351,7 @@ export function fusedLayersOf(c: ResolveContext, family: string | undefined): No
 
 /** Whether Liger is switched on, and the framework hands it models of the type. */
 function patchedBy({ settings, framework: { ligerFamilies } }: ResolveContext, family: string): boolean {
-  return settings.boolean("fused_loss") === true && ligerFamilies?.has(family) !== false;
+  return settings.on("fused_loss") && ligerFamilies?.has(family) !== false;
 }
 
 /** DeepSpeed's optimizers by the HF name with the same memory. */

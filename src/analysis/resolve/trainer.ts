@@ -193,7 +193,7 @@ function termOf(c: ResolveContext): LossTerm | undefined {
   const sft = (c.settings.list("loss_type") ?? []).includes("sft");
   const asked: Readonly<Record<LossTerm, boolean>> = {
     likelihood: c.settings.number("rpo_alpha") !== undefined || sft,
-    weighting: c.settings.boolean("use_weighting") === true,
+    weighting: c.settings.on("use_weighting"),
   };
   return c.losses?.terms?.find((term) => asked[term]);
 }
@@ -208,11 +208,8 @@ function referenceOf(c: ResolveContext, kind: TrainerKind, adapted: boolean): "m
 
 /** Only completions are scored; without a prompt's length, all but the first token may be one. */
 function scored(c: ResolveContext, sequenceLength: number): number {
-  const prompt = c.settings.find("max_prompt_length");
-  if (typeof prompt?.value === "number") {
-    c.keep("max_prompt_length", prompt);
-    return Math.max(1, sequenceLength - Math.max(1, prompt.value));
-  }
+  const prompt = c.keepNumber("max_prompt_length");
+  if (prompt !== undefined) return Math.max(1, sequenceLength - Math.max(1, prompt));
   c.suppose(say("assume.scored"), "max_prompt_length", { max_prompt_length: String(Math.floor(sequenceLength / 2)) });
   return Math.max(1, sequenceLength - 1);
 }
