@@ -3,8 +3,9 @@
  * where it is not. How text changes is `src/syntax/edit.ts`'s business.
  */
 
-import { applyEdits, type EditDialect, insertPath, removeEntry, type Value } from "../syntax/edit";
+import { applyEdits, type EditDialect, insertPath, type Value } from "../syntax/edit";
 import { setValue } from "../syntax/edit-list";
+import { removeEntry } from "../syntax/removing";
 import { nodeAt } from "../syntax/text";
 import type { Entry, LocatedNode, MapNode, SpanEdit, SyntaxId } from "../syntax/tree";
 import { say } from "../words/message";

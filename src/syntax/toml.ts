@@ -3,9 +3,9 @@
  * first error, and a config is read while it is being typed. A line that cannot be read is reported and skipped.
  */
 
-import { table } from "../terms/table";
 import { type Message, say } from "../words/message";
 import { MAX_DEPTH, MAX_LENGTH, prepareText } from "./text";
+import { basicString, literalString, multiLine, TomlError } from "./toml-strings";
 import type {
   Entry,
   ListNode,
@@ -35,17 +35,6 @@ const NUMBER =
   /[+-]?(?:0x[0-9a-fA-F](?:_?[0-9a-fA-F])*|0o[0-7](?:_?[0-7])*|0b[01](?:_?[01])*|(?:\d(?:_?\d)*)(?:\.\d(?:_?\d)*)?(?:[eE][+-]?\d(?:_?\d)*)?|inf|nan)/y;
 const DATE =
   /\d{4}-\d{2}-\d{2}(?:[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})?)?|\d{2}:\d{2}:\d{2}(?:\.\d+)?/y;
-const ESCAPES: Readonly<Record<string, string>> = table({
-  b: "\b",
-  t: "\t",
-  n: "\n",
-  f: "\f",
-  r: "\r",
-  e: "\x1b",
-  '"': '"',
-  "\\": "\\",
-});
-
 /** Reads TOML. Never throws; offsets are those of `original`. */
 export function parseToml(original: string): ParsedDocument {
   const prepared = prepareText(original, MAX_LENGTH.other);
@@ -55,18 +44,12 @@ export function parseToml(original: string): ParsedDocument {
   return { root, problems: [...prepared.problems, ...reader.problems].slice(0, 200), syntax: "toml" };
 }
 
-class TomlError extends Error {
-  constructor(readonly problem: Message) {
-    super(problem.id);
-  }
-}
-
 class TomlReader {
   readonly problems: SyntaxProblem[] = [];
-  private position = 0;
+  position = 0;
   private readonly root: OpenMap = open(0);
 
-  constructor(private readonly text: string) {}
+  constructor(readonly text: string) {}
 
   document(): MapNode {
     let table = this.root;
@@ -183,8 +166,8 @@ class TomlReader {
       const start = this.position;
       let key: string;
       const character = this.peek();
-      if (character === '"') key = this.basicString();
-      else if (character === "'") key = this.literalString();
+      if (character === '"') key = basicString(this);
+      else if (character === "'") key = literalString(this);
       else {
         BARE.lastIndex = start;
         const match = BARE.exec(this.text);
@@ -206,9 +189,9 @@ class TomlReader {
     const start = this.position;
     const character = this.peek();
     if (character === '"')
-      return this.scalar(start, this.text.startsWith('"""', start) ? this.multiLine('"""') : this.basicString());
+      return this.scalar(start, this.text.startsWith('"""', start) ? multiLine(this, '"""') : basicString(this));
     if (character === "'")
-      return this.scalar(start, this.text.startsWith("'''", start) ? this.multiLine("'''") : this.literalString());
+      return this.scalar(start, this.text.startsWith("'''", start) ? multiLine(this, "'''") : literalString(this));
     if (character === "[") return this.list(depth);
     if (character === "{") return this.inlineTable(depth);
     for (const [word, meaning] of [
@@ -270,77 +253,6 @@ class TomlReader {
     this.position++;
     table.end = this.position;
     return close(table, depth);
-  }
-
-  private basicString(): string {
-    this.position++;
-    let value = "";
-    while (true) {
-      const character = this.peek();
-      if (character === '"') {
-        this.position++;
-        return value;
-      }
-      if (character === "" || character === "\n") throw new TomlError(say("syntax.quote"));
-      if (character === "\\") value += this.escape();
-      else {
-        value += character;
-        this.position++;
-      }
-    }
-  }
-
-  private literalString(): string {
-    const close = this.text.indexOf("'", this.position + 1);
-    const line = this.text.indexOf("\n", this.position);
-    if (close < 0 || (line >= 0 && line < close)) {
-      this.position = line < 0 ? this.text.length : line;
-      throw new TomlError(say("syntax.quote"));
-    }
-    const value = this.text.slice(this.position + 1, close);
-    this.position = close + 1;
-    return value;
-  }
-
-  private multiLine(quotes: '"""' | "'''"): string {
-    this.position += 3;
-    if (this.text.startsWith("\r\n", this.position)) this.position += 2;
-    else if (this.peek() === "\n") this.position++;
-    let value = "";
-    while (!this.text.startsWith(quotes, this.position)) {
-      if (this.peek() === "") throw new TomlError(say("syntax.quotes"));
-      if (quotes === '"""' && this.peek() === "\\") {
-        const continuation = /^\\[ \t]*\r?\n\s*/.exec(this.text.slice(this.position, this.position + 1000));
-        if (continuation !== null) this.position += continuation[0].length;
-        else value += this.escape();
-        continue;
-      }
-      value += this.peek();
-      this.position++;
-    }
-    this.position += 3;
-    // Up to two quotes may stand right before the closing ones.
-    for (let extra = 0; extra < 2 && this.peek() === quotes.charAt(0); extra++) {
-      value += quotes.charAt(0);
-      this.position++;
-    }
-    return value;
-  }
-
-  private escape(): string {
-    const next = this.text.charAt(this.position + 1);
-    const length = next === "u" ? 4 : next === "U" ? 8 : 0;
-    if (length > 0) {
-      const hex = this.text.slice(this.position + 2, this.position + 2 + length);
-      const code = /^[0-9a-fA-F]+$/.test(hex) && hex.length === length ? Number.parseInt(hex, 16) : Number.NaN;
-      if (!(code <= 0x10ffff)) throw new TomlError(say("syntax.escape"));
-      this.position += 2 + length;
-      return String.fromCodePoint(code);
-    }
-    const known = ESCAPES[next];
-    if (known === undefined) throw new TomlError(say("syntax.escape"));
-    this.position += 2;
-    return known;
   }
 
   private endOfLine(): void {

@@ -6,13 +6,13 @@ import {
   type EditDialect,
   type EditOutcome,
   insertPath,
-  removeEntry,
   setScalar,
   type Value,
 } from "../../src/syntax/edit";
 import { parseJson } from "../../src/syntax/json";
 import { parseNotebook } from "../../src/syntax/notebook";
 import { parsePython } from "../../src/syntax/python";
+import { removeEntry } from "../../src/syntax/removing";
 import { mainCommand, parseShell } from "../../src/syntax/shell";
 import { nodeAt } from "../../src/syntax/text";
 import { parseToml } from "../../src/syntax/toml";
