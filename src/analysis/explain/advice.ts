@@ -2,7 +2,7 @@
 import type { ReportEdit, ReportPlan } from "../../core/report/schema";
 import type { Blame, Cause } from "../../evidence/log/cause";
 import type { Failure } from "../../evidence/log/failures";
-import type { Part } from "../../evidence/log/phase";
+import type { Part } from "../../evidence/log/phase-rules";
 import { table } from "../../terms/table";
 import { type Message, say } from "../../words/message";
 

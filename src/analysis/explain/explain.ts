@@ -4,7 +4,7 @@ import { type Blame, blameFor, type Cause, othersOf } from "../../evidence/log/c
 import type { Failure } from "../../evidence/log/failures";
 import type { Frame } from "../../evidence/log/frames";
 import type { Kind } from "../../evidence/log/messages";
-import type { Part } from "../../evidence/log/phase";
+import type { Part } from "../../evidence/log/phase-rules";
 import { exact, type Locale, messageId, t, text } from "../messages";
 import { type Advice, generalAdvice, plannedAdvice } from "./advice";
 import type { ExplainedTensor, TensorFound } from "./tensor";

@@ -3,7 +3,7 @@ import type { Interval, Wanted } from "../../core/matching/allocations";
 import type { Phase } from "../../core/report/estimate";
 import type { Failure } from "../../evidence/log/failures";
 import type { Frame } from "../../evidence/log/frames";
-import type { Part } from "../../evidence/log/phase";
+import type { Part } from "../../evidence/log/phase-rules";
 import { table } from "../../terms/table";
 
 /** Phases of the stream that a part of a traceback may be in: a loss inside the model is its forward pass. */

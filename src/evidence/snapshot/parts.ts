@@ -2,7 +2,8 @@
 
 import { PHASES } from "../../core/report/estimate";
 import type { Frame } from "../log/frames";
-import { type Part, partOf } from "../log/phase";
+import { partOf } from "../log/phase";
+import type { Part } from "../log/phase-rules";
 import type { Lifetimes } from "./lifetimes";
 import { ACTIONS, type Place, type Recording, type Trace } from "./types";
 

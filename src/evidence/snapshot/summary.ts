@@ -1,5 +1,5 @@
 /** What a recording comes to, device by device. Sizes are bytes. */
-import type { Part } from "../log/phase";
+import type { Part } from "../log/phase-rules";
 import { aliveAt, type Lifetimes, lifetimesOf } from "./lifetimes";
 import { entryParts, ownPlace, PARTS, partsOf, placeText, tensorParts } from "./parts";
 import { ACTIONS, type Place, type Recording, type Segment, type Trace } from "./types";

@@ -4,7 +4,7 @@
  * none stand here.
  */
 import type { Cause } from "../../../src/evidence/log/cause";
-import type { Part } from "../../../src/evidence/log/phase";
+import type { Part } from "../../../src/evidence/log/phase-rules";
 import type { Shape, Style } from "./shapes";
 import { BARE, CUBLAS, cached, cacheTokens, mps, reserved, unallocated } from "./wordings";
 

@@ -3,7 +3,7 @@
  * says them; defaults of then are written out. `frames` are the innermost lines that the thread shows. What failed is known by arithmetic
  * (`size`), and by the line where one is shown.
  */
-import type { Part } from "../../../src/evidence/log/phase";
+import type { Part } from "../../../src/evidence/log/phase-rules";
 import type { Row } from "./shapes";
 import { cached, reserved, unallocated } from "./wordings";
 
