@@ -17,10 +17,11 @@ import { receiptsCommand } from "./evidence/receipts";
 import { snapshotCommand } from "./evidence/snapshot";
 import { exitStatus } from "./exit";
 import type { Io, Parts, Terminal } from "./io";
+import { planText } from "./plan-text";
 import { besideScripts, pythonCommand } from "./python/command";
 import { pythonRequest } from "./python/request";
 import { toSarif } from "./sarif";
-import { checkText, planText, type TextContext } from "./text";
+import { checkText, type TextContext } from "./text";
 import { words } from "./words";
 
 /** JSON for a program to read: one line, as it may be large. */

@@ -1,12 +1,11 @@
-/** The report for a person at a terminal (`check` and `plan`). Sizes are GiB with one decimal. */
-import { changedLines, changesSaid } from "../analysis/changes";
+/** The report for a person at a terminal (`check`; `plan` has a file of its own). Sizes are GiB with one decimal. */
+import { changesSaid } from "../analysis/changes";
 import { measuredText } from "../analysis/measured";
 import { type Locale, t } from "../analysis/messages";
 import { timeSaid } from "../analysis/statement";
-import { withEdits } from "../core/report/apply";
 import type { Report, ReportFinding, ReportPlan, ReportRun } from "../core/report/schema";
 import { secondsSaid } from "../terms/seconds";
-import { freedBy, gib } from "../terms/sizes";
+import { gib } from "../terms/sizes";
 import { VERDICT_FINDINGS } from "../terms/verdict-findings";
 import { displayPath } from "./paths";
 import { named, type Say, words } from "./words";
@@ -30,12 +29,12 @@ export interface TextContext {
 type Paint = (style: keyof typeof STYLES, text: string) => string;
 
 /** The context with its language and colours ready to use. */
-interface Pen extends TextContext {
+export interface Pen extends TextContext {
   readonly say: Say;
   readonly paint: Paint;
 }
 
-function penOf(context: TextContext): Pen {
+export function penOf(context: TextContext): Pen {
   return { ...context, say: words(context.locale), paint: painter(context.color) };
 }
 
@@ -95,7 +94,7 @@ function shape(run: ReportRun, say: Say): string | undefined {
 }
 
 /** Memory of a card in GiB: `24`, `79.6`, as the editor's list of GPUs has it. */
-function capacity(bytes: number): number {
+export function capacity(bytes: number): number {
   return Number((bytes / GIB).toFixed(1));
 }
 
@@ -110,7 +109,7 @@ function deviceText(run: ReportRun, say: Say): string {
   return count > 1 ? say("devices", { count, device: label }) : label;
 }
 
-function headline(run: ReportRun, pen: Pen): string {
+export function headline(run: ReportRun, pen: Pen): string {
   const dtype = setting(run, "compute_dtype");
   const what = [
     run.model?.name ?? pen.say("model-unknown"),
@@ -123,7 +122,7 @@ function headline(run: ReportRun, pen: Pen): string {
 }
 
 /** What to do without a GPU: the smallest common card that the run fits. */
-function fitsOnText(run: ReportRun, say: Say): string[] {
+export function fitsOnText(run: ReportRun, say: Say): string[] {
   return run.devices.memoryBytes === null ? [say("choose-device", { room: run.statement.room })] : [];
 }
 
@@ -157,7 +156,7 @@ function stepText(run: ReportRun, say: Say): string {
 }
 
 /** Verdict and sizes in one line. */
-function verdictLine(run: ReportRun, { say, paint }: Pen): string {
+export function verdictLine(run: ReportRun, { say, paint }: Pen): string {
   const { verdict, need, peak } = run.statement;
   // In a line it begins small; names in it keep their capitals.
   const label = paint(VERDICTS[run.verdict], `${verdict.charAt(0).toLowerCase()}${verdict.slice(1)}`);
@@ -208,11 +207,6 @@ function smallestChange(run: ReportRun): ReportPlan | undefined {
   return run.plans.find((plan) => plan.fits !== false && plan.edits.length > 0);
 }
 
-/** Title with the plan's peak, which most titles already give. */
-function planTitle(plan: ReportPlan): string {
-  return plan.title.includes("GiB") ? plan.title : `${plan.title}: ${gib(plan.usedPeakBytes)} GiB`;
-}
-
 /** `path:line:column`, counted from one. */
 function placeText(uri: string, range: ReportFinding["range"], pen: Pen): string {
   const path = displayPath(uri, pen.cwd);
@@ -225,7 +219,7 @@ function givesBack(run: ReportRun, { code }: ReportRun["findings"][number]): boo
 }
 
 /** Findings beside the verdict line; hints are for editors. */
-function findingLines(run: ReportRun, pen: Pen): string[] {
+export function findingLines(run: ReportRun, pen: Pen): string[] {
   return run.findings
     .filter((finding) => finding.severity !== "hint")
     .filter((finding) => !(VERDICT_FINDINGS.has(finding.code) && run.perDevice !== null) || givesBack(run, finding))
@@ -260,11 +254,11 @@ function errorLines(report: Report, pen: Pen): string[] {
 }
 
 /** A line of a file, which is shown as it is. */
-interface Verbatim {
+export interface Verbatim {
   readonly verbatim: string;
 }
 
-function block(head: string, lines: readonly (string | Verbatim)[], { columns }: Pen): string {
+export function block(head: string, lines: readonly (string | Verbatim)[], { columns }: Pen): string {
   const laid = lines.map((line) => (typeof line === "string" ? wrapped(`  ${line}`, columns) : `  ${line.verbatim}`));
   return [wrapped(head, columns), ...laid].join("\n");
 }
@@ -296,7 +290,7 @@ function summaryLine(report: Report, { say, paint }: Pen): string[] {
 }
 
 /** The runs' blocks, then what could not be read and what was left out, then the sum. */
-function page(runs: readonly string[], report: Report, pen: Pen): string {
+export function page(runs: readonly string[], report: Report, pen: Pen): string {
   const lines = [errorLines(report, pen), skippedLines(report, pen), summaryLine(report, pen)];
   const laid = lines.map((some) => some.map((line) => wrapped(line, pen.columns)));
   const blocks = [...runs, ...laid.filter((some) => some.length > 0).map((some) => some.join("\n"))];
@@ -323,103 +317,4 @@ function changeLine(run: ReportRun, pen: Pen): string[] {
   return [
     pen.say("change", { change, size: gib(plan.usedPeakBytes), speed: timeSaid(plan.stepTimeFactor, pen.locale) }),
   ];
-}
-
-function diffLines(plan: ReportPlan, pen: Pen): Verbatim[] {
-  return [...new Set(plan.edits.map((edit) => edit.uri))].flatMap((uri) => {
-    const before = pen.textOf(uri);
-    if (before === undefined) return [];
-    const after = withEdits(
-      before,
-      plan.edits.filter((edit) => edit.uri === uri),
-    );
-    return changedLines(before, after)
-      .flatMap((change) => [
-        pen.paint("dim", `   ${displayPath(uri, pen.cwd)}:${change.line + 1}`),
-        ...change.before.map((line) => pen.paint("red", `   - ${line}`)),
-        ...change.after.map((line) => pen.paint("green", `   + ${line}`)),
-      ])
-      .map((verbatim) => ({ verbatim }));
-  });
-}
-
-function planLines(plan: ReportPlan, index: number, pen: Pen): (string | Verbatim)[] {
-  const still = plan.fits === false ? pen.say("still-not") : "";
-  return [`${index + 1}. ${planTitle(plan)}   ${plan.says}${still}`, ...diffLines(plan, pen)];
-}
-
-/** The plan in stages: what each part frees and costs, and where a stage ends. */
-function stageLines(run: ReportRun, { say, locale }: Pen): string[] {
-  const stages = run.guide?.stages ?? [];
-  if (stages.length === 0) return [];
-  const freed = freedBy(stages, run.perDevice?.usedPeakBytes ?? 0);
-  return [
-    say("stages"),
-    ...stages.flatMap((stage) => {
-      const verdict = say(stage.fits ? "verdict.fits" : "verdict.does-not-fit");
-      const speed = timeSaid(stage.stepTimeFactor, locale);
-      return [
-        `   ${say("stage-end", { stage: say(`stage.${stage.id}`), size: gib(stage.usedPeakBytes), verdict, speed })}`,
-        ...stage.items.map((item) => {
-          const values = {
-            title: item.title,
-            size: gib(freed(item)),
-            speed: timeSaid(item.stepTimeFactor, locale),
-          };
-          const needs = item.needs.length === 0 ? "" : say("stage-needs", { list: item.needs.join(say("separator")) });
-          return `   - ${say("stage-item", values)}${needs}`;
-        }),
-      ];
-    }),
-  ];
-}
-
-/** How far the run could go as it is, and the least hardware for it. */
-function limitLines(run: ReportRun, { say }: Pen): string[] {
-  if (run.guide === undefined) return [];
-  const { microBatch, sequence, smallestDevice, devices } = run.guide.limits;
-  const values = (found: { readonly value: number; readonly usedPeakBytes: number }) => ({
-    value: found.value,
-    size: gib(found.usedPeakBytes),
-  });
-  // Of a run that may fit as it is, it is not said that nothing does.
-  const known = run.devices.memoryBytes !== null && run.verdict !== "tight";
-  const parts = [
-    microBatch !== null ? say("limit-batch", values(microBatch)) : known ? say("limit-none") : undefined,
-    sequence === null ? undefined : say("limit-sequence", values(sequence)),
-    smallestDevice === null
-      ? undefined
-      : say("limit-device", {
-          device: smallestDevice.name.replace(/^NVIDIA (?:GeForce )?/, ""),
-          memory: capacity(smallestDevice.memoryBytes),
-        }),
-    devices === null ? undefined : say("limit-count", values(devices)),
-  ].filter((part) => part !== undefined);
-  if (parts.length === 0) return [];
-  return [say("limits"), ...parts.map((part) => `   ${part}`)];
-}
-
-/** Why there is no plan: none is needed, none is found, or nobody has said for which GPU. */
-function noPlanLine(run: ReportRun, { say }: Pen): string[] {
-  const open = fitsOnText(run, say);
-  return open.length > 0 ? open : [say(run.verdict === "fits" ? "no-change" : "none-fits")];
-}
-
-/** The report of `plan`: every suggestion with its memory, cost and changed lines. */
-export function planText(report: Report, context: TextContext): string {
-  const pen = penOf(context);
-  const runs = report.runs.map((run) => {
-    const plans = run.plans.flatMap((plan, index) => planLines(plan, index, pen));
-    return block(
-      headline(run, pen),
-      [
-        verdictLine(run, pen),
-        ...(run.perDevice === null ? findingLines(run, pen) : plans.length === 0 ? noPlanLine(run, pen) : plans),
-        ...stageLines(run, pen),
-        ...limitLines(run, pen),
-      ],
-      pen,
-    );
-  });
-  return page(runs, report, pen);
 }

@@ -2,8 +2,9 @@
 import { strict as assert } from "node:assert";
 import { join } from "node:path";
 import { createAnalyzer } from "../../src/analysis";
+import { planText } from "../../src/cli/plan-text";
 import { toSarif } from "../../src/cli/sarif";
-import { checkText, planText } from "../../src/cli/text";
+import { checkText } from "../../src/cli/text";
 import type { Report } from "../../src/core/report/schema";
 import { statusText, type Translate } from "../../src/extension/statusText";
 import { toCompletionItems } from "../../src/server/completion";
