@@ -115,7 +115,10 @@ def of_pictures(config, pairs):
     vision, text = getattr(config, "vision_config", None), getattr(config, "text_config", None)
     merged = getattr(vision, "spatial_merge_size", None) or getattr(config, "spatial_merge_size", None)
     facts = {
-        "anySize": merged and hasattr(vision, "patch_size") and not hasattr(config, "audio_config") and {"patch": vision.patch_size, "merged": merged},
+        "anySize": merged
+        and hasattr(vision, "patch_size")
+        and not hasattr(config, "audio_config")
+        and {"patch": vision.patch_size, "merged": merged},
         "textPositions": pairs and getattr(text, "max_position_embeddings", None),
         "speaks": "thinker_config" in getattr(type(config), "sub_configs", {}),
     }
