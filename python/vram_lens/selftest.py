@@ -1,5 +1,7 @@
 """What every PyTorch must be able to do for the rest to be right: small models with known answers. `python -m vram_lens selftest`."""
 
+import copy
+
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
@@ -61,7 +63,8 @@ class Spaced(torch.nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.drops = torch.nn.ModuleList(torch.nn.Dropout(rate.item()) for rate in torch.linspace(0, 0.2, 3)[1:])
+        rates = copy.deepcopy(torch.linspace(0, 0.2, 3))
+        self.drops = torch.nn.ModuleList(torch.nn.Dropout(rate.item()) for rate in rates[1:])
         self.mix = torch.nn.Linear(16, 16)
 
     def forward(self, x):

@@ -36,6 +36,8 @@ class _Numbers(list):
         return _Numbers(super().__getitem__(at), lambda: self.made()[at]) if isinstance(at, slice) else self.made()[at]
 
     def __getattr__(self, name):
+        if name == "made" or name.startswith("__"):  # what copies it asks before it is made, and of its kind
+            raise AttributeError(name)
         return getattr(self.made(), name)
 
     @classmethod
