@@ -107,6 +107,12 @@ export function runsByMpi({ words }: ShellCommand): boolean {
   return /(?:^|\/)(?:mpirun|mpiexec|horovodrun)$/.test(words[0]?.text ?? "");
 }
 
+/** An option without the words behind its own, which are what is started (`--nproc_per_node 8 recipe`). */
+function oneWord(entry: Entry | undefined): Entry | undefined {
+  const first = entry?.value.kind === "list" ? entry.value.items[0] : undefined;
+  return entry === undefined || first === undefined ? entry : { ...entry, value: first };
+}
+
 /** Processes of the launcher by its own options and environment. */
 function launched(command: ShellCommand, granted: Granted | undefined): LocatedSetting | undefined {
   const { flags, environment } = command;
@@ -119,7 +125,7 @@ function launched(command: ShellCommand, granted: Granted | undefined): LocatedS
   const asked = countOf(nodesEntry?.value) ?? countOf(entryOf(environment, ["NNODES"])?.value);
   // A count that only the job knows (`$SLURM_NNODES`) is the one its lines ask for.
   const nodes = asked ?? (nodesEntry?.value.kind === "unknown" ? granted?.nodes : undefined) ?? 1;
-  const perNode = entryOf(flags, ["nproc_per_node", "num_gpus", "nproc", "gpus_per_node"]);
+  const perNode = oneWord(entryOf(flags, ["nproc_per_node", "num_gpus", "nproc", "gpus_per_node"]));
   const each = countOf(perNode?.value);
   // How many machines there are is known where it runs alone.
   const open = asked === undefined && granted === undefined && nodesEntry?.value.kind === "unknown";

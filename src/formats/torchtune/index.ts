@@ -10,10 +10,11 @@ import { flatten } from "../reader";
 import { NOT_RECOGNISED, runs } from "../recognition";
 import { schemaFormat, type View } from "../schema";
 import { problem } from "../table";
-import type { FormatProblem, LocatedSetting } from "../types";
+import type { Format, FormatProblem, LocatedSetting } from "../types";
 import accepted from "./accepted.json";
 import { TORCHTUNE_KEYS } from "./keys";
 import { builderOf, componentOf, publishedModel } from "./models";
+import { withBlocks, withRecipe } from "./recipes";
 
 function components({ map }: View): number {
   let found = 0;
@@ -150,12 +151,18 @@ export const torchtune = schemaFormat({
   },
 });
 
-export const torchtuneShell = schemaFormat({
+const COMMAND = {
   ...SHARED,
   carrier: "shell",
   views: shellViews,
-  recognise: (view) =>
+  recognise: (view: View) =>
     /(?:^|\s)tune\s+run\s/.test(`${view.words.slice(0, 6).join(" ")} `)
       ? { confidence: 0.95, because: runs("torchtune") }
       : NOT_RECOGNISED,
-});
+} as const;
+
+/** What a config of torchtune's own says is read, and changed by the command's words. */
+export const torchtuneShell: Format = {
+  ...schemaFormat({ ...COMMAND, views: (document) => shellViews(document).map(withRecipe) }),
+  edit: schemaFormat({ ...COMMAND, views: (document) => shellViews(document).map(withBlocks) }).edit,
+};
