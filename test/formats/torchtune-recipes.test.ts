@@ -30,6 +30,7 @@ describe("formats: torchtune's recipes by name", () => {
   it("are changed by words of the command", () => {
     const text = "tune run lora_finetune_single_device --config llama3_1/8B_lora_single_device batch_size=4\n";
     const document = parseDocument("run.sh", text);
+    assert.ok(document);
     const outcome = recogniseFormat(document)?.format.edit(document, [
       { name: "micro_batch_size", value: 2 },
       { name: "gradient_accumulation_steps", value: 16 },
