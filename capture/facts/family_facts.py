@@ -175,8 +175,10 @@ def of_captured(family, graphs):
         layers |= layer_classes(model)
         kept |= set(getattr(model, "_keep_in_fp32_modules", None) or [])
         cacheless |= {task} if switches_cache_off(type(model)) else set()
+    # A class that names none wraps nothing (accelerate/utils/dataclasses.py, set_auto_wrap_policy).
+    unsplit = {} if getattr(model, "_no_split_modules", None) else {"unsplit": True}
     lists = {"cacheless": sorted(cacheless), "keptInFloat32": sorted(kept), "layers": sorted(layers)}
-    return of_modules(sys.modules[type(model).__module__], modules) | {name: found for name, found in lists.items() if found}
+    return of_modules(sys.modules[type(model).__module__], modules) | unsplit | {name: found for name, found in lists.items() if found}
 
 
 def of_class(family):

@@ -23,6 +23,7 @@ const KINDS = [
   "fsdp2-packed",
   "fsdp1-more",
   "fsdp2-more",
+  "fsdp2-unsplit",
   "fsdp2-experts",
   "fsdp1-experts",
   "tensor",

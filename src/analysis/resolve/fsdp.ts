@@ -51,6 +51,12 @@ function supposeWrapped(c: ResolveContext): void {
   if (other.length > 0) c.suppose(say("assume.wrap-class", { named: other.join(", ") }), stated.key);
 }
 
+/** Whether nothing says which modules are wrapped, and the family's class does not either. */
+function isUnsplit({ settings, inputs: { model } }: ResolveContext): boolean {
+  const said = settings.find("fsdp_wrap_class") !== undefined;
+  return !said && model?.kind === "found" && factsOf(String(model.config["model_type"])).unsplit === true;
+}
+
 /** `fsdp: "full_shard auto_wrap offload"` (4.x), or `fsdp: true` with `fsdp_config` (5.x). */
 export function fsdpSpec(c: ResolveContext, worldSize: number): FsdpSpec | null {
   const { settings } = c;
@@ -89,6 +95,7 @@ export function fsdpSpec(c: ResolveContext, worldSize: number): FsdpSpec | null 
       words.includes("offload") ||
       (settings.boolean("fsdp_cpu_offload") ?? false) ||
       settings.string("offload_param") === "cpu",
+    ...(isUnsplit(c) && own.groups === undefined ? { unsplit: true as const } : {}),
     ...(reduce === undefined ? {} : { reduceDtype: reduce }),
     reshardAfterForward: reshardingOf(c, worldSize / replicas) ?? sharding !== "shard_grad_op",
     ...(replicas > 1 ? { replicas } : {}),

@@ -18,6 +18,8 @@ export interface FamilyFacts {
   readonly transposedExperts?: boolean;
   /** Classes of the repeated layers, by which FSDP wraps. */
   readonly layers?: readonly string[];
+  /** Its class names no modules to be kept together (`_no_split_modules`), which accelerate wraps by where nothing says others. */
+  readonly unsplit?: boolean;
   /** `model_type` of the text side that AutoModelForCausalLM loads alone. */
   readonly textSide?: string;
   /** What the sides of pictures of any size are rounded to, where the config's file leaves it out: pixels of a patch, and patches a side that become one token. */

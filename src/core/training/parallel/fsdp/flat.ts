@@ -48,7 +48,7 @@ export class FlatSharding implements Strategy {
 
   prepare(torch: Torch, parameters: readonly Tensor[], _?: readonly Tensor[], ends?: ModelEnds): void {
     const { spec, options } = this;
-    const units = byFlatUnits(parameters, ends?.adapted === true && spec.mixesAdapters !== true);
+    const units = byFlatUnits(parameters, ends?.adapted === true && spec.mixesAdapters !== true, spec.unsplit);
     const made = units.map(({ path, parameters: group }) => ({ path, flat: this.flatten(torch, group) }));
     this.flats = made.flatMap(({ flat }) => flat ?? []);
     this.flatOf = new Map(this.flats.flatMap((flat) => flat.parameters.map((parameter) => [parameter, flat])));

@@ -72,10 +72,12 @@ function rest(parameters: readonly Tensor[], units: readonly Unit[], resharded: 
 /**
  * As accelerate does (accelerate/utils/fsdp_utils.py, fsdp2_prepare_model): every layer; the embedding where the head has a weight
  * of its own; the last norm and the head together, with the embedding where they share its weight, which stay gathered; the rest.
+ *
+ * @param unsplit no module is known for a layer
  */
-export function byLayersAndEnds(model: ShardedModel, resharded: boolean | number): readonly Unit[] {
+export function byLayersAndEnds(model: ShardedModel, resharded: boolean | number, unsplit = false): readonly Unit[] {
   const { parameters, embedding, head } = model;
-  const layers = layersOf(parameters, resharded);
+  const layers = unsplit ? [] : layersOf(parameters, resharded);
   const tied = embedding !== null && head !== null && embedding.weight === head.weight;
   const taken = new Set(layers.flatMap((unit) => unit.parameters));
   const take = (path: string): Tensor[] => {
@@ -150,8 +152,12 @@ function trainedModules(parameters: readonly Tensor[]): ReadonlyMap<string, read
  * As accelerate wraps them (accelerate/utils/dataclasses.py, set_auto_wrap_policy): every layer, and the model with what is left.
  * Around adapters every module with a trained weight is a unit inside its layer's (peft/utils/other.py, fsdp_auto_wrap_policy).
  */
-export function byFlatUnits(parameters: readonly Tensor[], apartAdapters: boolean): readonly FlatUnitParameters[] {
-  const layers = layersOf(parameters, true);
+export function byFlatUnits(
+  parameters: readonly Tensor[],
+  apartAdapters: boolean,
+  unsplit = false,
+): readonly FlatUnitParameters[] {
+  const layers = unsplit ? [] : layersOf(parameters, true);
   const apart: ReadonlyMap<string, readonly Tensor[]> = apartAdapters ? trainedModules(parameters) : new Map();
   const taken = new Set([...apart.values()].flat());
   const around = [rest(parameters, layers, true), ...layers].map(({ modules, parameters: own }) => ({
