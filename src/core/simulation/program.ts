@@ -90,12 +90,14 @@ export function programOf(run: TrainingRun, family: FamilyGraphs, sizes: RunSize
   return { graph, view, dataView, head };
 }
 
-/** Labels that a loss reads of its batch, or that a module's forward is given. */
-const LABELS = /"(?:value|attribute)":"labels"|"parameters":\[[^\]]*"labels"/;
+/** Labels that a loss reads of its batch. */
+const LABELS = /"(?:value|attribute)":"labels"/;
 
 /** The model without a head, as a loss of the script's own calls it. */
 function bodyAlone(graph: ArchitectureGraph, { model, ownLoss }: TrainingRun): ArchitectureGraph {
-  const body = bodyOf(graph, factsOf(model.family).pools === true, LABELS.test(JSON.stringify(ownLoss)));
+  const labelled =
+    ownLoss?.module?.forward.parameters.includes("labels") === true || LABELS.test(JSON.stringify(ownLoss));
+  const body = bodyOf(graph, factsOf(model.family).pools === true, labelled);
   if (body === null) throw new NotFollowed();
   return body;
 }

@@ -61,6 +61,22 @@ function madeLength(python: PythonModule): readonly LocatedSetting[] {
   });
 }
 
+/** A list of tokens that is cut where it is put together (`input_ids = input_ids[:MAX_LENGTH]`). */
+const CUT = /\[:\s{0,4}(\w{1,60})\]$/;
+const TOKENS = "input_ids";
+
+function cutByHand({ assignments }: PythonModule): readonly LocatedSetting[] {
+  for (const { key, value } of assignments.entries) {
+    const raw = rawOf(value) ?? "";
+    const bound = raw.includes(TOKENS) || key === TOKENS ? CUT.exec(raw)?.[1] : undefined;
+    const named = assignments.entries.find((one) => one.key === bound && one.value.kind === "scalar");
+    const length = named?.value.kind === "scalar" ? named.value.value : Number(bound);
+    if (bound === undefined || typeof length !== "number" || !(length >= 1)) continue;
+    return [stated("sequence_length", named ?? { key, keySpan: value, value }, length)];
+  }
+  return [];
+}
+
 const LOADS_TOKENIZER = /Tokenizer\w{0,20}\.from_pretrained$/;
 const OWN_LENGTH = "model_max_length";
 
@@ -102,7 +118,7 @@ export function tokenizedLengths(python: PythonModule): readonly LocatedSetting[
   }
   if (longest.size === 0) {
     const made = madeLength(python);
-    return made.length > 0 ? made : tokenizerLength(python);
+    return [made, cutByHand(python), tokenizerLength(python)].find((found) => found.length > 0) ?? [];
   }
   return [...longest].flatMap(([name, { entry, call }]) => [
     said(name, entry),
