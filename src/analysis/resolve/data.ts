@@ -60,7 +60,7 @@ export function sampleSizesOf(
     sequenceLength:
       READS_TOKENS.has(task) && readsPrompt(config, task) ? (generated ?? sequenceLengthOf(c, config)) : 0,
     targetLength: WRITES_TARGETS.has(task) || writesTargets(config, task) ? targetLengthOf(c, config, audioSamples) : 0,
-    imageSize: READS_IMAGES.has(task) ? imageSizeOf(c, config) : 0,
+    imageSize: READS_IMAGES.has(task) ? imageSizeOf(c, config, task) : 0,
     audioSamples,
   };
 }
@@ -244,7 +244,7 @@ function supposeFrozenFeatures(c: ResolveContext): void {
 const ASSUMED_SIDE = 224;
 const ASSUMED_PHOTOGRAPH = 768;
 
-function imageSizeOf(c: ResolveContext, config: ModelConfig): number {
+function imageSizeOf(c: ResolveContext, config: ModelConfig, task: Task): number {
   const vision = partOf(config, "vision_config");
   const unit = anySizeUnit(config, vision);
   const { anySize, processedSide, patchesASide, assumedSide = ASSUMED_SIDE } = familyOf(config);
@@ -263,7 +263,12 @@ function imageSizeOf(c: ResolveContext, config: ModelConfig): number {
     (patchesASide === undefined
       ? (vision["image_size"] ?? sideOfPair(config))
       : patchesASide * pixels(vision["patch_size"], 16));
-  if (unit === null && typeof own === "number") return own;
+  if (unit === null && typeof own === "number") {
+    // Segmentation runs at any size, mostly a larger one than its encoder was made with.
+    if (task === "image-segmentation")
+      c.suppose(say("assume.image-size", { size: own }), "image_size", { image_size: String(2 * own) });
+    return own;
+  }
   // Processors of pictures of any size scale larger ones down to a number of pixels.
   const most = c.settings.number("image_max_pixels");
   const size = unit === null ? assumedSide : whole(Math.min(ASSUMED_PHOTOGRAPH, Math.sqrt(most ?? Infinity)));
