@@ -27,11 +27,22 @@ function ways(python: PythonModule, node: LocatedNode | undefined, depth = 0): r
   return SECOND.test(call.callee) ? all([call.positional[1]]) : null;
 }
 
+/** Whether a list of groups grows behind where it is written (`groups.append({"params": …})`): what is in it then is not followed. */
+function growsLater({ assignments, calls }: PythonModule): boolean {
+  const lists = assignments.entries.filter(
+    ({ value }) =>
+      value.kind === "list" &&
+      value.items.some((item) => item.kind === "map" && item.entries.some(({ key }) => key === "params")),
+  );
+  const names = new Set(lists.flatMap(({ key }) => [`${key}.append`, `${key}.extend`]));
+  return calls.some(({ callee }) => names.has(callee));
+}
+
 /** Rules of weights, each as JSON, that say what the optimizer steps; nothing where it is given the whole model or cannot be followed. */
 export function steppedWeights(call: PythonCall, python: PythonModule): readonly LocatedSetting[] {
   const training = trainingOf(python);
   const stepped = call.positional[0] ?? given(call, "params");
-  const found = ways(python, stepped);
+  const found = growsLater(python) ? null : ways(python, stepped);
   if (stepped === undefined || found === null || !found.every((path) => isModel(path, training, python))) return [];
   const adapted = (call.order ?? 0) > adaptedAt(python, training);
   const inside = insideOwn(python, training);
