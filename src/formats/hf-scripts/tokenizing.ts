@@ -72,7 +72,7 @@ function cutByHand({ assignments }: PythonModule): readonly LocatedSetting[] {
     const named = assignments.entries.find((one) => one.key === bound && one.value.kind === "scalar");
     const length = named?.value.kind === "scalar" ? named.value.value : Number(bound);
     if (bound === undefined || typeof length !== "number" || !(length >= 1)) continue;
-    return [stated("sequence_length", named ?? { key, keySpan: value, value }, length)];
+    return [said("sequence_length", named ?? { key, keySpan: value, value }, length)];
   }
   return [];
 }
