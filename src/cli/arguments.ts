@@ -52,6 +52,8 @@ interface Option {
   readonly commands: readonly Command[];
   readonly choices?: (command: Command) => readonly string[];
   readonly help: WordId;
+  /** What people write for it who know other programs. */
+  readonly called?: readonly string[];
 }
 
 interface CommandRow {
@@ -86,9 +88,16 @@ const OPTIONS: readonly Option[] = [
     value: "NAME|SIZE",
     commands: CONFIG_COMMANDS,
     help: "option-device",
+    called: ["--gpu", "--card", "--vram", "--memory", "-d"],
   },
-  { name: "--devices", value: "N", commands: CONFIG_COMMANDS, help: "option-devices" },
-  { name: "--set", value: "KEY=VALUE", commands: CONFIG_COMMANDS, help: "option-set" },
+  {
+    name: "--devices",
+    value: "N",
+    commands: CONFIG_COMMANDS,
+    help: "option-devices",
+    called: ["--gpus", "--num-gpus", "--num_gpus", "--nproc_per_node", "--nproc-per-node", "--num_processes", "-n"],
+  },
+  { name: "--set", value: "KEY=VALUE", commands: CONFIG_COMMANDS, help: "option-set", called: ["--override", "-s"] },
   {
     name: "--config",
     value: "PATH",
@@ -101,6 +110,7 @@ const OPTIONS: readonly Option[] = [
     commands: ["check", "plan", "explain", "snapshot", "receipts", "devices", "models"],
     choices: (command) => (command === "check" ? ["text", "json", "sarif"] : ["text", "json"]),
     help: "option-format",
+    called: ["--json", "--sarif", "--output", "-f", "-o"],
   },
   {
     name: "--fail-on",
@@ -132,6 +142,7 @@ const OPTIONS: readonly Option[] = [
     value: "LOCALE",
     commands: [...CONFIG_COMMANDS, "snapshot", "receipts"],
     help: "option-locale",
+    called: ["--lang", "--language"],
   },
   { name: "--keep-numerics", value: "", commands: PLAN_COMMANDS, help: "option-keep-numerics" },
   { name: "--no-adapters", value: "", commands: PLAN_COMMANDS, help: "option-no-adapters" },
@@ -162,9 +173,6 @@ function splitOption(argument: string): { readonly name: string; readonly inline
  */
 export function parseArguments(argv: readonly string[], locale: Locale): Parsed {
   const say = words(locale);
-  /** A name that nobody has, with the nearest of those that there are. */
-  const unknown = (what: string, name: string, known: readonly string[]): Parsed =>
-    usage(withNear(what, nearNames(name, known), locale));
   const [first = "help", ...rest] = argv;
   const command = COMMANDS.find((one) => one.name === first);
   if (first === "help" || argv.includes("--help") || argv.includes("-h")) {
@@ -175,7 +183,7 @@ export function parseArguments(argv: readonly string[], locale: Locale): Parsed 
   const usage = (complaint: string): Parsed => ({ kind: "usage", complaint, command: command?.name });
   if (command === undefined) {
     const names = [...COMMANDS.map(({ name }) => name), ...PYTHON_COMMANDS.map(({ name }) => name)];
-    return unknown(say("usage-command", { name: first }), first, names);
+    return usage(withNear(say("usage-command", { name: first }), nearNames(first, names), locale));
   }
 
   const values = new Map<string, string>();
@@ -195,8 +203,15 @@ export function parseArguments(argv: readonly string[], locale: Locale): Parsed 
     const options = optionsOf(command.name);
     const option = options.find((one) => one.name === name);
     if (option === undefined) {
-      const names = options.map((one) => one.name);
-      return unknown(say("usage-option", { name, command: command.name }), name, names);
+      const meant = options.filter(({ called }) => called?.includes(name.toLowerCase()));
+      const near =
+        meant.length > 0
+          ? meant.map((one) => one.name)
+          : nearNames(
+              name,
+              options.map((one) => one.name),
+            );
+      return usage(withNear(say("usage-option", { name, command: command.name }), near, locale));
     }
     if (option.value === "") {
       if (inline !== undefined) return usage(say("usage-flag", { name }));

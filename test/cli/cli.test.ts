@@ -164,6 +164,11 @@ describe("cli usage", () => {
     ],
     [["check", "a", "--set", "batch"], '--set needs KEY=VALUE, not "batch"'],
     [["check", "a", "--frobnicate"], 'unknown option "--frobnicate" for check'],
+    [["check", "a", "--gpu", "4090"], 'unknown option "--gpu" for check (did you mean --device?)'],
+    [["plan", "a", "--num_gpus=8"], 'unknown option "--num_gpus" for plan (did you mean --devices?)'],
+    [["check", "a", "--json"], 'unknown option "--json" for check (did you mean --format?)'],
+    // What another command takes is no advice for this one.
+    [["devices", "--gpu", "4090"], 'unknown option "--gpu" for devices'],
     [["check", "a", "--device"], "--device needs a value (NAME|SIZE)"],
     [["devices", "a"], "devices takes no path"],
   ] as const) {
