@@ -8,7 +8,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Campaign } from "./attacks/campaign";
-import { edits, growing, models, mutations, numbers, ownGraphs, texts } from "./attacks/documents";
+import { edits, growing, models, mutations, numbers, ownGraphs, shown, texts } from "./attacks/documents";
 import { evidence } from "./attacks/evidence";
 import { server } from "./attacks/server";
 import { replaceBlock } from "./blocks";
@@ -16,6 +16,7 @@ import { replaceBlock } from "./blocks";
 const PAGE = join(__dirname, "../docs/security.md");
 const CAMPAIGNS: Readonly<Record<string, Campaign>> = {
   texts,
+  shown,
   numbers,
   models,
   ownGraphs,

@@ -13,6 +13,7 @@ import { NAMES, replaced, scalarsOf } from "../../test/attack/mutations";
 import { numbersIn } from "../../test/attack/numbers";
 import { OVERFULL } from "../../test/attack/readers";
 import type { Seed } from "../../test/attack/seeds";
+import { ACTING, faultsShown } from "../../test/attack/shown";
 import { corpusEntries } from "../../test/corpus";
 import { type Campaign, Tally, turns } from "./campaign";
 
@@ -43,6 +44,35 @@ export const texts: Campaign = async (every) => {
       }
     }
   return tally.outcome(`${tally.tried} texts and keys of ${Object.keys(ALL_SEEDS).length} runs replaced`);
+};
+
+/** A file with one of its texts replaced, in quotes where it needs them. */
+function* withText(
+  path: string,
+  text: string,
+  isTurn: () => boolean,
+): Generator<readonly [value: string, text: string]> {
+  for (const scalar of scalarsOf(uri(path), text))
+    for (const span of [scalar, scalar.key])
+      for (const value of ACTING) {
+        if (span === undefined || (span === scalar && scalar.kind !== "text") || !isTurn()) continue;
+        yield [value, replaced(text, span, JSON.stringify(value))];
+      }
+}
+
+/** Texts that act on whoever is shown them, in every text and key, through every place that shows one. */
+export const shown: Campaign = async (every) => {
+  const tally = new Tally();
+  const isTurn = turns(every);
+  for (const [name, { main, files }] of Object.entries(ALL_SEEDS))
+    for (const [path, text] of Object.entries(files))
+      for (const [value, changed] of withText(path, text, isTurn))
+        await tally.of(`${name} ${path} with ${value}`, () =>
+          faultsShown({ main, files: { ...files, [path]: changed } }, value),
+        );
+  return tally.outcome(
+    `${tally.tried} texts and keys of ${Object.keys(ALL_SEEDS).length} runs, shown in two languages`,
+  );
 };
 
 /** A number in every numeric key of every format. */

@@ -22,6 +22,8 @@ interface Module {
   readonly text: string;
   readonly python: PythonModule;
   readonly statements: readonly Statement[];
+  /** Statements by what they bind: a file's largest number of names asks for each of its statements once. */
+  readonly binding: ReadonlyMap<string, readonly Statement[]>;
   readonly kept: Set<Statement>;
   readonly imports: Map<string, { module: Module; name: string | null }>;
   readonly done: Set<string>;
@@ -51,8 +53,8 @@ class Following {
     for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
       if (module.done.has(name)) continue;
       module.done.add(name);
-      for (const statement of module.statements)
-        if (!module.kept.has(statement) && statement.binds.includes(name)) {
+      for (const statement of module.binding.get(name) ?? [])
+        if (!module.kept.has(statement)) {
           module.kept.add(statement);
           waiting.push(...statement.names);
         }
@@ -66,7 +68,7 @@ class Following {
     if (dotted === undefined || isLibrary(dotted)) return;
     if (name === "*") {
       const all = await this.module(dotted.replace(/\.?\*$/, ""), module.document);
-      if (all !== undefined) await this.follow(all, new Set(all.statements.flatMap(({ binds }) => binds)));
+      if (all !== undefined) await this.follow(all, all.binding.keys());
       return;
     }
     const target = await this.resolved(dotted, module);
@@ -82,8 +84,7 @@ class Following {
     const [before, name] = [dotted.slice(0, cut + 1), dotted.slice(cut + 1)];
     const outer = /^\.*$/.test(before) ? before : before.slice(0, -1);
     const module = outer === "" ? undefined : await this.module(outer, from.document);
-    const has = module?.statements.some(({ binds }) => binds.includes(name));
-    if (module !== undefined && has === true) return { module, name };
+    if (module?.binding.has(name) === true) return { module, name };
     const whole = await this.module(dotted, from.document);
     return whole === undefined ? undefined : { module: whole, name: null };
   }
@@ -116,7 +117,14 @@ class Following {
 
 function moduleOf(document: LoadedDocument, python: PythonModule, { text } = document as { text: string }): Module {
   const statements = statementsOf(text);
-  return { document, text, python, statements, kept: new Set(), imports: new Map(), done: new Set() };
+  const binding = new Map<string, Statement[]>();
+  for (const statement of statements)
+    for (const name of statement.binds) {
+      const known = binding.get(name);
+      if (known === undefined) binding.set(name, [statement]);
+      else known.push(statement);
+    }
+  return { document, text, python, statements, binding, kept: new Set(), imports: new Map(), done: new Set() };
 }
 
 /** Names behind a module's own in a text. */

@@ -4,8 +4,9 @@ import { dialectOf } from "../../src/formats/edit";
 import { parseDocument } from "../../src/formats/parse";
 import type { Format, KeySpec } from "../../src/formats/types";
 import { applyEdits, insertPath } from "../../src/syntax/edit";
-import type { MapNode } from "../../src/syntax/tree";
+import type { MapNode, Span } from "../../src/syntax/tree";
 import { uri } from "../analysis/memory-runtime";
+import { replaced } from "./mutations";
 import type { Seed } from "./seeds";
 
 /** Numbers no library takes, the largest that are taken somewhere, and what is no number. */
@@ -18,6 +19,7 @@ export const HOSTILE_NUMBERS: readonly string[] = [
   "2147483648",
   "9007199254740993",
   "1e308",
+  "1e999",
   "1e-9",
   "9".repeat(400),
   ".nan",
@@ -92,10 +94,35 @@ export interface Numbered {
   readonly files: Seed["files"];
 }
 
+/** Places of the numbers that a document states, in keys that no edit of ours writes (in a list of processes, say). */
+function stated(uri: string, text: string): readonly (Span & { readonly key: string })[] {
+  const document = parseDocument(uri, text);
+  if (document === undefined) return [];
+  return formatsOf(uri, text).flatMap((format) =>
+    format
+      .read(document)
+      .settings.flatMap(({ key, node }) =>
+        node.kind === "scalar" && node.source === undefined && typeof node.value === "number" && node.end > node.start
+          ? [{ key: `${key} at ${node.start}`, start: node.start, end: node.end }]
+          : [],
+      ),
+  );
+}
+
 /** Every number in every numeric key of a run's documents; `takes` says of each place whether it is wanted. */
 export function* numbersIn({ files }: Seed, takes: () => boolean): Generator<Numbered> {
   for (const [path, text] of Object.entries(files)) {
     const tried = new Set<string>();
+    const isData = /\.(?:json|py|ipynb)$/.test(path);
+    for (const { key, start, end } of stated(uri(path), text)) {
+      if (tried.has(key)) continue;
+      tried.add(key);
+      for (const value of HOSTILE_NUMBERS) {
+        if (!takes()) continue;
+        const changed = replaced(text, { start, end }, isData ? quoted(value) : value);
+        yield { what: `${path} ${key} = ${value}`, value, files: { ...files, [path]: changed } };
+      }
+    }
     for (const format of formatsOf(uri(path), text))
       for (const { key } of numericKeys(format)) {
         if (tried.has(key)) continue;

@@ -66,6 +66,11 @@ const words = (count: number, word: (index: number) => string): string =>
   Array.from({ length: count }, (_, index) => word(index)).join(" ");
 const VERL = "python3 -m verl.trainer.main_ppo actor_rollout_ref.model.path=./model trainer.n_gpus_per_node=1";
 
+/** A run of Megatron in stages of one layer each, so many samples a step. */
+function looped(sizes: string, samples: number): string {
+  return `torchrun --nproc_per_node 8 pretrain_gpt.py ${sizes} --num-layers-per-virtual-pipeline-stage 1 --hidden-size 64 --num-attention-heads 4 --ffn-hidden-size 128 --swiglu --normalization RMSNorm --seq-length 64 --max-position-embeddings 64 --micro-batch-size 1 --global-batch-size ${samples} --vocab-size 512 --bf16 --train-iters 10\n`;
+}
+
 /** Far too much of what they read: an answer takes no longer than its length asks for. */
 export const OVERFULL: Readonly<Record<string, Seed>> = {
   "ranks of names": adapted(3000, (index) => `layers.${index % 80}.mlp.x${index}_proj`),
@@ -97,6 +102,48 @@ export const OVERFULL: Readonly<Record<string, Seed>> = {
   "options of diffusers": alone(
     "flux.sh",
     `accelerate launch train_dreambooth_lora_flux.py --pretrained_model_name_or_path black-forest-labs/FLUX.1-dev ${words(10_000, (k) => `--rank ${k} --x${k}`)} --resolution 1024\n`,
+  ),
+  "stages without end": alone("train.sh", looped("--num-layers 4000000 --pipeline-model-parallel-size 8", 2 ** 31)),
+  "a stage for each of a million layers": alone(
+    "train.sh",
+    looped("--num-layers 1000000 --pipeline-model-parallel-size 1000000", 1_000_000),
+  ),
+  "micro-batches without end": alone("train.sh", looped("--num-layers 16 --pipeline-model-parallel-size 4", 2 ** 52)),
+  "experts without end": alone(
+    "train.sh",
+    looped("--num-layers 8 --num-experts 4000000 --expert-model-parallel-size 1000000", 64),
+  ),
+  "torchtitan's stages without end": alone(
+    "job.toml",
+    '[model]\nname = "qwen3"\nflavor = "0.6B"\n[training]\nlocal_batch_size = 2147483648\nseq_len = 64\n[parallelism]\npipeline_parallel_degree = 4\npipeline_parallel_schedule = "Interleaved1F1B"\npipeline_parallel_layers_per_stage = 1\npipeline_parallel_microbatch_size = 1\n',
+    { ".vramlens.yaml": 'runs:\n  - match: "job.toml"\n    device: { name: RTX 4090, count: 4 }\n' },
+  ),
+  "imports in a circle": alone(
+    "train.py",
+    "from a import build, ARGS\nfrom transformers import Trainer\nTrainer(model=build('./model'), args=ARGS).train()\n",
+    {
+      "a.py": "from b import *\nfrom train import Trainer\nARGS = OWN\n",
+      "b.py":
+        "from a import *\nimport b\nfrom transformers import AutoModelForCausalLM, TrainingArguments\nbuild = AutoModelForCausalLM.from_pretrained\nOWN = TrainingArguments('o', per_device_train_batch_size=b.SIZE)\nSIZE = SIZE\n",
+    },
+  ),
+  "imports of imports": alone(
+    "train.py",
+    `${lines(3000, (k) => `from m${k} import f${k}`)}from transformers import TrainingArguments, Trainer\nTrainer(model=f0(), args=TrainingArguments("o")).train()\n`,
+    Object.fromEntries(
+      Array.from({ length: 3000 }, (_, k) => [
+        `m${k}.py`,
+        `from m${k + 1} import f${k + 1}\ndef f${k}(): return f${k + 1}()\n`,
+      ]),
+    ),
+  ),
+  "helpers of the largest size": alone(
+    "train.py",
+    "from helpers import *\nfrom more import *\nfrom transformers import Trainer\nTrainer(model=a0(0), args=b0).train()\n",
+    {
+      "helpers.py": lines(2800, (k) => `def a${k}(x): return a${k + 1}(x + b${k})`),
+      "more.py": lines(4500, (k) => `b${k} = b${k + 1} + b${k}`),
+    },
   ),
   "pictures of diffusers": alone(
     "flux.sh",

@@ -2,6 +2,7 @@
  * The tools that language models get, of the editor and of the model-context server alike: one answer of at most
  * {@link LARGEST_ANSWER} characters, made from the report alone. What is asked is in `tool-schema.ts`.
  */
+import { inJson } from "../../words/printable";
 import type { Report, ReportPlan, ReportRun } from "./schema";
 import type { ToolInput } from "./tool-schema";
 
@@ -44,14 +45,18 @@ export function toolAnswer(name: ToolName, report: Report, path: string): ToolAn
       : { skipped: report.skipped.slice(0, 5).map(({ uri, message }) => ({ uri, message })) }),
     rest: `vram-lens ${name === "find_fitting_config" ? "plan" : "check"} ${path} --format json`,
   });
+  const isLarge = (answer: object): boolean => written(answer).length > LARGEST_ANSWER;
   let structured: ReturnType<typeof answerOf> = answerOf(MOST_ITEMS);
-  for (let most = MOST_ITEMS - 1; most >= 0 && JSON.stringify(structured).length > LARGEST_ANSWER; most--)
-    structured = answerOf(most);
-  const few =
-    JSON.stringify(structured).length > LARGEST_ANSWER
-      ? { ...structured, runs: [], moreRuns: report.runs.slice(0, 20).map(shortRun) }
-      : structured;
-  return { text: JSON.stringify(few), structured: few, isError: report.runs.length === 0 };
+  for (let most = MOST_ITEMS - 1; most >= 0 && isLarge(structured); most--) structured = answerOf(most);
+  const few = isLarge(structured)
+    ? { ...structured, runs: [], moreRuns: report.runs.slice(0, 20).map(shortRun) }
+    : structured;
+  return { text: written(few), structured: few, isError: report.runs.length === 0 };
+}
+
+/** What a model reads may be shown in a terminal, too. */
+function written(answer: object): string {
+  return inJson(JSON.stringify(answer));
 }
 
 const MOST_ITEMS = 12;
