@@ -2,6 +2,7 @@
  * The one entry of the estimator: a resolved run and its architecture graph in, an estimate out.
  * Pure and synchronous; never throws on anything a user can write.
  */
+import { once } from "../terms/once";
 import { type Message, say } from "../words/message";
 import { expandablePeak } from "./allocator/expandable";
 import type { VariedReserve } from "./allocator/lengths";
@@ -70,10 +71,11 @@ export function estimate(
     // exact: addresses of the pool would not be told apart.
     if (![ledger.live, ledger.peak].every(Number.isSafeInteger) || ledger.peakEvent < 0)
       return refused(run, graphs, { reason: say("engine.sizes") });
-    const plain = read(run, simulation, detail === "full", enough, graphs);
+    const pool = once(() => poolOf(run, ledger, simulation.loadedEvents));
+    const plain = read(run, simulation, detail === "full", enough, graphs, pool);
     if (!countable(plain)) return refused(run, graphs, { reason: say("engine.sizes") });
     if (plain.isAtLeast) return { ok: true, estimate: plain };
-    const whole = withUncertainties(plain, { run, graphs, simulation, ledger }, result.uncertain);
+    const whole = withUncertainties(plain, { run, graphs, simulation, ledger, pool }, result.uncertain);
     if (!countable(whole)) return refused(run, graphs, { reason: say("engine.sizes") });
     if (batches === undefined || whole.events > MOST_PADDED) return { ok: true, estimate: whole };
     const overhead = whole.usedPeakBytes - whole.reservedPeakBytes;
@@ -166,20 +168,30 @@ function betweenSteps(ledger: Ledger): number {
   return ledger.phaseList.find(({ step }) => step === 2)?.before ?? 0;
 }
 
-function read(run: TrainingRun, simulation: Simulation, full: boolean, enough: Enough, graphs: FamilyGraphs): Estimate {
+/** What the pool comes to over a stream, of whose first `loaded` events only what survives them counts. */
+export function poolOf(run: TrainingRun, stream: Ledger, loaded: number): number {
+  return run.expandableSegments
+    ? expandablePeak(streamOf(stream, run), loaded)
+    : reservedPeak(streamOf(stream, run), loaded, run.allocator);
+}
+
+function read(
+  run: TrainingRun,
+  simulation: Simulation,
+  full: boolean,
+  enough: Enough,
+  graphs: FamilyGraphs,
+  pool: () => number,
+): Estimate {
   const { ledger, parameters, trainableParameters, host } = simulation;
   const overhead = overheadOf(run);
   const isAtLeast = enough(ledger.peak + overhead.likely);
   const loading = isAtLeast ? null : simulation.loading();
-  const replayed = (stream: Ledger, loaded: number): number =>
-    run.expandableSegments
-      ? expandablePeak(streamOf(stream, run), loaded)
-      : reservedPeak(streamOf(stream, run), loaded, run.allocator);
   // Loading is over before the steps begin: whichever needs more is the peak of the run.
   const fullest = loading !== null && loading.peak > ledger.peak ? loading : ledger;
   const reserved = isAtLeast
     ? fullest.peak
-    : Math.max(replayed(ledger, simulation.loadedEvents), loading === null ? 0 : replayed(loading, 0), fullest.peak);
+    : Math.max(pool(), loading === null ? 0 : poolOf(run, loading, 0), fullest.peak);
   const releases =
     loading === null && reserved > fullest.peak ? releasesOf(run, simulation, overhead.likely, reserved) : null;
   const { components, modules } = full ? breakdown(fullest) : { components: [], modules: [] };

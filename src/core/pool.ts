@@ -28,17 +28,22 @@ export function withMoments(
   { events, bytes, emptied = [], apart, sides }: EventStream,
   sizeAfter: (id: number) => number,
 ): EventStream {
-  const all: number[] = [];
-  const sizes = Array.from(bytes);
+  let moments = 0;
+  for (let k = 0; k < events.length; k++) if (events[k]! >= 0 && sizeAfter(events[k]!) > 0) moments++;
+  const all = new Int32Array(events.length + 2 * moments);
+  const sizes = new Float64Array(bytes.length + moments);
+  sizes.set(bytes);
   const shifted: number[] = [];
+  let [at, next] = [0, bytes.length];
   for (let k = 0; k < events.length; k++) {
-    for (; shifted.length < emptied.length && emptied[shifted.length]! <= k; ) shifted.push(all.length);
+    for (; shifted.length < emptied.length && emptied[shifted.length]! <= k; ) shifted.push(at);
     const event = events[k]!;
-    all.push(event);
+    all[at++] = event;
     const size = event >= 0 ? sizeAfter(event) : 0;
     if (size === 0) continue;
-    const id = sizes.push(size) - 1;
-    all.push(id, ~id);
+    sizes[next] = size;
+    all[at++] = next;
+    all[at++] = ~next++;
   }
   return { events: all, bytes: sizes, emptied: shifted, ...(apart && { apart }), ...(sides && { sides }) };
 }

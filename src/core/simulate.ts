@@ -454,15 +454,19 @@ class TrainingSimulation {
     torch.ring = null;
     torch.headExchange = 1;
     const state = ledger.state();
+    const folds = this.folds.layers && !this.isWatched();
     const cacheBytes = withoutTraining(torch, () =>
-      generate(torch, run, family, generation, (program, cache) => passes.interpretersOf(program, cache), autocast),
+      generate(torch, run, family, generation, {
+        interpretersOf: (program, cache) => passes.interpretersOf(program, cache),
+        autocast,
+        folds,
+      }),
     );
     this.cacheBytes = cacheBytes;
     torch.ring = ring;
     torch.headExchange = headExchange;
     // A paged cache takes what is left on the card when it is made.
-    const script =
-      this.folds.layers && generation.cache !== "paged" && !this.isWatched() ? closedScript(ledger, state) : null;
+    const script = folds && generation.cache !== "paged" && !this.isWatched() ? closedScript(ledger, state) : null;
     this.generated = script === null ? null : { asked, script, cacheBytes };
     return cacheBytes;
   }

@@ -1,7 +1,7 @@
 /** Leaving layers out and putting them back gives the same event stream as running every layer. */
 import { strict as assert } from "node:assert";
 import { planAcrossKinds, planFolding } from "../../src/core/engine/folding/plan";
-import type { TrainingRun } from "../../src/core/training/run";
+import type { GenerationSpec, TrainingRun } from "../../src/core/training/run";
 import { sameEvents } from "./events";
 import { graphsOf } from "./receipts/case";
 import { causalRun } from "./runs";
@@ -151,6 +151,46 @@ describe("folding layers of encoders", () => {
   it("one layer called again and again adds its gradients up", () => encoder("albert"));
 
   it("one layer called again and again is cast once under autocast", () => encoder("albert", { autocast: "bfloat16" }));
+});
+
+/** Texts of 32 tokens generated for 2 prompts of 24, at the end of a run. */
+function generating(more: Partial<GenerationSpec>): GenerationSpec {
+  return { batchSize: 2, promptLength: 24, newTokens: 32, beams: 1, samples: true, cache: "dynamic", ...more };
+}
+
+describe("folding layers of generation", () => {
+  const run = causalRun({ loadDtype: "bfloat16" });
+  const config = { ...run.model.config, num_hidden_layers: 24, head_dim: 16, sliding_window: 32 };
+  const models: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+    llama: { ...config, sliding_window: undefined },
+    // Every layer's window is its own, whichever of them are run.
+    gemma2: config,
+    gemma3_text: {
+      ...config,
+      layer_types: Array.from({ length: 24 }, (_, k) => (k % 6 === 5 ? "full_attention" : "sliding_attention")),
+    },
+    // One layer in four keeps keys and values: the others do nothing between two tokens.
+    qwen3_next: {
+      ...config,
+      sliding_window: undefined,
+      num_experts: 4,
+      num_experts_per_tok: 2,
+      moe_intermediate_size: 32,
+    },
+  };
+  const ways: Readonly<Record<string, Partial<GenerationSpec>>> = {
+    "token by token": {},
+    "by beams": { beams: 2, samples: false },
+    "in a cache of one size": { cache: "static" },
+  };
+  for (const [family, own] of Object.entries(models))
+    for (const [way, more] of Object.entries(ways))
+      it(`${family}, ${way}`, () => {
+        const model = { ...run.model, family, config: { ...own, model_type: family } };
+        const made = { ...run, model, generation: generating(more) };
+        const { folded, whole } = sameEvents(made, graphsOf(family));
+        assert.ok(folded.effort < whole.effort, `${folded.effort} of ${whole.effort}`);
+      });
 });
 
 describe("planFolding", () => {

@@ -1,6 +1,6 @@
 /** Every uncertainty of the registry has a run that it widens, and a plain run has none. */
 import { strict as assert } from "node:assert";
-import { estimate } from "../../src/core/estimate";
+import { estimate, poolOf } from "../../src/core/estimate";
 import type { FamilyGraphs } from "../../src/core/graph/types";
 import { simulateFullest } from "../../src/core/stages";
 import { standIn } from "../../src/core/stand-in";
@@ -167,7 +167,9 @@ function uncertain({ run, graphs }: Widened): readonly string[] {
   const result = simulateFullest(standIn(run, graphs), graphs);
   const made = estimate(run, graphs, "peaks");
   assert.ok(result.ok && made.ok, made.ok ? "" : english(made.reason));
-  const facts = { run, graphs, simulation: result.simulation, ledger: result.simulation.ledger };
+  const { simulation } = result;
+  const pool = (): number => poolOf(run, simulation.ledger, simulation.loadedEvents);
+  const facts = { run, graphs, simulation, ledger: simulation.ledger, pool };
   return UNCERTAINTIES.filter((rule) =>
     "effects" in rule ? rule.effects(facts).length > 0 : rule.widened(made.estimate, facts) !== null,
   ).map(({ id }) => id);

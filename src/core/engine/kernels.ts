@@ -17,7 +17,7 @@ function inside(query: number, key: number, value: number): number {
 }
 
 /** What a block that cuDNN writes is: the result of a convolution, or a gradient of one. */
-const CONVOLUTIONS = ["convolution", "convolution_backward"] as const;
+export const CONVOLUTIONS = ["convolution", "convolution_backward"] as const;
 export type Convolution = (typeof CONVOLUTIONS)[number];
 
 /** Bytes that cuDNN may take while it writes blocks, by their labels; 0: none. */

@@ -2,14 +2,15 @@
 
 import { say } from "../../words/message";
 import { type DType, ELEMENT_BYTES } from "../engine/dtype";
-import type { Fold } from "../engine/folding/plan";
-import type { Interpreter } from "../engine/interpreter";
+import { FOLDS, type Fold, nextFold } from "../engine/folding/plan";
+import { recordRegion } from "../engine/folding/region";
+import { type Interpreter, stacksOf } from "../engine/interpreter";
 import type { AttentionCache } from "../engine/interpreter/options";
 import { NotModelled } from "../engine/not-modelled";
 import type { Torch } from "../engine/torch";
 import { type ConfigView, type RunSizes, sizesOf } from "../graph/config";
 import { buildsNoMask } from "../graph/flash";
-import type { FamilyGraphs } from "../graph/types";
+import type { ArchitectureGraph, FamilyGraphs, RepeatInstruction } from "../graph/types";
 import { type CacheStyle, SimulatedCache } from "../training/generation/cache";
 import { runGeneration } from "../training/generation/generate";
 import { PAGED_DEFAULTS, type PagedPool, pagedPool, runPaged } from "../training/generation/paged";
@@ -26,14 +27,35 @@ export function cacheOf(
   tokens: number | null,
   beams: number,
   style: CacheStyle = "dynamic",
+  byLayer = false,
 ): SimulatedCache {
-  const window = Number(view.scope("sliding_window") ?? 0);
+  const window = windowIn(view);
   const windowOf = (layer: number): number | null => {
     const kind = view.layerKind(layer);
     return window > 0 && (kind === null || kind === "sliding_attention") ? window : null;
   };
   const heads = view.scope("num_key_value_heads") ?? view.scope("text_config.num_key_value_heads");
-  return new SimulatedCache(windowOf, Number(heads ?? 0), tokens, beams, style);
+  return new SimulatedCache(windowOf, Number(heads ?? 0), tokens, beams, style, byLayer);
+}
+
+function windowIn(view: ConfigView): number {
+  return Number(view.scope("sliding_window") ?? 0);
+}
+
+/** Whether every layer has attention, and one only: its window is that of the layer then, whichever others are run. */
+function attendsInEvery(view: ConfigView): boolean {
+  const layers = Number(view.scope("num_hidden_layers") ?? view.scope("text_config.num_hidden_layers") ?? 0);
+  return Array.from({ length: layers }, (_, layer) => view.layerKind(layer)).every(
+    (kind) => kind === null || kind === "full_attention" || kind === "sliding_attention",
+  );
+}
+
+/** How a run's model generates. */
+export interface Generating {
+  readonly interpretersOf: (program: Program, cache: AttentionCache) => InterpreterFactory;
+  readonly autocast: DType | null;
+  /** Whether middle layers are left out and put back: nobody acts in hooks. */
+  readonly folds: boolean;
 }
 
 /**
@@ -47,8 +69,7 @@ export function generate(
   run: TrainingRun,
   family: FamilyGraphs,
   spec: GenerationSpec,
-  interpretersOf: (program: Program, cache: AttentionCache) => InterpreterFactory,
-  autocast: DType | null,
+  { interpretersOf, autocast, folds }: Generating,
 ): number {
   const encoder = run.task === "seq2seq-lm";
   // The cache is met in the fused attention; the scores of eager attention are small for single queries.
@@ -68,18 +89,45 @@ export function generate(
   const scope = (name: string): number => Number(view.scope(name) ?? view.scope(`text_config.${name}`) ?? 0);
   if (spec.cache === "paged") return runPaged(torch, pagedOf(torch, run, view, spec));
   const tokens = spec.cache === "static" ? spec.promptLength + spec.newTokens : null;
-  const cache = cacheOf(view, tokens, encoder ? spec.beams : 1, spec.cache === "static" ? "dynamic" : spec.cache);
-  return runGeneration(torch, {
-    spec,
-    // peft generates with the model inside, whose forward accelerate did not wrap (peft/peft_model.py, generate).
-    autocast: run.adapter === null ? autocast : null,
-    vocabulary: scope("vocab_size"),
-    interpreter: (tokens) => interpretersOf(programAt(tokens), cache)("none"),
-    media: batchOf({ batch: seenBy(prompt) }, view.expressions, prompt.dataView.scope, autocast, run.loadDtype),
-    sees: (tokens) => seenBy(programAt(tokens)).length > 0,
-    encoder: encoder ? { width: scope("hidden_size"), dtype: run.loadDtype } : null,
-    cache,
-  });
+  const style = spec.cache === "static" ? "dynamic" : spec.cache;
+  const byLayer = attendsInEvery(view);
+  const mayFold =
+    folds &&
+    !encoder &&
+    style === "dynamic" &&
+    (byLayer || windowIn(view) <= 0) &&
+    endsAlike(prompt.graph, programAt(1).graph);
+  const { ledger } = torch;
+  for (let fold: Fold = mayFold ? FOLDS[0] : "none"; ; ) {
+    const state = ledger.state();
+    const cache = cacheOf(view, tokens, encoder ? spec.beams : 1, style, byLayer && fold !== "none");
+    const { cacheBytes, foldings } = runGeneration(torch, {
+      spec,
+      // peft generates with the model inside, whose forward accelerate did not wrap (peft/peft_model.py, generate).
+      autocast: run.adapter === null ? autocast : null,
+      vocabulary: scope("vocab_size"),
+      interpreter: (tokens) => interpretersOf(programAt(tokens), cache)(fold),
+      media: batchOf({ batch: seenBy(prompt) }, view.expressions, prompt.dataView.scope, autocast, run.loadDtype),
+      sees: (tokens) => seenBy(programAt(tokens)).length > 0,
+      encoder: encoder ? { width: scope("hidden_size"), dtype: run.loadDtype } : null,
+      cache,
+    });
+    if (foldings.every(({ copies }) => copies === 0)) return cacheBytes;
+    const region = recordRegion(ledger, state, foldings, [], () => undefined);
+    ledger.rewind(state);
+    if (region !== null) {
+      ledger.play(region.script, 0);
+      return cacheBytes;
+    }
+    fold = nextFold(fold, foldings) ?? "none";
+  }
+}
+
+/** Whether the stacks of a graph are the last ones of another: their layers are the same then. */
+function endsAlike(longer: ArchitectureGraph, graph: ArchitectureGraph): boolean {
+  const ends = ({ repeat: { from, to } }: RepeatInstruction): string => JSON.stringify([from, to]);
+  const [all, own] = [stacksOf(longer).map(ends), stacksOf(graph).map(ends)];
+  return all.slice(all.length - own.length).join() === own.join();
 }
 
 /** What a model is given beside its text; the mask of the prompts is the caller's own. */

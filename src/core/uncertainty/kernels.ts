@@ -1,7 +1,7 @@
 /** What kernels take beside their tensors, and which of them run. */
 import { say } from "../../words/message";
 import { reservedPeak } from "../allocator/replay";
-import { type Convolution, convolutionWorkspaces } from "../engine/kernels";
+import { CONVOLUTIONS, type Convolution, convolutionWorkspaces } from "../engine/kernels";
 import { streamOf, withMoments } from "../pool";
 import type { ComponentKind } from "../report/estimate";
 import type { EffectRule } from "./types";
@@ -57,10 +57,11 @@ const WORKSPACES: EffectRule = {
   id: "cudnn",
   source:
     "cuDNN's developer guide, Tensor Core Operations; aten/src/ATen/native/cudnn/Conv_v8.cpp, run_conv_plan; engine/kernels.ts, convolutionWorkspaces",
-  effects: ({ run, ledger, simulation }) => {
+  effects: ({ run, ledger, simulation, pool }) => {
     const workspaces = convolutionWorkspaces(ledger);
     if (workspaces === null || workspaces.largest < SMALL_WORKSPACE) return [];
     const stream = streamOf(ledger, run);
+    const there = new Set(workspaces.kinds.values());
     const reserved = (kinds: readonly Convolution[]): number => {
       const wanted = workspaces.bytes.map((bytes, label) =>
         kinds.some((kind) => kind === workspaces.kinds.get(label)) ? bytes : 0,
@@ -68,11 +69,8 @@ const WORKSPACES: EffectRule = {
       const sizeAfter = (id: number): number => wanted[ledger.labelIndexOf(id)]!;
       return reservedPeak(withMoments(stream, sizeAfter), simulation.loadedEvents, run.allocator);
     };
-    const pools = run.expandableSegments
-      ? [0]
-      : [reserved(["convolution_backward"]), reserved(["convolution", "convolution_backward"])].map(
-          (bytes) => bytes - reserved([]),
-        );
+    const tried = there.size > 1 ? [CONVOLUTIONS.slice(1), CONVOLUTIONS] : [CONVOLUTIONS];
+    const pools = run.expandableSegments ? [] : tried.map((kinds) => reserved(kinds) - pool());
     const moreBytes = Math.max(0, ...pools) + workspaces.largest;
     return [{ what: say("engine.cudnn"), settleWith: "cudnn", moreBytes, lessBytes: 0 }];
   },

@@ -12,6 +12,8 @@ export interface Facts {
   readonly graphs: FamilyGraphs;
   readonly simulation: Simulation;
   readonly ledger: Ledger;
+  /** Bytes that the pool of the steps comes to. */
+  readonly pool: () => number;
 }
 
 /** Bytes that may come on top of the peak or be spared, and the assumption that says so. */

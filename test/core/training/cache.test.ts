@@ -32,7 +32,7 @@ function generated(style: CacheStyle, staticTokens: number | null = null): Held 
   };
   forward(PROMPT);
   for (let token = 0; token < NEW; token++) forward(1);
-  const held = { bytes: cache.bytes, device: torch.ledger.live, peak: torch.ledger.peak };
+  const held = { bytes: cache.bytes(() => 1), device: torch.ledger.live, peak: torch.ledger.peak };
   cache.release();
   assert.equal(torch.ledger.live, 0);
   return held;

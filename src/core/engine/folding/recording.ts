@@ -212,6 +212,9 @@ export class Recording {
         // Forward copies follow the block, backward copies precede it.
         const twin = this.segment(layerLabel(folding.repeat, ordinal + (backward ? -length : length)), backward);
         const other = this.segment(layerLabel(folding.repeat, ordinal + (backward ? length : -length)), backward);
+        // What does nothing between two forwards, as its neighbours do, has nothing to be copied; copies follow the last of the block.
+        const idle = own === undefined && twin === undefined && other === undefined && ordinal !== folding.to;
+        if (idle) continue;
         if (own === undefined || twin === undefined || other === undefined) return false;
         if (other.births !== own.births || !this.alike(own, twin)) return false;
         if (folding.kinds && !this.alike(own, other)) return false;

@@ -319,10 +319,12 @@ export class Unroller {
   /** Emits the block of layers that is copied as often as layers were left out, the copies in the order of the pass. */
   private copies(folding: Folding, backward: boolean): void {
     const { from, to, copies } = folding;
-    const layers = Array.from({ length: to - from + 1 }, (_, k) => (backward ? to - k : from + k)).map((ordinal) => {
-      const segment = this.recording.segment(layerLabel(folding.repeat, ordinal), backward)!;
-      return { ordinal, segment, relative: this.relativeOf(segment) };
-    });
+    const layers = Array.from({ length: to - from + 1 }, (_, k) => (backward ? to - k : from + k)).flatMap(
+      (ordinal) => {
+        const segment = this.recording.segment(layerLabel(folding.repeat, ordinal), backward);
+        return segment === undefined ? [] : [{ ordinal, segment, relative: this.relativeOf(segment) }];
+      },
+    );
     const firsts = this.firsts.get(folding.repeat)![backward ? 1 : 0];
     for (let k = 1; k <= copies; k++) {
       const copy = backward ? copies + 1 - k : k;

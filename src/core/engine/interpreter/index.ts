@@ -14,6 +14,7 @@ import type {
   Instruction,
   Operand,
   OpInstruction,
+  RepeatInstruction,
 } from "../../graph/types";
 import { withUnits } from "../../graph/units";
 import { NO_LAYER } from "../folding/label";
@@ -88,6 +89,11 @@ function owned(inputs: readonly Input[]): Input[] {
   return inputs.map((input) => input?.retain() ?? null);
 }
 
+/** Stacks of layers and other repeats of a graph, in order. */
+export function stacksOf({ main }: ArchitectureGraph): readonly RepeatInstruction[] {
+  return main.body.filter((instruction) => "repeat" in instruction);
+}
+
 export class Interpreter {
   private readonly operands: Operands;
   private readonly layers: Layers;
@@ -141,6 +147,11 @@ export class Interpreter {
   /** What the last forward left out, per repeat. */
   get foldings(): readonly Folding[] {
     return this.repeats.foldings;
+  }
+
+  /** Stacks of layers and other repeats that a forward goes through. */
+  get stacks(): number {
+    return stacksOf(this.graph).length;
   }
 
   /** Runs the graph's forward: the loss first, then the other outputs, all owned by the caller. */

@@ -4,6 +4,7 @@
  */
 import type { DType } from "../../engine/dtype";
 import { ELEMENT_BYTES, promote } from "../../engine/dtype";
+import { layerLabel, NO_LAYER, ordinalOf, REPEATS_EACH, repeatOf } from "../../engine/folding/label";
 import type { AttentionCache, AttentionOperandPair } from "../../engine/interpreter/options";
 import { hostTensor, type Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
@@ -45,6 +46,8 @@ interface Slot {
   readonly marker: Tensor | null;
   /** What a quantized layer holds in place of keys and values. */
   packed?: readonly [Packed, Packed];
+  /** The layer it is of, as the first forward numbers them. */
+  readonly layer: number;
 }
 
 /** A cache that takes part in the simulation. Slots are the attentions of a forward in the order they run. */
@@ -64,14 +67,33 @@ export class SimulatedCache implements AttentionCache {
     /** Sequences per one that comes in: beams of an encoder-decoder are made after its first forward. */
     private readonly beams = 1,
     private readonly style: CacheStyle = "dynamic",
+    /** Whether the `k`th attention is that of the model's layer `k`, of which not every one is run. */
+    private readonly byLayer = false,
   ) {}
 
-  /** Bytes of every slot now. */
-  get bytes(): number {
-    return this.slots.reduce((sum, { key, value, packed }) => {
+  /**
+   * Bytes of every slot now.
+   *
+   * @param times layers of the model that a layer which is run stands for
+   */
+  bytes(times: (layer: number) => number): number {
+    return this.slots.reduce((sum, { key, value, packed, layer }) => {
       const held = packed?.flatMap(({ codes, constants, recent }) => [codes, constants, recent]) ?? [key, value];
-      return sum + held.reduce((bytes, tensor) => bytes + (tensor === null ? 0 : storedBytes(tensor)), 0);
+      return (
+        sum + times(layer) * held.reduce((bytes, tensor) => bytes + (tensor === null ? 0 : storedBytes(tensor)), 0)
+      );
     }, 0);
+  }
+
+  /** Does the same to every slot, as its layer does it. */
+  private each(torch: Torch, body: (slot: Slot, index: number) => void): void {
+    this.slots.forEach((slot, index) => {
+      const { layer } = slot;
+      const repeat = torch.firstRepeat + (repeatOf(layer) % REPEATS_EACH);
+      if (layer !== NO_LAYER) torch.enterLayer(layerLabel(repeat, ordinalOf(layer)), false);
+      body(slot, index);
+    });
+    torch.enterLayer(NO_LAYER, false);
   }
 
   /** A new forward starts. */
@@ -129,7 +151,7 @@ export class SimulatedCache implements AttentionCache {
       const none = (): Tensor => hostTensor(torch.ledger, [0], key.dtype);
       const grows = key.size(2) === queries;
       this.slots.push({
-        ...{ key: none(), value: none(), window: null, length: tokens, grows, marker: null },
+        ...{ key: none(), value: none(), window: null, length: tokens, grows, marker: null, layer: torch.layer },
         packed: [packed[0]!, packed[1]!],
       });
       return { key: key.retain(), value: value.retain() };
@@ -163,8 +185,8 @@ export class SimulatedCache implements AttentionCache {
   }
 
   private create(torch: Torch, queries: number, heads: number, key: Tensor, value: Tensor): Slot {
-    const index = this.slots.length;
-    const window = this.windowOf(index);
+    const place = this.byLayer ? torch.layerIndices.get(torch.layer) : undefined;
+    const window = this.windowOf(place ?? this.slots.length);
     const tokens = this.staticTokens === null ? key.size(2) : Math.min(this.staticTokens, window ?? Infinity);
     const marker = window === null || this.staticTokens !== null ? null : torch.empty("_to_copy", [], "int64");
     // Both start as empty tensors of the keys' dtype, so the values are promoted to it (lazy_initialization).
@@ -177,6 +199,7 @@ export class SimulatedCache implements AttentionCache {
       length: key.size(2),
       grows: key.size(2) === queries,
       marker,
+      layer: torch.layer,
     };
     this.slots.push(slot);
     return slot;
@@ -201,7 +224,7 @@ export class SimulatedCache implements AttentionCache {
   /** As if `tokens` more had been generated one by one. */
   skip(torch: Torch, tokens: number): void {
     if (tokens <= 0) return;
-    this.slots.forEach((slot, index) => {
+    this.each(torch, (slot, index) => {
       if (!slot.grows) return;
       if (this.style === "offloaded") this.fetch(torch, index);
       if (slot.packed === undefined) this.grow(torch, slot, tokens);
@@ -212,24 +235,32 @@ export class SimulatedCache implements AttentionCache {
 
   /** `reorder_cache`: every tensor is gathered anew by the beams that go on. */
   reorder(torch: Torch): void {
-    for (const slot of this.slots) {
-      if (slot.packed !== undefined) continue;
+    this.each(torch, (slot) => {
+      if (slot.packed !== undefined) return;
       for (const name of ["key", "value"] as const) {
         const old = slot[name];
         slot[name] = cacheTensor(torch, old.sizes, old.dtype);
         old.release();
       }
-    }
+    });
   }
 
   release(): void {
-    for (const { key, value, marker, packed } of this.slots) {
-      for (const tensor of [key, value, marker]) tensor?.release();
-      for (const { codes, constants, recent } of packed ?? [])
-        for (const tensor of [codes, constants, recent]) tensor?.release();
-    }
+    for (const slot of this.slots) letGo(slot);
     this.slots.length = 0;
   }
+
+  /** As `release`, each slot as its layer's. */
+  releaseEach(torch: Torch): void {
+    this.each(torch, letGo);
+    this.slots.length = 0;
+  }
+}
+
+function letGo({ key, value, marker, packed }: Slot): void {
+  for (const tensor of [key, value, marker]) tensor?.release();
+  for (const { codes, constants, recent } of packed ?? [])
+    for (const tensor of [codes, constants, recent]) tensor?.release();
 }
 
 /** `before` goes as `after` takes its place. */

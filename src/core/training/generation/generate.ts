@@ -5,6 +5,8 @@
 
 import type { DType } from "../../engine/dtype";
 import { isFloating } from "../../engine/dtype";
+import { ordinalOf, REPEATS_EACH, repeatOf } from "../../engine/folding/label";
+import type { Folding } from "../../engine/folding/plan";
 import type { Interpreter } from "../../engine/interpreter";
 import { hostTensor, type Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
@@ -31,14 +33,81 @@ export interface GenerationOptions {
 /** Lengths at which the growing cache is looked at between the first and the last token: it churns the allocator's pool. */
 const LENGTHS_BETWEEN = 8;
 
+/** What a call of `generate` came to. */
+export interface Generated {
+  /** Bytes of the key-value cache at its longest. */
+  readonly cacheBytes: number;
+  /** Layers that its forwards left out, and the stretches between them in which every layer's cache grows or goes. */
+  readonly foldings: readonly Folding[];
+}
+
+/** Counts the forwards and the stretches between them, whose layers are told apart so. */
+class Turns {
+  readonly foldings: Folding[] = [];
+  private turn = 0;
+  /** What the first forward left out, and how many stacks of layers it went through. */
+  private first: readonly Folding[] = [];
+  private stacks = 0;
+
+  constructor(private readonly torch: Torch) {}
+
+  /** A forward: later ones, which may see no pictures, go through the last of the first one's stacks. */
+  forward<T>({
+    stacks,
+    run,
+    foldings,
+  }: {
+    readonly stacks: number;
+    run: () => T;
+    foldings: () => readonly Folding[];
+  }): T {
+    if (this.turn === 0) this.stacks = stacks;
+    this.torch.firstRepeat = REPEATS_EACH * this.turn + Math.max(0, this.stacks - stacks);
+    const result = run();
+    const left = foldings();
+    if (this.turn++ === 0) this.first = left;
+    this.foldings.push(...left);
+    return result;
+  }
+
+  /** Something that is done to every layer's cache. */
+  between(body: () => void): void {
+    const { torch } = this;
+    const shift = REPEATS_EACH * this.turn++;
+    const { ledger } = torch;
+    const before = ledger.marks.length;
+    torch.firstRepeat = shift;
+    body();
+    // A cache that has its full size from the start does nothing then.
+    const met = new Set<number>();
+    for (let k = before; k < ledger.marks.length; k++)
+      if ((ledger.marks[k + 1]?.event ?? ledger.eventCount) > ledger.marks[k]!.event)
+        met.add(repeatOf(ledger.marks[k]!.label));
+    const left = this.first.map((folding) => ({ ...folding, repeat: folding.repeat + shift }));
+    this.foldings.push(...left.filter(({ repeat }) => met.has(repeat)));
+  }
+
+  /** Layers of the model that one of those of the first forward stands for. */
+  times(layer: number): number {
+    const ordinal = ordinalOf(layer);
+    const own = this.first.find(
+      ({ repeat, from, to }) => repeat === repeatOf(layer) && ordinal >= from && ordinal <= to,
+    );
+    return 1 + (own?.copies ?? 0);
+  }
+
+  end(): void {
+    this.torch.firstRepeat = 0;
+  }
+}
+
 /**
  * Books one call of `generate` on the phase in force. What the caller holds (prompts, optimizer states) is there already;
  * everything made here is gone at the end. To be called with gradients off and `torch.training` false.
- *
- * @returns bytes of the key-value cache at its longest
  */
-export function runGeneration(torch: Torch, options: GenerationOptions): number {
+export function runGeneration(torch: Torch, options: GenerationOptions): Generated {
   const { spec, cache, encoder } = options;
+  const turns = new Turns(torch);
   const rows = spec.batchSize * spec.beams;
   const first = encoder === null ? spec.promptLength : 1;
   const last = first + spec.newTokens - 1;
@@ -65,11 +134,11 @@ export function runGeneration(torch: Torch, options: GenerationOptions): number 
   };
   const step = (tokens: number, length: number): void => {
     cache.begin();
-    const logits = nextLogits(torch, options, tokens, options.sees(tokens) ? seen : new Map());
+    const logits = nextLogits(torch, options, turns, tokens, options.sees(tokens) ? seen : new Map());
     keepsScores(1);
     choose(length);
     logits.release();
-    if (spec.beams > 1) cache.reorder(torch);
+    if (spec.beams > 1) turns.between(() => cache.reorder(torch));
   };
   step(first, first);
   if (encoder !== null)
@@ -81,25 +150,27 @@ export function runGeneration(torch: Torch, options: GenerationOptions): number 
     length += stretch;
     keepsScores(stretch - 1);
     if (encoder === null) {
-      cache.skip(torch, stretch - 1);
+      turns.between(() => cache.skip(torch, stretch - 1));
       step(1, length);
       continue;
     }
     // The captured forward runs the encoder, too; single tokens of the decoder alone are small beside the cache.
-    cache.skip(torch, stretch);
-    if (spec.beams > 1) cache.reorder(torch);
+    turns.between(() => cache.skip(torch, stretch));
+    if (spec.beams > 1) turns.between(() => cache.reorder(torch));
     choose(length);
   }
   for (const tensor of [...held, ...grown, ...scores]) tensor.release();
-  const { bytes } = cache;
-  cache.release();
-  return bytes;
+  const cacheBytes = cache.bytes((layer) => turns.times(layer));
+  turns.between(() => cache.releaseEach(torch));
+  turns.end();
+  return { cacheBytes, foldings: turns.foldings };
 }
 
 /** A forward of `tokens` tokens per sequence as the trainer wraps it; logits of the last one, owned by the caller. */
 function nextLogits(
   torch: Torch,
   options: GenerationOptions,
+  turns: Turns,
   tokens: number,
   media: ReadonlyMap<string, Tensor>,
 ): Tensor {
@@ -115,7 +186,12 @@ function nextLogits(
   // A view of the mask that is booked with the prompts; earlier releases' models read it themselves.
   const mask = hostTensor(torch.ledger, [rows, tokens], "int64");
   const named = new Map([...media, [MASK, mask]]);
-  let logits = interpreter(tokens).nextToken([query, ...start], positions, named);
+  const forward = interpreter(tokens);
+  let logits = turns.forward({
+    stacks: forward.stacks,
+    run: () => forward.nextToken([query, ...start], positions, named),
+    foldings: () => forward.foldings,
+  });
   torch.autocastEnabled = false;
   torch.clearCastCache();
   for (const tensor of [query, ...start, positions, mask]) tensor.release();
