@@ -1,7 +1,9 @@
 /** The least a language client must do to have a document analysed. */
 import { readFileSync } from "node:fs";
+import { extname } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import {
+  CancellationTokenSource,
   createMessageConnection,
   type MessageConnection,
   StreamMessageReader,
@@ -9,6 +11,8 @@ import {
 } from "vscode-languageserver/node";
 import { uriOf } from "../src/host/node";
 import { METHODS, type ReportResult, type WhatIfParams, type WhatIfResult } from "../src/server/protocol";
+
+const LANGUAGES: Readonly<Record<string, string>> = { ".json": "json", ".py": "python" };
 
 export class LanguageClient {
   private readonly connection: MessageConnection;
@@ -33,7 +37,7 @@ export class LanguageClient {
   /** Opens a document and waits for its report. */
   async openAndWait(path: string): Promise<ReportResult> {
     const uri = uriOf(path);
-    const languageId = path.endsWith(".json") ? "json" : "yaml";
+    const languageId = LANGUAGES[extname(path)] ?? "yaml";
     const textDocument = { uri, languageId, version: 1, text: readFileSync(path, "utf8") };
     await this.connection.sendNotification("textDocument/didOpen", { textDocument });
     return this.connection.sendRequest(METHODS.report, { uri });
@@ -49,6 +53,14 @@ export class LanguageClient {
   /** Asks the server for anything. */
   request(method: string, params: object): Promise<unknown> {
     return this.connection.sendRequest(method, params);
+  }
+
+  /** Asks for something and takes it back at once; the answer, if there is one, is nobody's. */
+  async askAndCancel(method: string, params: object): Promise<void> {
+    const source = new CancellationTokenSource();
+    const answer = this.connection.sendRequest(method, params, source.token).catch(() => undefined);
+    source.cancel();
+    await answer;
   }
 
   /** A run with other values. */

@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
+import type { ReportResult } from "../../src/server/protocol";
 import { LanguageClient } from "../client";
 import type { Campaign } from "./campaign";
 
@@ -13,9 +14,15 @@ const PATIENCE = 30_000;
 /** Milliseconds that a process may take to end once it is told to. */
 const UNTIL_ENDED = 5000;
 const STORM = 5000;
+const BURSTS = 500;
 const LIVES = 5;
 const TRAIN =
   "model_name_or_path: meta-llama/Llama-3.2-1B\noutput_dir: o\nbf16: true\nper_device_train_batch_size: 2\n";
+
+const SCRIPT = `from helpers import build
+from transformers import Trainer, TrainingArguments
+Trainer(model=build("meta-llama/Llama-3.2-1B"), args=TrainingArguments("o", bf16=True)).train()
+`;
 
 interface Served {
   readonly child: ChildProcessByStdio<Writable, Readable, Readable>;
@@ -73,13 +80,37 @@ function endless(folder: string): Readonly<Record<string, string>> {
   };
 }
 
-/** Files of a config that never end, in one server after another; each is told to exit while it may still be reading. */
+/** Modules that a script imports and that are no files of code, each alone in its folder. */
+function endlessModules(folder: string): Readonly<Record<string, string>> {
+  const makes: Readonly<Record<string, (at: string) => void>> = {
+    "an imported pipe": (at) => execFileSync("mkfifo", [at]),
+    "an imported device": (at) => symlinkSync("/dev/zero", at),
+    "an imported link to itself": (at) => symlinkSync(at, at),
+    "an imported folder": (at) => mkdirSync(at),
+    "imported text without end": (at) => writeFileSync(at, "x = [\n".repeat(5_000_000)),
+  };
+  return Object.fromEntries(
+    Object.entries(makes).map(([what, make], index) => {
+      const own = join(folder, `script${index}`);
+      mkdirSync(own);
+      make(join(own, "helpers.py"));
+      const file = join(own, "train.py");
+      writeFileSync(file, SCRIPT);
+      return [what, file];
+    }),
+  );
+}
+
+/** Files that never end, in one server after another; each is told to exit while it may still be reading. */
 async function paths(folder: string, faults: string[]): Promise<number> {
-  const all = endless(folder);
-  for (const [what, path] of Object.entries(all)) {
-    const { child, client } = await serve(folder);
-    const file = join(folder, "train.yaml");
+  const configs = Object.entries(endless(folder)).map(([what, path]) => {
+    const file = join(folder, `train-${path.replace(/\W/g, "-")}.yaml`);
     writeFileSync(file, `${TRAIN}deepspeed: ${path}\n`);
+    return [what, file] as const;
+  });
+  const all = [...configs, ...Object.entries(endlessModules(folder))];
+  for (const [what, file] of all) {
+    const { child, client } = await serve(folder);
     const answer = within(PATIENCE, client.openAndWait(file));
     if ((await answer) === "late") faults.push(`${what}: no answer in ${PATIENCE} ms`);
     await client.request("shutdown", {}).catch(() => undefined);
@@ -89,7 +120,52 @@ async function paths(folder: string, faults: string[]): Promise<number> {
       child.kill("SIGKILL");
     }
   }
-  return Object.keys(all).length;
+  return all.length;
+}
+
+/** The number of micro-batches that a report says its run has. */
+function microBatches(answer: unknown): unknown {
+  const runs = (answer as ReportResult).report?.runs ?? [];
+  return runs[0]?.settings.find(({ name }) => name === "gradient_accumulation_steps")?.value;
+}
+
+/** Edits with questions about them, half of which are taken back, while the document is closed and opened and its thread is busy. */
+async function bursts(folder: string, faults: string[]): Promise<number> {
+  const { child, client, gap } = await serve(folder);
+  const file = join(folder, "burst.yaml");
+  const uri = `file://${file}`;
+  writeFileSync(file, TRAIN);
+  try {
+    await client.openAndWait(file);
+    await gap();
+    const asked: Promise<unknown>[] = [];
+    const position = { line: 0, character: 3 };
+    for (let version = 2; version <= BURSTS; version++) {
+      const text = `${TRAIN}gradient_accumulation_steps: ${version}\n`;
+      if (version % 50 === 0) {
+        await client.notify("textDocument/didClose", { textDocument: { uri } });
+        await client.notify("textDocument/didOpen", { textDocument: { uri, languageId: "yaml", version, text } });
+      } else
+        await client.notify("textDocument/didChange", {
+          textDocument: { uri, version },
+          contentChanges: [{ text }],
+        });
+      for (const method of ["hover", "completion", "codeAction", "inlayHint"]) {
+        const range = { start: position, end: { line: 4, character: 0 } };
+        const params = { textDocument: { uri }, position, range, context: { diagnostics: [] } };
+        if (version % 2 === 0) asked.push(client.askAndCancel(`textDocument/${method}`, params));
+        else asked.push(client.request(`textDocument/${method}`, params).catch(() => undefined));
+      }
+    }
+    const answer = await within(PATIENCE, client.request("vramlens/report", { uri }));
+    if (answer === "late") faults.push(`no answer in ${PATIENCE} ms after ${BURSTS} edits with questions`);
+    else if (microBatches(answer) !== BURSTS)
+      faults.push(`the answer is of version ${microBatches(answer)}, not ${BURSTS}`);
+    if ((await within(PATIENCE, Promise.all(asked))) === "late") faults.push("questions without an answer");
+    return await gap();
+  } finally {
+    child.kill("SIGKILL");
+  }
 }
 
 /** Thousands of files change at once while a document is open, and the document with them. */
@@ -110,6 +186,8 @@ async function storm(folder: string, faults: string[]): Promise<{ readonly gap: 
       });
     const answer = await within(PATIENCE, client.request("vramlens/report", { uri: `file://${file}` }));
     if (answer === "late") faults.push(`no answer in ${PATIENCE} ms after ${STORM} changes`);
+    else if (microBatches(answer) !== STORM)
+      faults.push(`the answer is of version ${microBatches(answer)}, not ${STORM}`);
     const kib = Number(execFileSync("ps", ["-o", "rss=", "-p", String(child.pid)], { encoding: "utf8" }).trim());
     return { gap: await gap(), bytes: kib * 1024 };
   } finally {
@@ -137,11 +215,12 @@ export const server: Campaign = async () => {
   try {
     const count = await paths(folder, faults);
     const { gap, bytes } = await storm(folder, faults);
+    const longest = Math.max(gap, await bursts(folder, faults));
     await lives(folder, faults);
     return {
-      tried: `${count} paths that never end, ${STORM} files and ${STORM} versions changed at once (${Math.round(bytes / 2 ** 20)} MiB), ${LIVES} kills`,
+      tried: `${count} paths that never end, ${STORM} files and ${STORM} versions changed at once (${Math.round(bytes / 2 ** 20)} MiB), ${BURSTS} edits with ${4 * BURSTS} questions, ${LIVES} kills`,
       faults,
-      longest: gap,
+      longest,
       longestOf: "gap",
     };
   } finally {

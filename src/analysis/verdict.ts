@@ -7,6 +7,9 @@ import type { DeviceSpec } from "../core/training/run";
 
 export type Verdict = ReportRun["verdict"];
 
+/** Devices that are remembered: a file may state a new one with every edit. */
+const MOST_REMEMBERED = 200;
+
 const usable = new Map<string, number>();
 
 /** What a process can use of a device, in bytes; null without a device. Looked up once per device. */
@@ -16,6 +19,7 @@ export function usableOf(device: DeviceSpec | null): number | null {
   let bytes = usable.get(key);
   if (bytes === undefined) {
     bytes = Math.max(0, usableBytes(deviceOf(device)) - (device.occupiedBytes ?? 0));
+    if (usable.size >= MOST_REMEMBERED) usable.clear();
     usable.set(key, bytes);
   }
   return bytes;

@@ -87,15 +87,15 @@ const OWN: Readonly<Record<string, Seed>> = {
   ),
   "sd-scripts in a command": alone(
     "kohya.sh",
-    "accelerate launch sdxl_train_network.py --pretrained_model_name_or_path a.safetensors --train_data_dir d --resolution 512,512 --train_batch_size 2 --gradient_accumulation_steps 2 --network_module networks.lora --network_dim 8 --network_alpha 4 --max_grad_norm 1.0 --optimizer_type AdamW8bit --mixed_precision fp16\n",
+    "accelerate launch train_network.py --pretrained_model_name_or_path a.safetensors --train_data_dir d --resolution 256,256 --train_batch_size 2 --gradient_accumulation_steps 2 --network_module networks.lora --network_dim 8 --network_alpha 4 --max_grad_norm 1.0 --optimizer_type AdamW8bit --mixed_precision fp16\n",
   ),
   "sd-scripts' file": alone(
     "kohya.toml",
-    '[model]\npretrained_model_name_or_path = "flux.sft"\nclip_l = "l.sft"\nt5xxl = "t.sft"\nae = "ae.sft"\n[train]\ntrain_data_dir = "d"\nnetwork_module = "networks.lora_flux"\nnetwork_dim = 4\nnetwork_alpha = 2\ntrain_batch_size = 1\nresolution = "512,512"\nt5xxl_max_token_length = 64\nmax_grad_norm = 1.0\noptimizer_type = "adafactor"\ncache_latents = true\nsave_every_n_epochs = 1\ncaption_extension = ".txt"\nmixed_precision = "bf16"\ngradient_checkpointing = true\nblocks_to_swap = 4\n',
+    '[model]\npretrained_model_name_or_path = "a.safetensors"\n[train]\ntrain_data_dir = "d"\nnetwork_module = "networks.lora"\nnetwork_dim = 4\nnetwork_alpha = 2\ntrain_batch_size = 1\nresolution = "256,256"\nt5xxl_max_token_length = 64\nmax_grad_norm = 1.0\noptimizer_type = "adafactor"\ncache_latents = true\nsave_every_n_epochs = 1\ncaption_extension = ".txt"\nmixed_precision = "bf16"\ngradient_checkpointing = true\nblocks_to_swap = 4\n',
   ),
   "ai-toolkit": alone(
     "job.yaml",
-    "job: extension\nconfig:\n  name: a\n  process:\n    - type: sd_trainer\n      network: { type: lora, linear: 16, linear_alpha: 8, conv: 4 }\n      datasets:\n        - folder_path: d\n          resolution: [512, 768]\n          cache_latents_to_disk: true\n      train:\n        batch_size: 1\n        gradient_accumulation_steps: 2\n        max_grad_norm: 1.0\n        train_text_encoder: false\n        gradient_checkpointing: true\n        optimizer: adamw8bit\n        dtype: bf16\n        ema_config: { use_ema: true, ema_decay: 0.99 }\n      model: { name_or_path: black-forest-labs/FLUX.1-dev, is_flux: true, quantize: true, auto_memory: 1 }\n",
+    "job: extension\nconfig:\n  name: a\n  process:\n    - type: sd_trainer\n      network: { type: lora, linear: 16, linear_alpha: 8, conv: 4 }\n      datasets:\n        - folder_path: d\n          resolution: [256, 320]\n          cache_latents_to_disk: true\n      train:\n        batch_size: 1\n        gradient_accumulation_steps: 2\n        max_grad_norm: 1.0\n        train_text_encoder: false\n        gradient_checkpointing: true\n        optimizer: adamw8bit\n        dtype: bf16\n        ema_config: { use_ema: true, ema_decay: 0.99 }\n      model: { name_or_path: a/b, arch: sd15, quantize: true, auto_memory: 1 }\n",
   ),
   "Ultralytics in Python": alone(
     "yolo.py",
