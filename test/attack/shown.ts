@@ -34,7 +34,7 @@ const LOCALES: readonly Locale[] = ["en", "zh-cn"];
 const ACTS = /(?![\t\n])[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
 
 /** A page of the product about a finding: nothing of a file stands in it. */
-const OWN_LINK = /^https:\/\/vram-lens\.github\.io\/vram-lens\/[a-z-]+\/[a-z-]+$/;
+const OWN_LINK = /^https:\/\/vram-lens\.github\.io\/vram-lens\/[a-z-]+\/[a-z0-9-]+$/;
 
 /** The page's views name types of browsers, which tests are compiled without. */
 const { pageView } = require(join(__dirname, "../../webview-ui/view/page")) as {

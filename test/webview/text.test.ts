@@ -61,6 +61,16 @@ describe("webview exports", () => {
     assert.match(text, /^## x\\\|y/);
   });
 
+  it("shows the signs in names of keys that would act where they are pasted", () => {
+    const run = doesNotFit();
+    const [assumption] = run.assumptions;
+    const settleWith = "a|b\u001b]8;;x`\n";
+    const odd = { ...run, assumptions: [{ ...assumption!, settleWith }] };
+    assert.match(markdownOf(odd, "x", t), /\(`a\\\|b\\u001b\]8;;x'\\n`\)/);
+    const modules = [{ module: "a\u001b]8;;x", kind: "weights" as const, bytes: 1 }];
+    assert.match(csvOf({ ...run, perDevice: { ...run.perDevice!, modules } }), /weights,a\\u001b\]8;;x,1,/);
+  });
+
   it("writes every language without a hole", () => {
     for (const run of [doesNotFit(), withoutDevice(), unknownModel()]) {
       assert.doesNotMatch(markdownOf(run, "x", translator("zh-cn")), /\{\w+\}|undefined|NaN/);

@@ -1,6 +1,6 @@
 /** The run as text to paste or save: Markdown for people, CSV for sheets. */
 import type { ReportRun } from "../../src/core/report/schema";
-import { sentenceInMarkdown } from "../../src/words/printable";
+import { inCode, printable, sentenceInMarkdown } from "../../src/words/printable";
 import type { Translate } from "../messages";
 import { breakdownOf, nameOf } from "./breakdown";
 import { gib, gibUnit, percent } from "./format";
@@ -12,12 +12,17 @@ function cell(text: string): string {
   return sentenceInMarkdown(text.replace(/\s+/g, (blank) => (blank.includes("\n") ? " " : blank)));
 }
 
+/** A name in a span of code, which may stand in a cell. */
+function code(name: string): string {
+  return `\`${inCode(name).replaceAll("|", "\\|")}\``;
+}
+
 export function markdownOf(run: ReportRun, label: string, t: Translate): string {
   const headline = headlineOf(run, t);
   const lines = [
     `## ${cell(label)}`,
     "",
-    `**${headline.verdict}** ${headline.detail}`,
+    `**${headline.verdict}** ${cell(headline.detail)}`,
     "",
     describeRun(run, t).map(cell).join(" · "),
     "",
@@ -29,7 +34,7 @@ export function markdownOf(run: ReportRun, label: string, t: Translate): string 
       "|---|--:|--:|---|",
     );
     for (const row of breakdownOf(run)) {
-      const origins = row.origins.map((origin) => `\`${nameOf(origin).replaceAll("`", "")}\``).join(", ");
+      const origins = row.origins.map((origin) => code(nameOf(origin))).join(", ");
       lines.push(
         `| ${cell(t.named(`kind.${row.kind}`, row.kind))} | ${gib(row.bytes, t.locale)} | ${percent(row.share, t.locale)} | ${origins} |`,
       );
@@ -48,7 +53,9 @@ export function markdownOf(run: ReportRun, label: string, t: Translate): string 
   if (run.assumptions.length > 0) {
     lines.push(`### ${t("assumptions.title")}`, "");
     for (const assumption of run.assumptions) {
-      lines.push(`- ${cell(assumption.what)}${assumption.settleWith === "" ? "" : ` (\`${assumption.settleWith}\`)`}`);
+      lines.push(
+        `- ${cell(assumption.what)}${assumption.settleWith === "" ? "" : ` (${code(assumption.settleWith)})`}`,
+      );
     }
     lines.push("");
   }
@@ -57,8 +64,9 @@ export function markdownOf(run: ReportRun, label: string, t: Translate): string 
 
 /** One CSV field: quoted where needed; a leading formula sign is defused for spreadsheets. */
 function field(value: string | number): string {
-  const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  const shown = typeof value === "string" ? printable(value) : String(value);
+  const text = typeof value === "string" && /^[=+\-@]/.test(shown) ? `'${shown}` : shown;
+  return /[",]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 /** Components and modules with their bytes, RFC 4180. */
