@@ -8,7 +8,7 @@ import { modelNumbers } from "./model-numbers";
 import { numbersIn } from "./numbers";
 
 /** Of the numbers in a run's keys every so many is tried. */
-const STRIDE = 197;
+const STRIDE = 397;
 const MODEL_STRIDE = 2749;
 
 describe("attacks: numbers", () => {

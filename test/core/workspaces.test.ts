@@ -18,7 +18,7 @@ describe("workspaces", () => {
 
   it("move the places where the cache is emptied along", () => {
     const { events, emptied } = withMoments({ events: [0, 1], bytes: [512, 512], emptied: [1] }, () => 512);
-    assert.deepEqual([events, emptied], [[0, 2, ~2, 1, 3, ~3], [3]]);
+    assert.deepEqual([Array.from(events), emptied], [[0, 2, ~2, 1, 3, ~3], [3]]);
   });
 
   it("are as large as what a convolution reads and writes, of each one that is not by channels", () => {

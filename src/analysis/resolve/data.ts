@@ -161,6 +161,11 @@ function positionsOf(config: ModelConfig, standard: Readonly<Record<string, unkn
   return Number(own ?? usual ?? Number.POSITIVE_INFINITY) - reserved;
 }
 
+/** Every sequence is as long as it may be; a length beyond all numbers has no estimate to be said of. */
+function supposeFull(c: ResolveContext, length: number, key: string): void {
+  if (Number.isFinite(length)) c.suppose(say("assume.full-length", { length, key }), "sequence_length");
+}
+
 /** What samples are cut to; `settled`: the pins say how long they are. */
 function limitOf(c: ResolveContext, config: ModelConfig, settled: boolean): number {
   const limit = positionsOf(config, c.inputs.graphs?.defaults);
@@ -174,7 +179,7 @@ function limitOf(c: ResolveContext, config: ModelConfig, settled: boolean): numb
     c.keep("sequence_length", strongest);
     const said = stated?.from === "document" || stated?.from === "linked";
     if (strongest === stated && said && !filled && !settled) {
-      c.suppose(say("assume.full-length", { length: strongest.value, key: c.written(strongest) }), "sequence_length");
+      supposeFull(c, strongest.value, c.written(strongest));
     }
     return strongest.value;
   }
@@ -193,14 +198,14 @@ function limitOf(c: ResolveContext, config: ModelConfig, settled: boolean): numb
   if (standard !== undefined && typeof known === "number") {
     const length = Math.min(known, limit);
     c.put("sequence_length", length, "default", standard.key, null);
-    if (!filled) c.suppose(say("assume.full-length", { length, key: standard.key }), "sequence_length");
+    if (!filled) supposeFull(c, length, standard.key);
     return length;
   }
   const script = c.settings.find("sequence_limit");
   if (typeof script?.value === "number") {
     const length = Math.min(script.value, limit);
     c.put("sequence_length", length, "default", script.key, null);
-    if (!filled) c.suppose(say("assume.full-length", { length, key: script.key }), "sequence_length");
+    if (!filled) supposeFull(c, length, script.key);
     return length;
   }
   const length = Math.min(ASSUMED_SEQUENCE, limit);
