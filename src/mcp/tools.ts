@@ -8,9 +8,8 @@ import type { AnalysisOptions } from "../analysis/options";
 import type { FileAccess } from "../analysis/runtime";
 import type { Report } from "../core/report/schema";
 import { type ToolInput, toolInput } from "../core/report/tool-schema";
-import { TOOLS, type ToolName, toolAnswer, triedValues } from "../core/report/tools";
+import { shownToModel, TOOLS, type ToolName, toolAnswer, triedValues } from "../core/report/tools";
 import { uriOf } from "../host/node";
-import { printable } from "../words/printable";
 import type { Tool, ToolResult } from "./messages";
 
 /** What the tools work with. */
@@ -39,7 +38,7 @@ async function reportOn(context: ToolContext, asked: ToolInput, plans: boolean):
 
 function result(name: ToolName, path: string, report: Report | Complaint): ToolResult {
   return "what" in report
-    ? { text: printable(complaintText(report, LOCALE)), isError: true }
+    ? { text: shownToModel(complaintText(report, LOCALE)), isError: true }
     : toolAnswer(name, report, path);
 }
 

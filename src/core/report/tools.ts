@@ -2,7 +2,7 @@
  * The tools that language models get, of the editor and of the model-context server alike: one answer of at most
  * {@link LARGEST_ANSWER} characters, made from the report alone. What is asked is in `tool-schema.ts`.
  */
-import { inJson } from "../../words/printable";
+import { inJson, printable } from "../../words/printable";
 import type { Report, ReportPlan, ReportRun } from "./schema";
 import type { ToolInput } from "./tool-schema";
 
@@ -54,7 +54,11 @@ export function toolAnswer(name: ToolName, report: Report, path: string): ToolAn
   return { text: written(few), structured: few, isError: report.runs.length === 0 };
 }
 
-/** What a model reads may be shown in a terminal, too. */
+/** A sentence for a model: like its answers, it may be shown in a terminal, too. */
+export function shownToModel(sentence: string): string {
+  return printable(sentence);
+}
+
 function written(answer: object): string {
   return inJson(JSON.stringify(answer));
 }
