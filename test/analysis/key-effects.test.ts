@@ -27,6 +27,19 @@ interface Row {
 /** Keys that no run here shows, by format, and why. */
 const WITHOUT: readonly (readonly [format: RegExp, keys: RegExp, why: string])[] = [
   [/^lightning$/, /^[\w-]+\.r$|^load\.0$|^lora_alpha$/, "its adapters are read by the same rows as TRL's"],
+  [
+    /^openrlhf$/,
+    /num_nodes$|tokens_per_gpu$|dynamic_batch_enable$|colocate_|^vllm|^(?:reward|critic)_pretrain$|rollout_batch_size|prompt_max_len|generate_max_len|n_samples/,
+    "of its reinforcement learning, which has no estimate",
+  ],
+  [/^openrlhf$/, /^ref_pretrain$/, "a model beside, which is read where its files are"],
+  [/^openrlhf$/, /^flash_attn$/, "the kernel that it has anyway"],
+  [
+    /^(?:openrlhf|hf-training-arguments)$/,
+    /^lora_(?:alpha|dropout)$|^target_modules$|grad_accum_dtype$|freeze_visual_encoder$/,
+    "read by the same rows as TRL's and DeepSpeed's",
+  ],
+  [/^megatron$/, /^moe_ffn_hidden_size$/, "of experts alone, tried in `other-scripts.test.ts`"],
   [/^lightning$/, /class_path$|^model\.init_args\.model_name$/, "classes of one's own have no estimate"],
   [/^(?:hf-training-arguments|trl)$/, /^adaption-prompt\.r$/, "this adapter has no rank"],
   [/^accelerate$/, /dp_shard_size$/, "follows from what is replicated"],
