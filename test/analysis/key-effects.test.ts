@@ -36,10 +36,14 @@ const WITHOUT: readonly (readonly [format: RegExp, keys: RegExp, why: string])[]
   [/^openrlhf$/, /^flash_attn$/, "the kernel that it has anyway"],
   [
     /^(?:openrlhf|hf-training-arguments)$/,
-    /^lora_(?:alpha|dropout)$|^target_modules$|grad_accum_dtype$|freeze_visual_encoder$/,
+    /^lora_(?:alpha|dropout|target_modules)$|^target_modules$|grad_accum_dtype$|freeze_visual_encoder$/,
     "read by the same rows as TRL's and DeepSpeed's",
   ],
-  [/^megatron$/, /^moe_ffn_hidden_size$/, "of experts alone, tried in `other-scripts.test.ts`"],
+  [
+    /^megatron$/,
+    /^(?:moe_ffn_hidden_size|max_tokens_per_gpu|use_dynamic_batch_size|actor_num_nodes)$/,
+    "of experts, and of slime's programs, tried in `other-scripts.test.ts`",
+  ],
   [/^lightning$/, /class_path$|^model\.init_args\.model_name$/, "classes of one's own have no estimate"],
   [/^(?:hf-training-arguments|trl)$/, /^adaption-prompt\.r$/, "this adapter has no rank"],
   [/^accelerate$/, /dp_shard_size$/, "follows from what is replicated"],
