@@ -41,7 +41,7 @@ const WITHOUT: readonly (readonly [format: RegExp, keys: RegExp, why: string])[]
   ],
   [
     /^megatron$/,
-    /^(?:moe_ffn_hidden_size|max_tokens_per_gpu|use_dynamic_batch_size|actor_num_nodes)$/,
+    /^(?:moe_ffn_hidden_size|max_tokens_per_gpu|use_dynamic_batch_size|actor_num_\w+)$/,
     "of experts, and of slime's programs, tried in `other-scripts.test.ts`",
   ],
   [/^lightning$/, /class_path$|^model\.init_args\.model_name$/, "classes of one's own have no estimate"],
