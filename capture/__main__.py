@@ -149,6 +149,7 @@ def losses(args):
             "earlier": "capture.trainers.trl_before_029",
             "online": "capture.trainers.trl_online",
             "ppo": "capture.trainers.trl_ppo",
+            "embedding": "capture.trainers.sentence_transformers",
         }[args.of]
     )
     file = OUT.parent / "trainers" / f"{code.NAME}.json"
@@ -307,9 +308,9 @@ def main():
     c.add_argument("--seed", default="1")
     c.set_defaults(run=check)
     losses_command = commands.add_parser(
-        "losses", help="write models/trainers/*.json, the losses of the TRL that is imported, or of LLaMA-Factory over it"
+        "losses", help="write models/trainers/*.json, the losses of the TRL that is imported, of LLaMA-Factory over it, of sentence-transformers"
     )
-    losses_command.add_argument("--of", choices=("trl", "earlier", "llama-factory", "online", "ppo"), default="trl")
+    losses_command.add_argument("--of", choices=("trl", "earlier", "llama-factory", "online", "ppo", "embedding"), default="trl")
     losses_command.add_argument("--kind", nargs="*", help="only these trainers; the file keeps the others")
     losses_command.set_defaults(run=losses)
     v = commands.add_parser("verify", help="compare estimates with PyTorch on odd sizes of families")

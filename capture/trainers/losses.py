@@ -199,7 +199,9 @@ def capture(code, kind, settings, seed):
     r = random.Random(f"{kind} {seed}")
     sizes = code.symbols(kind, r)
     torch.manual_seed(seed)
-    if kind == "rm":
+    if hasattr(code, "models"):
+        policy, reference = code.models(Backbone, settings, sizes)
+    elif kind == "rm":
         policy, reference = Valued(), Valued()
     elif kind in code.WHOLE:
         sizes["V"] = r.randint(70, 99)
@@ -307,4 +309,5 @@ def trainer_graphs(code, kinds=None, log=print):
         found.setdefault((kind, key), (graph, []))[1].append(settings)
         log(f"{kind} {settings}: {len(graph['main']['body'])} instructions")
     graphs = [{"trainer": kind, "when": when, **graph} for (kind, _), (graph, when) in found.items()]
-    return {"captured": {"trl": trl.__version__, "torch": torch.__version__.split("+")[0], "license": "Apache-2.0"}, "graphs": graphs}
+    library, version = getattr(code, "LIBRARY", ("trl", trl.__version__))
+    return {"captured": {library: version, "torch": torch.__version__.split("+")[0], "license": "Apache-2.0"}, "graphs": graphs}

@@ -35,10 +35,9 @@ const ROWS: Readonly<Partial<Record<keyof typeof SCHEMAS, Framework>>> = {
     // transformers/trainer.py (_prepare_context_parallel_inputs), accelerate/utils/dataclasses.py (TorchContextParallelConfig)
     contextRotation: "allgather",
     packs: () => "by-kernel",
-    // A sample's texts are embedded one after another as a pair's were scored until 0.24
-    // (sentence_transformers/losses/MultipleNegativesRankingLoss.py, forward).
-    flavours: table({ reward: { kind: "reward" } as const }),
-    recorded: { file: "trl-0.17", release: "0.17", apart: true, standsFor: "sentence-transformers" },
+    // sentence_transformers/sentence_transformer/losses
+    flavours: table({ embedding: { kind: "embedding" } as const }),
+    recorded: { file: "sentence-transformers", release: "6.2" },
   },
   trl: {
     name: "TRL",

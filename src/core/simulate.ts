@@ -369,10 +369,9 @@ class TrainingSimulation {
     const { torch, passes, autocast } = this;
     const { run, family, program, sizes } = this.setup;
     const { model, reference, raterUsage, loadDtype } = this.models;
-    const { vocabulary } = passes;
     const rowsAt = (rows: number): RunSizes => ({ ...sizes, B: rows });
     const policyAt = (rows: number): Program => programOf(run, family, rowsAt(rows), false) ?? program;
-    const scopeAt = (rows: number): Scope => lossScope(spec, rows, run.sequenceLength, vocabulary);
+    const scopeAt = (rows: number): Scope => lossScope(spec, rows, run.sequenceLength, passes);
     const frozen = reference?.model ?? { ...(model.base ?? model), parameters: model.parameters };
     return {
       spec,
@@ -381,7 +380,7 @@ class TrainingSimulation {
       accumulation: run.gradientAccumulationSteps,
       autocast,
       logits: loadDtype,
-      vocabulary,
+      vocabulary: passes.vocabulary,
       dtypes: { values: scorers.value.dtype, scores: scorers.reward.dtype, ref_logprobs: loadDtype },
       batchOf: ({ batch }, rows) => batchOf({ batch }, program.view.expressions, scopeAt(rows), autocast, loadDtype),
       passOf: (part, rows, way) =>

@@ -12,6 +12,7 @@ import type { Kept } from "./training/parallel/interleaved";
 import { localRun, type SplitUncertainty, splitsModel } from "./training/parallel/local";
 import { type Role, type Several, stagesOf, type Waiting } from "./training/parallel/pipeline";
 import type { TrainingRun } from "./training/run";
+import { inPieces } from "./training/trainers";
 
 export type FullestResult =
   | { readonly ok: true; readonly simulation: Simulation; readonly uncertain: readonly SplitUncertainty[] }
@@ -27,7 +28,8 @@ export interface RoleSimulation {
 type Failure = Extract<SimulationResult, { ok: false }>;
 
 /** Simulates `run` on its fullest GPU. Throws `NotModelled` as `simulate` does. */
-export function simulateFullest(run: TrainingRun, graphs: FamilyGraphs): FullestResult {
+export function simulateFullest(whole: TrainingRun, graphs: FamilyGraphs): FullestResult {
+  const run = inPieces(whole);
   if (!splitsModel(run)) return withUncertain(simulate(run, graphs), []);
   const found = simulateRoles(run, graphs);
   if (!Array.isArray(found)) return found;

@@ -91,6 +91,14 @@ export const SETTINGS = {
   batch_size_per_gpu: { type: "integer" },
   choices: { type: "integer" },
   queries_apart: { type: "boolean" },
+  /** Texts of a sample that a model of embeddings is trained on. */
+  texts_per_sample: { type: "integer", min: 1 },
+  /** Samples that a loss with cached gradients embeds at once. */
+  loss_mini_batch_size: {
+    type: "integer",
+    min: 1,
+    tried: { kind: "number", values: ["8", "16", "32", "64"], around: { below: 2, above: 2 } },
+  },
   frames: { type: "integer" },
   global_batch_size: { type: "integer", min: 1, reported: 4 },
   gradient_accumulation_steps: {

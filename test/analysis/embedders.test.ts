@@ -1,6 +1,7 @@
 /** Embedders and rerankers: how many texts a sample is, how long they are, and which head scores them. */
 import { strict as assert } from "node:assert";
 import { resolveRun } from "../../src/analysis/resolve";
+import { inPieces } from "../../src/core/training/trainers";
 import { graphsOf } from "../core/receipts/case";
 import { TINY_LLAMA } from "./memory-runtime";
 import { gatherFiles } from "./resolve-run";
@@ -63,8 +64,17 @@ describe("analysis: models that sentence-transformers' classes load", () => {
       const run = await trained(
         `model = SentenceTransformer(${name})\nSentenceTransformerTrainer(model, SentenceTransformer${args}, loss=loss).train()`,
       );
-      assert.deepEqual([run.task, run.trainer?.kind, run.model.config["hidden_size"]], ["seq-cls", "reward", 64]);
+      assert.deepEqual([run.task, run.trainer?.kind, run.model.config["hidden_size"]], ["seq-cls", "embedding", 64]);
     }
+    const loss = "losses.MatryoshkaLoss(model, losses.CachedMultipleNegativesRankingLoss(model, mini_batch_size=16))";
+    const data = 'load_dataset("sentence-transformers/all-nli", "triplet")';
+    const pieces = await trained(
+      `word = models.Transformer("./model", max_seq_length=48)\nmodel = SentenceTransformer(modules=[word, models.Pooling(64)])\nSentenceTransformerTrainer(model, SentenceTransformer${args.replace("=4", "=640")}, train_dataset=${data}, loss=${loss}).train()`,
+    );
+    assert.deepEqual([pieces.microBatchSize, pieces.sequenceLength], [640, 48]);
+    assert.deepEqual([pieces.trainer?.candidates, pieces.trainer?.piece], [2, 16]);
+    const alike = inPieces(pieces);
+    assert.deepEqual([alike.microBatchSize, alike.gradientAccumulationSteps], [16, 120]);
     const scored = await trained(
       `model = CrossEncoder("./model", num_labels=1)\nCrossEncoderTrainer(model=model, args=CrossEncoder${args}, loss=loss).train()`,
     );

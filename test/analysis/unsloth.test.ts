@@ -149,8 +149,8 @@ SentenceTransformerTrainer(model=model, args=args, loss=loss).train()
     assert.deepEqual([run?.task, run?.microBatchSize, run?.quantization], ["seq-cls", 64, null]);
     assert.deepEqual(run?.adapter?.targetModules, ["query", "key", "value", "dense"]);
     assert.equal(run?.checkpointing, null);
-    assert.deepEqual(run?.trainer?.variant, { centered: false, apart: true });
-    assert.match(JSON.stringify(suppositions), /sentence-transformers/);
+    assert.deepEqual([run?.trainer?.kind, run?.trainer?.candidates], ["embedding", 1]);
+    assert.match(JSON.stringify(suppositions), /assume.texts/);
   });
 
   it("leaves modules of its list in half precision, by its release and transformers'", async () => {

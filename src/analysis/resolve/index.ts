@@ -4,7 +4,7 @@
  */
 import { configuredWorkspaceBytes } from "../../core/hardware/context";
 import { dataParallelSize } from "../../core/training/parallel/degrees";
-import type { Task, TrainingRun } from "../../core/training/run";
+import type { ModelConfig, Task, TrainerKind, TrainingRun } from "../../core/training/run";
 import type { StepAction } from "../../terms/step-actions";
 import { say } from "../../words/message";
 import { runsOwnCode } from "../frameworks";
@@ -54,6 +54,15 @@ export type { Choice, Obstacle, Resolution, Resolved, Supposition } from "./type
 /** Tasks whose head and loss TRL's SFT multiplies itself (trl/trainer/sft_trainer.py, add_fused_lm_head). */
 const TAUGHT: ReadonlySet<Task> = new Set(["causal-lm", "image-text-to-text"]);
 
+/**
+ * What a trainer makes of the model: one that scores a text, or one whose tokens' states are pooled. For the second stands the head of
+ * a scorer, which is cut off again and often is as large as the pooler of `AutoModel`; of an encoder with a decoder only the first is loaded.
+ */
+function headOf(kind: TrainerKind | undefined, config: ModelConfig): Task | undefined {
+  if (kind !== "reward" && kind !== "embedding") return undefined;
+  return kind === "embedding" && config["is_encoder_decoder"] === true ? "token-cls" : "seq-cls";
+}
+
 /** Resolves a run; pure, so that what-ifs and curves are the same function with other overrides. */
 export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const c = new ResolveContext(inputs, choice);
@@ -62,12 +71,12 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const trainer = trainerOf(c.inputs, c.settings);
   const flavour = c.framework.flavours?.[trainer];
   c.trainer = flavour?.kind ?? trainer;
-  const reward = flavour?.kind === "reward";
   const ownLoss = OWN_LOSS[trainer];
   const found = modelOf(c);
-  const task = reward ? "seq-cls" : (ownLoss?.task ?? taskOf(c, found?.config ?? {}));
+  const headed = headOf(flavour?.kind, found?.config ?? {});
+  const task = headed ?? ownLoss?.task ?? taskOf(c, found?.config ?? {});
   const labels = ownLoss?.labels ?? c.settings.number("num_labels") ?? 0;
-  const model = classified(reward || task === "multiple-choice" ? 1 : labels, found);
+  const model = classified(headed !== undefined || task === "multiple-choice" ? 1 : labels, found);
   const config = model?.config ?? {};
   const ownCode = runsOwnCode(c.framework, c.settings);
   const attention = attentionOf(c, config);
@@ -90,7 +99,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const chosen = optimizerOf(c, config);
   const quantization = quantizationOf(c, config, trainer, loadDtype);
   const float8 = float8Of(c);
-  const adapter = adapterOf(c, quantization, config, reward || ownLoss ? null : task);
+  const adapter = adapterOf(c, quantization, config, headed !== undefined || ownLoss ? null : task);
   const maxGradNorm = clippingOf(c);
   // Only the Trainer's loss takes them; a loop of the script's own writes its loss itself.
   const labelSmoothing = c.trains && !c.ownLoop ? (c.settings.number("label_smoothing") ?? 0) : 0;

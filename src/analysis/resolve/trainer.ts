@@ -54,11 +54,13 @@ export function trainerSpecOf(
       ? distillationSpec(c, sequenceLength, batch)
       : flavour.kind === "ppo"
         ? ppoSpec(c, adapted, batch)
-        : COMPARES.has(flavour.kind)
-          ? comparingSpec(c, flavour.kind, sequenceLength, adapted, batch)
-          : GENERATES.has(flavour.kind)
-            ? rolloutSpec(c, flavour.kind, adapted, batch)
-            : preferenceSpec(c, flavour, sequenceLength, adapted, batch.loadDtype);
+        : flavour.kind === "embedding"
+          ? embeddingSpec(c)
+          : COMPARES.has(flavour.kind)
+            ? comparingSpec(c, flavour.kind, sequenceLength, adapted, batch)
+            : GENERATES.has(flavour.kind)
+              ? rolloutSpec(c, flavour.kind, adapted, batch)
+              : preferenceSpec(c, flavour, sequenceLength, adapted, batch.loadDtype);
   return standsFor === undefined && !forLiger ? spec : { ...spec, standIn: true };
 }
 
@@ -97,6 +99,31 @@ function distillationSpec(c: ResolveContext, sequenceLength: number, batch: Batc
           },
         }
       : {}),
+  };
+}
+
+/** Texts of a sample where neither loss nor data says it: a pair. */
+const PAIR = 2;
+
+/** What sentence-transformers embeds of a batch: each sample's texts, all samples at once or in pieces. */
+function embeddingSpec(c: ResolveContext): TrainerSpec {
+  const stated = c.settings.find("texts_per_sample");
+  const texts = typeof stated?.value === "number" ? Math.max(1, Math.trunc(stated.value)) : PAIR;
+  if (stated === undefined)
+    c.suppose(say("assume.texts", { texts }), "texts_per_sample", { texts_per_sample: String(texts + 1) });
+  else c.keep("texts_per_sample", stated);
+  const piece = c.settings.find("loss_mini_batch_size");
+  if (piece !== undefined) c.keep("loss_mini_batch_size", piece);
+  const inPieces = typeof piece?.value === "number";
+  return {
+    kind: "embedding",
+    variant: { columns: texts === 1 || inPieces ? "one" : "several", pooling: "mean" },
+    disableDropout: false,
+    scoredTokens: 0,
+    promptLength: 0,
+    completionLength: 0,
+    ...(texts > 1 ? { candidates: texts - 1 } : {}),
+    ...(inPieces ? { piece: Number(piece.value) } : {}),
   };
 }
 

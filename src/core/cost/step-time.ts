@@ -9,6 +9,7 @@ import type { Estimate } from "../report/estimate";
 import type { Operators } from "../report/operators";
 import { dataParallelSize } from "../training/parallel/degrees";
 import type { TrainingRun } from "../training/run";
+import { inPieces } from "../training/trainers";
 import { type End, kernelSeconds, type Modes, productsSeconds } from "./kernels";
 import {
   BACKWARD_LAUNCH,
@@ -251,7 +252,8 @@ const middle = (low: number, high: number): number => Math.sqrt(Math.max(low, 0)
  *
  * @param counts of the run's estimate
  */
-export function stepTime(run: TrainingRun, counts: Measured, device?: Device): StepTime | null {
+export function stepTime(whole: TrainingRun, counts: Measured, device?: Device): StepTime | null {
+  const run = inPieces(whole);
   const card = device ?? (run.device === null ? undefined : deviceOf(run.device));
   const { operators } = counts;
   if (card === undefined || operators === null) return null;

@@ -5,7 +5,7 @@ import type { AttentionCache, InterpreterOptions, Wrapper } from "../engine/inte
 import { LAYERS_TO_SETTLE } from "../engine/offload";
 import type { Tensor } from "../engine/tensor";
 import type { Torch } from "../engine/torch";
-import type { RunSizes } from "../graph/config";
+import { hiddenSize, type RunSizes } from "../graph/config";
 import type { Scope } from "../graph/expression";
 import { factsOf } from "../graph/facts";
 import type { TrainerGraph } from "../graph/types";
@@ -35,6 +35,8 @@ function checkpointingOf({ compiled, checkpointing }: TrainingRun): InterpreterO
 export class Passes {
   /** Rows of the output head. */
   readonly vocabulary: number;
+  /** Elements of a token's state. */
+  readonly hidden: number;
   private readonly wrapper: Wrapper | null;
   /** Equal for layers that are alike in parameters and in what the strategy does with them; null where none may be left out. */
   private readonly signature: ((index: number) => string) | null;
@@ -51,6 +53,7 @@ export class Passes {
     const { model, loadDtype } = models;
     this.wrapper = wrapperOf(run, model, loadDtype, promptSizes(program.view.scope));
     this.vocabulary = model.byName.get(`${program.head}.weight`)?.size(0) ?? 0;
+    this.hidden = hiddenSize(run.model.config) ?? 0;
     const parameters = layerSignatures(model.parameters);
     // The term of the loss that AdaLoRA adds reaches into every layer, and so does a prefix.
     const foldable = fold && !keepsStates && model.regularised.length === 0 && this.wrapper?.cache === undefined;
@@ -60,7 +63,7 @@ export class Passes {
   /** What the names of the trainer's loss stand for; null without a trainer. */
   scopeOf(samples: number, sequence: number): Scope | null {
     const { spec } = this.setup;
-    return spec === null ? null : lossScope(spec, samples, sequence, this.vocabulary);
+    return spec === null ? null : lossScope(spec, samples, sequence, this);
   }
 
   /** How the trained model is interpreted. */

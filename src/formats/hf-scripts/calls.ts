@@ -7,7 +7,7 @@ import type { View } from "../schema";
 import type { ConfigDocument } from "../types";
 import { argumentsSet, parsedArguments } from "./arguments";
 import { backwardCall, LOADER, trainingLoader } from "./loop";
-import { isBefore, isLoad, LOADS, NAMED, type Training, trainingOf } from "./training";
+import { isBefore, isLoad, LOADS, MODULE, NAMED, type Training, trainingOf } from "./training";
 import { unslothAdapts } from "./unsloth";
 
 /** Whether a trainer of transformers or TRL runs the loop, whatever else the module calls. */
@@ -45,6 +45,7 @@ export const CALLS: readonly (readonly [RegExp, string])[] = [
   [/(?:^|\.)ParallelismConfig$/, "parallelism_config."],
   [LOADS, "load."],
   [NAMED, "load."],
+  [MODULE, "load."],
   [/(?:^|\.)AutoTokenizer\.from_pretrained$/, "tokenizer."],
   [/(?:Processor|FeatureExtractor)\.from_pretrained$/, "processor."],
   [/gradient_checkpointing_enable$/, "enable."],

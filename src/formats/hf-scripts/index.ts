@@ -17,6 +17,7 @@ import { adapterCast, castBeforeTrainer } from "./casts";
 import { roundedLengths } from "./collating";
 import { constructed } from "./construct";
 import { embedderSettings } from "./embedders";
+import { embedding } from "./embedding";
 import { exampleSettings } from "./examples";
 import { foreignAdapter } from "./foreign-adapter";
 import { freezingOf } from "./freezing";
@@ -186,14 +187,6 @@ function embeddingsTold(python: PythonModule): readonly LocatedSetting[] {
       (/gradient_checkpointing_enable$/.test(call.callee) && call.start < wraps.start),
   );
   return [at("embeddings_require_grad", wraps, tells)];
-}
-
-/** Trainers of texts' embeddings: a pair goes through the model text by text, as a reward model's does. */
-const EMBEDS = /(?:^|\.)(?:SentenceTransformer|SparseEncoder)Trainer$/;
-
-function embedding(python: PythonModule): readonly LocatedSetting[] {
-  const { trainer } = trainingOf(python);
-  return trainer !== undefined && EMBEDS.test(trainer.callee) ? [at("rl", trainer, "reward")] : [];
 }
 
 /** Which call makes the adapter: what it leaves open has its own defaults, not those of the trainer's arguments. */

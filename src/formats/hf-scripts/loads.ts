@@ -41,6 +41,7 @@ const MADE: Readonly<Record<string, string | undefined>> = table({
   CrossEncoder: "AutoModelForSequenceClassification",
   SentenceTransformer: undefined,
   SparseEncoder: undefined,
+  Transformer: undefined,
 });
 
 /** The class that the model is loaded as, which decides its head and loss. */

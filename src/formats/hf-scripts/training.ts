@@ -10,12 +10,14 @@ export const LOADS =
   /(?:AutoModel\w{0,80}|For\w{1,80}|(?<!Peft)Model|UNet\w{0,80}|Transformer\w{0,80}|^Auto\w{0,80}Model\w{0,80})\.(?:from_pretrained|from_config|_from_config)$/;
 /** Classes of sentence-transformers, which take the name of published weights themselves. */
 export const NAMED = /(?:^|\.)(?:SentenceTransformer|SparseEncoder|CrossEncoder)$/;
+/** Its module around a transformers model, which `SentenceTransformer(modules=[…])` is made of. */
+export const MODULE = /(?:^|\.)(?:models|modules)\.Transformer$/;
 /** Calls of a model's own class, with a config or without. */
 export const BUILDS = /(?:^|\.)([A-Z]\w{0,80}(?:For[A-Z]\w{1,80}|LMHeadModel|Model))$/;
 
 /** Whether a call gives a model with published weights, or one made from a config. */
 export function isLoad(callee: string): boolean {
-  return LOADS.test(callee) || NAMED.test(callee);
+  return LOADS.test(callee) || NAMED.test(callee) || MODULE.test(callee);
 }
 
 export const TRAINER = /Trainer$/;
@@ -155,6 +157,8 @@ class Calls {
   private loadedBy(call: PythonCall, steps: number): readonly PythonCall[] {
     const own = this.classes.get(call.callee);
     if (own !== undefined) return this.loadsOf(own, call, steps);
+    const modules = NAMED.test(call.callee) ? keyword(call, "modules") : undefined;
+    if (modules !== undefined) return this.loads(modules, steps + 1);
     if (isLoad(call.callee) || BUILDS.test(call.callee)) return [call];
     for (const inner of [call.positional[0], given(call, "model"), call.receiver]) {
       const loads = this.loads(inner, steps + 1);

@@ -6,7 +6,7 @@ import type { ModelSpec } from "./model";
 
 /**
  * Trainers whose loss calls more than one forward of one model; the plain ones have no spec. `reward` trains a sequence
- * classifier, `rm` a language model with a value head.
+ * classifier, `rm` a language model with a value head, `embedding` a model without a head, of the texts of a sample.
  */
 export type TrainerKind =
   | "sft"
@@ -16,6 +16,7 @@ export type TrainerKind =
   | "cpo"
   | "reward"
   | "rm"
+  | "embedding"
   | "grpo"
   | "rloo"
   | "gkd"
@@ -135,6 +136,10 @@ export interface TrainerSpec {
   readonly vllm?: Pick<RolloutSpec, "generatingBytes" | "sleepingBytes" | "sync">;
   /** Text the policy generates before each micro-batch, its prompts from the data; absent or null: none. */
   readonly generation?: GenerationSpec | null;
+  /** Texts of a sample behind its first one. */
+  readonly candidates?: number;
+  /** Samples that are embedded at once, one of their texts after the other; absent: all of a micro-batch. */
+  readonly piece?: number;
   /** The loss is another version's or another library's, which widens the band. */
   readonly standIn?: boolean;
 }

@@ -15,7 +15,7 @@ import type { LoadedModel } from "../model";
 import type { ForwardUsage } from "../parallel";
 import type { TrainerKind, TrainerSpec, TrainingRun } from "../run";
 import { KeptCache } from "./kept-cache";
-import { takesMedia, untilHidden, untilLogits, untilStates } from "./models";
+import { takesMedia, untilBackbone, untilHidden, untilLogits, untilStates } from "./models";
 import { type CalledModel, TrainerPass } from "./pass";
 import { sequencesOf } from "./sequences";
 import { withValueHead } from "./value-head";
@@ -23,6 +23,7 @@ import { withValueHead } from "./value-head";
 export { mediaOf, untilLogits, untilStates } from "./models";
 export { isOnline } from "./online";
 export type { Pass } from "./pass";
+export { inPieces } from "./pieces";
 export { type PpoGraphs, type PpoOptions, ppoGraphs, runPpo } from "./ppo";
 export { Rollout, vllmBlock } from "./rollout";
 export { sequencesOf, sequencesPerSample } from "./sequences";
@@ -102,11 +103,23 @@ export function calledGraph(
 ): ArchitectureGraph | null {
   if (!SEES.has(loss.trainer) && takesMedia(graph)) return null;
   if (loss.trainer === "rm") return withValueHead(graph, head);
+  if (loss.trainer === "embedding") return untilBackbone(graph);
   return asksForLogits(loss) ? untilLogits(graph, head, kept) : untilHidden(graph, head);
 }
 
+/** Rows of the output head, and elements of a token's state. */
+export interface ModelWidths {
+  readonly vocabulary: number;
+  readonly hidden: number;
+}
+
 /** Names the loss's numbers go by. */
-export function lossScope(spec: TrainerSpec, samples: number, sequence: number, vocabulary: number): Scope {
+export function lossScope(
+  spec: TrainerSpec,
+  samples: number,
+  sequence: number,
+  { vocabulary, hidden }: ModelWidths,
+): Scope {
   const sizes: Readonly<Record<string, number>> = {
     B: samples,
     S: sequence,
@@ -114,6 +127,8 @@ export function lossScope(spec: TrainerSpec, samples: number, sequence: number, 
     T: spec.completionLength,
     V: vocabulary,
     C: samples * sequencesOf(spec) * spec.scoredTokens,
+    K: spec.candidates ?? 0,
+    H: hidden,
   };
   return (name) => sizes[name];
 }

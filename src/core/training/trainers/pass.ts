@@ -13,6 +13,7 @@ import { NotModelled } from "../../engine/not-modelled";
 import { isTensor } from "../../engine/ops/arithmetic";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
+import type { Scope } from "../../graph/expression";
 import type { ArchitectureGraph, TrainerGraph } from "../../graph/types";
 import { toFloat32 } from "../outputs";
 import type { ForwardUsage } from "../parallel";
@@ -153,6 +154,7 @@ export class TrainerPass implements Pass {
       const positions = model.states === "given" ? rest?.findLast(isTensor) : undefined;
       const interpreter = new Interpreter(this.torch, graph, {
         ...model.options,
+        scope: atRows(model.options.scope, ids.size(0)),
         repeats: this.repeats,
         ...(cache === undefined ? {} : { cache }),
         ...(model.states === undefined ? {} : { hiddenStates: states }),
@@ -226,6 +228,11 @@ export class TrainerPass implements Pass {
     wide.along = new Along([...states, ...others], 0, along.cache);
     return wide;
   }
+}
+
+/** A model's sizes for as many sequences as a loss hands it at once. */
+function atRows(scope: Scope, rows: number): Scope {
+  return scope("B") === rows ? scope : (name) => (name === "B" ? rows : scope(name));
 }
 
 /** A loss as the interpreter takes it: a graph without parameters or layers of its own. */

@@ -10,6 +10,7 @@ const SEQUENCES: Readonly<Record<TrainerKind, number>> = {
   cpo: 2,
   reward: 2,
   rm: 2,
+  embedding: 1,
   grpo: 1,
   rloo: 1,
   gkd: 1,

@@ -1,0 +1,115 @@
+/**
+ * What trains a model of texts' embeddings (sentence-transformers): how many texts a sample has and how many samples are embedded at
+ * once follow from its loss and its data. Source: sentence_transformers/sentence_transformer/losses, 6.2.
+ */
+import type { LocatedNode, PythonCall, PythonModule } from "../../syntax/tree";
+import { table } from "../../terms/table";
+import { attributesSet } from "../attributes";
+import type { LocatedSetting } from "../types";
+import { uncounted } from "./beside";
+import { at, keyword, plain } from "./called";
+import { callsBehind, trainingOf } from "./training";
+
+const EMBEDS = /(?:^|\.)(?:SentenceTransformer|SparseEncoder)Trainer$/;
+
+interface EmbeddingLoss {
+  /** Texts of a sample; left out: as many as the data has. */
+  readonly texts?: number;
+  /** Gradients are cached, and the batch is embedded in pieces (losses/gradcache.py: `mini_batch_size`). */
+  readonly cached?: true;
+  /** Another model embeds the batch beside the trained one. */
+  readonly guided?: true;
+}
+
+const LOSSES: Readonly<Record<string, EmbeddingLoss>> = table({
+  AnglELoss: { texts: 2 },
+  BatchAllTripletLoss: { texts: 1 },
+  BatchHardSoftMarginTripletLoss: { texts: 1 },
+  BatchHardTripletLoss: { texts: 1 },
+  BatchSemiHardTripletLoss: { texts: 1 },
+  CachedGISTEmbedLoss: { cached: true, guided: true },
+  CachedMultipleNegativesRankingLoss: { cached: true },
+  CachedMultipleNegativesSymmetricRankingLoss: { cached: true },
+  CoSENTLoss: { texts: 2 },
+  ContrastiveLoss: { texts: 2 },
+  CosineSimilarityLoss: { texts: 2 },
+  GISTEmbedLoss: { guided: true },
+  MSELoss: { texts: 1 },
+  MarginMSELoss: { texts: 3 },
+  MegaBatchMarginLoss: { texts: 2 },
+  MultipleNegativesRankingLoss: {},
+  MultipleNegativesSymmetricRankingLoss: {},
+  OnlineContrastiveLoss: { texts: 2 },
+  SoftmaxLoss: { texts: 2 },
+  TripletLoss: { texts: 3 },
+});
+
+/** Losses of the same embeddings' first numbers, around another one (MatryoshkaLoss.py). */
+const WRAPS = /(?:^|\.)(?:Matryoshka(?:2d)?|AdaptiveLayer)Loss$/;
+
+/** `CachedMultipleNegativesRankingLoss(model, mini_batch_size=32)`: its standard, and its place behind model, scale and similarity. */
+const PIECE = 32;
+const PIECE_AT = 3;
+
+const lastName = ({ callee }: PythonCall): string => callee.slice(callee.lastIndexOf(".") + 1);
+
+/** The loss that a trainer is given, inside of what wraps it. */
+function lossOf(python: PythonModule, node: LocatedNode | undefined, steps = 2): PythonCall | undefined {
+  const found = callsBehind(python, node).find(
+    (call) => Object.hasOwn(LOSSES, lastName(call)) || WRAPS.test(call.callee),
+  );
+  if (found === undefined || !WRAPS.test(found.callee) || steps === 0) return found;
+  return lossOf(python, keyword(found, "loss")?.value ?? found.positional[1], steps - 1);
+}
+
+/** Columns that are no text. */
+const NUMBERS = /^(?:label|labels|score|scores|similarity_score|idx|id)$/;
+
+/** Texts of a sample, as the script's own data has them. */
+function textsOfData({ calls }: PythonModule): { readonly call: PythonCall; readonly texts: number } | undefined {
+  for (const call of calls) {
+    const [first, second] = call.positional;
+    if (/(?:^|\.)Dataset\.from_dict$/.test(call.callee) && first?.kind === "map") {
+      const texts = first.entries.filter(({ key }) => !NUMBERS.test(key)).length;
+      if (texts > 0) return { call, texts };
+    }
+    const given = keyword(call, "texts")?.value;
+    if (/(?:^|\.)InputExample$/.test(call.callee) && given?.kind === "list") return { call, texts: given.items.length };
+    const named = plain(second ?? keyword(call, "name")?.value);
+    // sentence-transformers' own data sets name their columns so (`triplet`, `pair-score`, `pair`).
+    const shape = /^(triplet|pair)(?:-|$)/.exec(String(named))?.[1];
+    if (/(?:^|\.)load_dataset$/.test(call.callee) && shape !== undefined)
+      return { call, texts: shape === "triplet" ? 3 : 2 };
+  }
+  return undefined;
+}
+
+/** Settings of a trainer of embeddings; nothing for other scripts. */
+export function embedding(python: PythonModule): readonly LocatedSetting[] {
+  const { trainer, load } = trainingOf(python);
+  if (trainer === undefined || !EMBEDS.test(trainer.callee)) return [];
+  const result = [at("rl", trainer, "embedding")];
+  const length = load && attributesSet(load, python).findLast(({ key }) => key === "max_seq_length");
+  const tokens = plain(length?.value);
+  if (load !== undefined && length !== undefined && typeof tokens === "number")
+    result.push({ ...at("sequence_length", load, tokens, length.value), key: length.key, keySpan: length.keySpan });
+  const given = keyword(trainer, "loss");
+  const call = lossOf(python, given?.value ?? trainer.positional[5]);
+  const row = call && LOSSES[lastName(call)];
+  if (call === undefined || row === undefined) {
+    if (given !== undefined) result.push(uncounted("loss", given.keySpan, given.value));
+    return result;
+  }
+  const data = row.texts === undefined ? textsOfData(python) : { call, texts: row.texts };
+  if (data !== undefined) result.push(at("texts_per_sample", data.call, data.texts));
+  if (row.cached === true) {
+    const stated = keyword(call, "mini_batch_size")?.value ?? call.positional[PIECE_AT];
+    const size = plain(stated);
+    if (stated === undefined || typeof size === "number")
+      result.push(at("loss_mini_batch_size", call, typeof size === "number" ? size : PIECE, stated));
+    else result.push(uncounted("mini_batch_size", call.calleeSpan, stated));
+  }
+  const guide = row.guided === true ? (keyword(call, "guide")?.value ?? call.positional[1]) : undefined;
+  if (guide !== undefined) result.push(uncounted("guide", call.calleeSpan, guide));
+  return result;
+}
