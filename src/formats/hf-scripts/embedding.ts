@@ -7,7 +7,7 @@ import { table } from "../../terms/table";
 import { attributesSet } from "../attributes";
 import type { LocatedSetting } from "../types";
 import { uncounted } from "./beside";
-import { at, keyword, plain } from "./called";
+import { at, given, keyword, lastName, plain, said } from "./called";
 import { callsBehind, trainingOf } from "./training";
 
 const EMBEDS = /(?:^|\.)(?:SentenceTransformer|SparseEncoder)Trainer$/;
@@ -51,15 +51,13 @@ const WRAPS = /(?:^|\.)(?:Matryoshka(?:2d)?|AdaptiveLayer)Loss$/;
 const PIECE = 32;
 const PIECE_AT = 3;
 
-const lastName = ({ callee }: PythonCall): string => callee.slice(callee.lastIndexOf(".") + 1);
-
 /** The loss that a trainer is given, inside of what wraps it. */
 function lossOf(python: PythonModule, node: LocatedNode | undefined, steps = 2): PythonCall | undefined {
   const found = callsBehind(python, node).find(
-    (call) => Object.hasOwn(LOSSES, lastName(call)) || WRAPS.test(call.callee),
+    (call) => Object.hasOwn(LOSSES, lastName(call.callee)) || WRAPS.test(call.callee),
   );
   if (found === undefined || !WRAPS.test(found.callee) || steps === 0) return found;
-  return lossOf(python, keyword(found, "loss")?.value ?? found.positional[1], steps - 1);
+  return lossOf(python, given(found, "loss") ?? found.positional[1], steps - 1);
 }
 
 /** Columns that are no text. */
@@ -90,26 +88,24 @@ export function embedding(python: PythonModule): readonly LocatedSetting[] {
   if (trainer === undefined || !EMBEDS.test(trainer.callee)) return [];
   const result = [at("rl", trainer, "embedding")];
   const length = load && attributesSet(load, python).findLast(({ key }) => key === "max_seq_length");
-  const tokens = plain(length?.value);
-  if (load !== undefined && length !== undefined && typeof tokens === "number")
-    result.push({ ...at("sequence_length", load, tokens, length.value), key: length.key, keySpan: length.keySpan });
-  const given = keyword(trainer, "loss");
-  const call = lossOf(python, given?.value ?? trainer.positional[5]);
-  const row = call && LOSSES[lastName(call)];
+  if (length !== undefined && typeof plain(length.value) === "number") result.push(said("sequence_length", length));
+  const loss = keyword(trainer, "loss");
+  const call = lossOf(python, loss?.value ?? trainer.positional[5]);
+  const row = call && LOSSES[lastName(call.callee)];
   if (call === undefined || row === undefined) {
-    if (given !== undefined) result.push(uncounted("loss", given.keySpan, given.value));
+    if (loss !== undefined) result.push(uncounted("loss", loss.keySpan, loss.value));
     return result;
   }
   const data = row.texts === undefined ? textsOfData(python) : { call, texts: row.texts };
   if (data !== undefined) result.push(at("texts_per_sample", data.call, data.texts));
   if (row.cached === true) {
-    const stated = keyword(call, "mini_batch_size")?.value ?? call.positional[PIECE_AT];
+    const stated = given(call, "mini_batch_size") ?? call.positional[PIECE_AT];
     const size = plain(stated);
     if (stated === undefined || typeof size === "number")
       result.push(at("loss_mini_batch_size", call, typeof size === "number" ? size : PIECE, stated));
     else result.push(uncounted("mini_batch_size", call.calleeSpan, stated));
   }
-  const guide = row.guided === true ? (keyword(call, "guide")?.value ?? call.positional[1]) : undefined;
+  const guide = row.guided === true ? (given(call, "guide") ?? call.positional[1]) : undefined;
   if (guide !== undefined) result.push(uncounted("guide", call.calleeSpan, guide));
   return result;
 }

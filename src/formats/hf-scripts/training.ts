@@ -157,7 +157,7 @@ class Calls {
   private loadedBy(call: PythonCall, steps: number): readonly PythonCall[] {
     const own = this.classes.get(call.callee);
     if (own !== undefined) return this.loadsOf(own, call, steps);
-    const modules = NAMED.test(call.callee) ? keyword(call, "modules") : undefined;
+    const modules = NAMED.test(call.callee) ? given(call, "modules") : undefined;
     if (modules !== undefined) return this.loads(modules, steps + 1);
     if (isLoad(call.callee) || BUILDS.test(call.callee)) return [call];
     for (const inner of [call.positional[0], given(call, "model"), call.receiver]) {
