@@ -308,7 +308,8 @@ def main():
     c.add_argument("--seed", default="1")
     c.set_defaults(run=check)
     losses_command = commands.add_parser(
-        "losses", help="write models/trainers/*.json, the losses of the TRL that is imported, of LLaMA-Factory over it, of sentence-transformers"
+        "losses",
+        help="write models/trainers/*.json, the losses of the TRL that is imported, of LLaMA-Factory over it, of sentence-transformers",
     )
     losses_command.add_argument("--of", choices=("trl", "earlier", "llama-factory", "online", "ppo", "embedding"), default="trl")
     losses_command.add_argument("--kind", nargs="*", help="only these trainers; the file keeps the others")
