@@ -166,8 +166,13 @@ const ROWS: Readonly<Partial<Record<keyof typeof SCHEMAS, Framework>>> = {
     codeOf: (config) => torchtitanCode(config),
     // `data_parallel_shard_degree` is -1 by default (torchtitan/config/job_config.py)
     shards: "full_shard",
-    // embedding, last norm and head are groups as accelerate has them
-    fsdp: { version: 2, reducesEach: true },
+    // embedding, last norm and head are groups as accelerate has them; `always` means the last two, too (torchtitan/distributed/fsdp.py,
+    // before torchtitan/models/llama3/infra/parallelize.py: apply_fsdp)
+    fsdpOf: (settings) => ({
+      version: 2,
+      reducesEach: true,
+      ...(settings.boolean("fsdp_reshard_after_forward") === true && { tailResharded: true }),
+    }),
     // its tensor-parallel plans shard the norms' inputs (torchtitan/models/llama3/parallelize.py)
     sequenceParallel: true,
     sequencePlan: { columns: ["wq", "wk", "wv", "w1", "w3", "output"], rows: ["wo", "w2", "tok_embeddings"] },

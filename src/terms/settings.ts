@@ -206,6 +206,8 @@ export const SETTINGS = {
   liger_fused_loss: { type: "boolean" },
   liger_gates: { type: "boolean" },
   liger_norms: { type: "boolean" },
+  /** The trainer computes the loss of each token itself, from whole logits, whatever fused loss the model was given. */
+  loss_of_tokens: { type: "boolean" },
   loss_rows: { type: "integer" },
   loss_chunks: { type: "integer", min: 1 },
   loss_piece_bytes: { type: "integer" },

@@ -38,6 +38,27 @@ describe("analysis: Liger", () => {
     for (const family of ["gpt2", "bloom", "opt", "phi", "gpt_neox", "granite"]) assert.ok(!offered(family));
   });
 
+  it("gives no fused loss where ms-swift computes the loss of each token itself, but its layers", async () => {
+    const swift =
+      "model: ./model\nattn_impl: sdpa\ntuner_type: full\ndataset_num_proc: 4\nmax_length: 64\nuse_liger_kernel: true\noutput_dir: out\nbf16: true\nper_device_train_batch_size: 2\n";
+    const lever = LEVERS.find(({ id }) => id === "fused-loss");
+    for (const [more, fused] of [
+      ["", true],
+      ["loss_scale: last_round\n", true],
+      ["loss_scale: ignore_empty_think\n", true],
+      ["loss_scale: hermes\n", false],
+      ["loss_scale: last_round+react+ignore_empty_think\n", false],
+      ["loss_scale: hermes\nis_binary_loss_scale: true\n", true],
+      ["is_binary_loss_scale: false\n", false],
+      ["enable_dft_loss: true\nenable_channel_loss: false\n", false],
+      ["enable_channel_loss: true\n", false],
+    ] as const) {
+      const run = await runOf(`${swift}${more}`, TINY_LLAMA, "sft.yaml");
+      assert.deepEqual([run.fusedLoss, run.fusedLayers], [fused, true], more);
+      assert.equal(lever?.options(run).length, 0, more);
+    }
+  });
+
   it("is only for the types that LLaMA-Factory hands over", async () => {
     const factory =
       "model_name_or_path: ./model\nfinetuning_type: full\ntemplate: x\ncutoff_len: 64\nenable_liger_kernel: true\n";

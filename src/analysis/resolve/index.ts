@@ -104,7 +104,8 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   // Only the Trainer's loss takes them; a loop of the script's own writes its loss itself.
   const labelSmoothing = c.trains && !c.ownLoop ? (c.settings.number("label_smoothing") ?? 0) : 0;
   // The Trainer takes the labels that Liger's fused loss would need (transformers/trainer.py, compute_loss).
-  const fusedLoss = fusedLossOf(c, trainer, model?.family) && labelSmoothing === 0;
+  const takesLabels = c.settings.on("loss_of_tokens");
+  const fusedLoss = fusedLossOf(c, trainer, model?.family) && labelSmoothing === 0 && !takesLabels;
   const chunkedLoss = chunkedLossOf(c);
   const beside = besideOf(c);
   const pieceBytes = c.settings.number("loss_piece_bytes");
@@ -178,6 +179,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           fusedLayers: fusedLayersOf(c, model?.family),
           ...stateSpaceKernelsOf(c, quantization),
           labelSmoothing,
+          ...(takesLabels ? { takesLabels } : {}),
           trainer: TAUGHT.has(task) || spec?.kind !== "sft" ? spec : null,
           parallel: copiesOf(c, parallel, { adapted: adapter !== null, recomputes: checkpointing !== null }),
           libraries: c.libraries,

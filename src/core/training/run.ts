@@ -135,6 +135,8 @@ export interface TrainingRun {
   /** Whether `mamba_ssm` runs state-space layers, or transformers' code that writes them out; absent: the latter, and nobody said so. */
   readonly stateSpaceKernels?: boolean;
   readonly labelSmoothing: number;
+  /** The trainer keeps the labels and computes the loss from whole logits: a fused loss of the model's never runs. */
+  readonly takesLabels?: true;
   readonly parallel: ParallelSpec;
   readonly libraries: LibraryVersions;
   /**

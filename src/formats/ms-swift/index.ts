@@ -68,6 +68,7 @@ function derive(d: Deriving, { map, words }: View): void {
   const type = d.find("model_type");
   if (count(map, ["model", "model_id_or_path"]) === 0) d.make(type, "model", type?.value);
   makePacked(d);
+  makeLossOfTokens(d);
   if (runsMegatron(words)) makeMegatron(d);
 }
 
@@ -85,6 +86,22 @@ function makePacked(d: Deriving): void {
   }
   if (method !== undefined && method.value !== "bnb") d.made.push({ ...method, name: null, uncounted: true });
   if (!d.has("double_quantization")) d.make(bits, "double_quantization", true);
+}
+
+/** Scales with weights other than 0 and 1 (swift/loss_scale/config); any of them may stand in a chain (`last_round+hermes`). */
+const WEIGHING: ReadonlySet<string> = new Set(["react", "hermes", "qwen", "agentflan", "alpha_umi"]);
+
+/**
+ * A loss of each token takes the labels from the model, and with them any fused loss that it has (swift/trainers/seq2seq_trainer.py,
+ * compute_loss). Scales of 0 and 1 become labels, others only where `is_binary_loss_scale` says so (swift/template/base.py).
+ */
+function makeLossOfTokens(d: Deriving): void {
+  const binary = d.stated.findLast(({ key }) => key === "is_binary_loss_scale")?.value === false;
+  const weighs = (value: unknown): boolean =>
+    typeof value === "string" && !binary && value.split("+").some((name) => WEIGHING.has(name));
+  const split = d.stated.findLast(({ name, value }) => name === "context_parallel" && Number(value) > 1);
+  const said = d.stated.findLast(({ name, value }) => name === "loss_of_tokens" && (value === true || weighs(value)));
+  d.make(said ?? split, "loss_of_tokens", true);
 }
 
 /**

@@ -33,6 +33,7 @@ export const EFFECTS = {
   "sequence-parallel": "Splits norm and dropout activations over the tensor-parallel GPUs.",
   devices: "Number of GPUs the run is spread over.",
   "fused-loss": "Fused kernels: the logits of the whole batch are never materialised.",
+  "loss-of-tokens": "Loss of each token by the trainer: it holds all logits, also where the model has a fused loss.",
   "chunked-loss": "Loss over pieces of the logits: they are never held in float32, but still whole in their own dtype.",
   compile: "Compiled graphs fuse temporaries and save fewer activations.",
   ema: "Keeps another copy of the weights.",

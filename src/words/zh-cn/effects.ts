@@ -35,6 +35,7 @@ export const EFFECTS: Readonly<Record<keyof typeof EN, string>> = {
   "sequence-parallel": "把归一化与 dropout 的激活切分到张量并行的 GPU。",
   devices: "运行所用的 GPU 数。",
   "fused-loss": "融合内核：整批 logits 不会被完整存储。",
+  "loss-of-tokens": "由训练器逐 token 计算损失：即使模型有融合损失，也会保留全部 logits。",
   "chunked-loss": "分块计算损失：logits 不会以 float32 保存，但仍以自身精度整体存在。",
   compile: "编译后的计算图会融合临时张量并保存更少的激活。",
   ema: "再保留一份权重副本。",

@@ -121,6 +121,7 @@ export const COMPUTATION: readonly Lever[] = [
     "nothing",
     (run) =>
       !run.fusedLoss &&
+      run.takesLabels !== true &&
       run.task === "causal-lm" &&
       learnsFromText(run) &&
       ligerPatches(run.model.family, "fused_linear_cross_entropy")

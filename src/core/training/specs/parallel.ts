@@ -77,6 +77,8 @@ export interface FsdpSpec {
   readonly groups?: "layers";
   /** accelerate finds no layers to wrap by itself: the model is one unit, but for FSDP2's ends. */
   readonly unsplit?: true;
+  /** FSDP2 by layers and ends: the last norm and the head do not stay gathered after forward. */
+  readonly tailResharded?: true;
   /** FSDP2 by layers: paths of modules that are groups beside the layers. */
   readonly apart?: readonly string[];
   /** FSDP2 by layers: the model's own parameters stay gathered after forward, as where `reshard_after_forward` is not given. */

@@ -85,7 +85,7 @@ export class FullyShard implements Strategy {
     const units =
       spec.groups === "layers"
         ? byLayers(whole, resharded, spec.rootStays === true ? false : resharded, spec.apart)
-        : byLayersAndEnds(whole, resharded, spec.unsplit);
+        : byLayersAndEnds(whole, resharded, spec.unsplit, spec.tailResharded);
     this.model = new FullyShardedModel(units, this.shards, policy);
     if (!spec.cpuOffload) return;
     // Shard and gradient are pinned; the optimizer's two states are not.

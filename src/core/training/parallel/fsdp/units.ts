@@ -74,8 +74,14 @@ function rest(parameters: readonly Tensor[], units: readonly Unit[], resharded: 
  * of its own; the last norm and the head together, with the embedding where they share its weight, which stay gathered; the rest.
  *
  * @param unsplit no module is known for a layer
+ * @param tailResharded the last norm and the head do not stay gathered
  */
-export function byLayersAndEnds(model: ShardedModel, resharded: boolean | number, unsplit = false): readonly Unit[] {
+export function byLayersAndEnds(
+  model: ShardedModel,
+  resharded: boolean | number,
+  unsplit = false,
+  tailResharded = false,
+): readonly Unit[] {
   const { parameters, embedding, head } = model;
   const layers = unsplit ? [] : layersOf(parameters, resharded);
   const tied = embedding !== null && head !== null && embedding.weight === head.weight;
@@ -92,7 +98,8 @@ export function byLayersAndEnds(model: ShardedModel, resharded: boolean | number
   const norm = finalNorm(model);
   const last = [norm, tied ? embedding.path : null, head?.path ?? null].filter((path) => path !== null);
   const modules = last.filter((path, k) => last.indexOf(path) === k);
-  const tail: Unit[] = modules.length === 0 ? [] : [{ modules, parameters: modules.flatMap(take), resharded: false }];
+  const tail: Unit[] =
+    modules.length === 0 ? [] : [{ modules, parameters: modules.flatMap(take), resharded: tailResharded }];
   const inside = [...lookup, ...layers, ...tail];
   const root = rest(parameters, inside, false);
   return tied ? [root, ...tail, ...layers] : [root, ...inside];
