@@ -221,7 +221,7 @@ const ROWS: Readonly<Partial<Record<keyof typeof SCHEMAS, Framework>>> = {
     codeOf: (config, settings) => (runs(settings, "litgpt") ? litgptCode(config) : undefined),
     // finetune/lora.py, get_batch (lit-gpt 0.1: "force the longest sample at the beginning")
     longestFirst: "litgpt<0.2",
-    fsdpOf: (settings, libraries) => litgptFsdp(settings, libraries),
+    fsdpOf: (settings, libraries) => lightningFsdp(settings, libraries),
     hydra: true,
     trainsTransformers: (settings) => settings.on("own_loop"),
     float8: { backend: "transformer-engine", keeps: "none", cachesWeights: false },
@@ -280,14 +280,22 @@ const runs = (settings: Settings, code: "litgpt" | "mcore"): boolean => settings
  * litgpt's LoRA has `fully_shard` (litgpt/finetune/lora.py, parallelize_fn; lightning/fabric/plugins/precision/amp.py), flat parameters
  * before 0.5.11, and before 0.5.8 adapters in those of their layers (`auto_wrap_policy={Block}`; then `{torch.nn.Linear}`). Everything
  * else is wrapped by layers; lightning/fabric/strategies/fsdp.py leaves `backward_prefetch` to torch
- * (torch/distributed/fsdp/fully_sharded_data_parallel.py).
+ * (torch/distributed/fsdp/fully_sharded_data_parallel.py). Lightning's own strategy has the whole module in one unit, where no policy
+ * says what is wrapped (lightning/pytorch/strategies/fsdp.py, _setup_model), and wraps nothing of FSDP2's.
  */
-function litgptFsdp(settings: Settings, libraries: Versions): OwnFsdp {
+function lightningFsdp(settings: Settings, libraries: Versions): OwnFsdp {
   const adapts = runs(settings, "litgpt") && settings.string("adapter") === "lora";
   if (adapts && holds("litgpt>=0.5.11", libraries))
     return { version: 2, groups: "layers", rootStays: true, autocastsAround: true };
   const mixes = adapts && holds("litgpt<0.5.8", libraries);
-  return { version: 1, backwardPrefetch: "before", ...(mixes && { mixesAdapters: true }) };
+  const wrapped = settings.find("fsdp_wrap_class") ?? settings.open("fsdp_wrap_class");
+  const whole = !runs(settings, "litgpt") && settings.number("fsdp_version") !== 2 && wrapped === undefined;
+  return {
+    version: 1,
+    backwardPrefetch: "before",
+    ...(mixes && { mixesAdapters: true }),
+    ...(whole && { unsplit: true }),
+  };
 }
 
 export function frameworkOf({ id }: Pick<Format, "id">): Framework {

@@ -45,6 +45,7 @@ const WITHOUT: readonly (readonly [format: RegExp, keys: RegExp, why: string])[]
     "of experts, and of slime's programs, tried in `other-scripts.test.ts`",
   ],
   [/^lightning$/, /class_path$|^model\.init_args\.model_name$/, "classes of one's own have no estimate"],
+  [/^lightning$/, /init_args\.pin_memory$/, "of what is offloaded, tried in DeepSpeed's files"],
   [/^(?:hf-training-arguments|trl)$/, /^adaption-prompt\.r$/, "this adapter has no rank"],
   [/^accelerate$/, /dp_shard_size$/, "follows from what is replicated"],
   [/^accelerate$/, /cp_comm_strategy$/, "the Trainer's key for it is tried"],

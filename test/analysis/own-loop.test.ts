@@ -208,6 +208,112 @@ trainer.fit(Module(), torch.utils.data.DataLoader(data, batch_size=6))
   it("shards by its strategy over its devices", async () => {
     const run = await fitted('devices=4, strategy="fsdp"');
     assert.deepEqual([run.parallel.worldSize, run.parallel.fsdp?.sharding], [4, "full_shard"]);
+    // lightning/pytorch/strategies/fsdp.py: without a policy the whole module is one unit
+    assert.equal(run.parallel.fsdp?.unsplit, true);
+    assert.equal((await fitted('devices=4, strategy="fsdp_cpu_offload"')).parallel.fsdp?.cpuOffload, true);
+  });
+});
+
+/** The run of a script whose Trainer has a strategy, or of a config of LightningCLI with one. */
+async function withStrategy(trainer: string, head = ""): Promise<Resolution> {
+  const text = `import lightning as L
+import torch
+from torch.distributed.fsdp import CPUOffload, MixedPrecision, ShardingStrategy
+from lightning.pytorch.strategies import DDPStrategy, DeepSpeedStrategy, FSDPStrategy, ModelParallelStrategy
+from transformers import AutoModelForCausalLM
+from transformers.models.llama.modeling_llama import LlamaDecoderLayer
+class Module(L.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.model = AutoModelForCausalLM.from_pretrained("./model")
+    def training_step(self, batch, index):
+        return self.model(**batch).loss
+    def configure_optimizers(self):
+        return torch.optim.AdamW(self.parameters(), lr=0.1)
+${head}
+trainer = L.Trainer(devices=4, ${trainer})
+trainer.fit(Module(), torch.utils.data.DataLoader(data, batch_size=6))
+`;
+  const files = { "train.py": text, "model/config.json": JSON.stringify(TINY_LLAMA) };
+  return resolveRun(await gatherFiles(files, "train.py"), {});
+}
+
+describe("analysis: Lightning's strategies", () => {
+  const parallel = async (trainer: string, head?: string) => {
+    const { run } = await withStrategy(trainer, head);
+    assert.ok(run, trainer);
+    return run.parallel;
+  };
+
+  it("reads FSDPStrategy where the Trainer is given it, or a name for it", async () => {
+    const made = `FSDPStrategy(sharding_strategy="SHARD_GRAD_OP", cpu_offload=True, auto_wrap_policy={LlamaDecoderLayer})`;
+    const [here, named] = [await parallel(`strategy=${made}`), await parallel("strategy=chosen", `chosen = ${made}`)];
+    assert.deepEqual(named, here);
+    const { sharding, cpuOffload, version, unsplit } = here.fsdp ?? {};
+    assert.deepEqual(
+      [here.worldSize, sharding, cpuOffload, version, unsplit],
+      [4, "shard_grad_op", true, 1, undefined],
+    );
+    assert.equal((await parallel("strategy=FSDPStrategy()")).fsdp?.unsplit, true);
+    assert.equal((await parallel("strategy=FSDPStrategy(sharding_strategy=pick())")).fsdp?.sharding, "full_shard");
+  });
+
+  it("reads PyTorch's own objects, and policies in every form", async () => {
+    const policy = "functools.partial(transformer_auto_wrap_policy, transformer_layer_cls={LlamaDecoderLayer})";
+    const { run } = await withStrategy(
+      `strategy=FSDPStrategy(sharding_strategy=ShardingStrategy.SHARD_GRAD_OP, auto_wrap_policy=policy,
+        cpu_offload=CPUOffload(offload_params=True), mixed_precision=MixedPrecision(reduce_dtype=torch.float32),
+        activation_checkpointing_policy={LlamaDecoderLayer})`,
+      `policy = ${policy}`,
+    );
+    const { sharding, cpuOffload, reduceDtype, unsplit } = run?.parallel.fsdp ?? {};
+    assert.deepEqual([sharding, cpuOffload, reduceDtype, unsplit], ["shard_grad_op", true, "float32", undefined]);
+    assert.deepEqual([run?.checkpointing?.useReentrant], [false]);
+    const wrapped = await parallel("strategy=FSDPStrategy()", "layer = wrap(layer)");
+    assert.equal(wrapped.fsdp?.unsplit, undefined, "configure_model wraps modules by itself");
+  });
+
+  it("gives DeepSpeed the config that Lightning makes", async () => {
+    const { deepspeed } = await parallel(
+      "strategy=DeepSpeedStrategy(stage=3, offload_optimizer=True, reduce_bucket_size=1000)",
+    );
+    assert.deepEqual(
+      [deepspeed?.zeroStage, deepspeed?.offloadOptimizer, deepspeed?.offloadParam, deepspeed?.reduceBucketSize],
+      [3, "cpu", "none", 1000],
+    );
+    const { deepspeed: plain } = await parallel("strategy=DeepSpeedStrategy()");
+    assert.deepEqual(
+      [plain?.zeroStage, plain?.overlapComm, plain?.reduceBucketSize, plain?.allgatherBucketSize],
+      [2, true, 200_000_000, 200_000_000],
+    );
+    const own =
+      'strategy=DeepSpeedStrategy(stage=2, config={"zero_optimization": {"stage": 3, "reduce_bucket_size": 7}})';
+    const { deepspeed: inline } = await parallel(own);
+    assert.deepEqual([inline?.zeroStage, inline?.reduceBucketSize], [3, 7]);
+    const { deepspeed: named } = await parallel('strategy="deepspeed_stage_3_offload"');
+    assert.deepEqual([named?.offloadOptimizer, named?.offloadParam], ["cpu", "cpu"]);
+  });
+
+  it("reads the mesh of ModelParallelStrategy and says that the module decides what is split over it", async () => {
+    const made = await withStrategy("strategy=ModelParallelStrategy(data_parallel_size=2, tensor_parallel_size=2)");
+    const { tensorParallel, fsdp } = made.run?.parallel ?? {};
+    assert.deepEqual([tensorParallel, fsdp?.version, fsdp?.unsplit], [2, 2, undefined]);
+    assert.equal((await parallel("strategy=ModelParallelStrategy(2, 2)")).tensorParallel, 2);
+    const machine = await parallel("strategy=ModelParallelStrategy()");
+    assert.deepEqual([machine.tensorParallel, machine.fsdp], [4, null]);
+    const said = made.suppositions.map((one) => JSON.stringify(one));
+    assert.ok(
+      said.some((one) => /strategy/.test(one)),
+      said.join(),
+    );
+  });
+
+  it("tells DDP what DDPStrategy does", async () => {
+    assert.equal((await parallel("strategy=DDPStrategy()")).ddp, undefined);
+    const made = "DDPStrategy(find_unused_parameters=True, gradient_as_bucket_view=True, static_graph=True)";
+    const all = { findsUnused: true, staticGraph: true, bucketViews: true };
+    assert.deepEqual((await parallel(`strategy=${made}`)).ddp, all);
+    assert.deepEqual((await parallel('strategy="ddp_find_unused_parameters_true"')).ddp, { findsUnused: true });
   });
 });
 

@@ -225,6 +225,30 @@ const SAMPLES: readonly (readonly [string, string, string, Readonly<Record<strin
     },
   ],
   [
+    "lightning",
+    "fsdp.yaml",
+    "seed_everything: 1\ntrainer:\n  devices: 4\n  strategy:\n    class_path: lightning.pytorch.strategies.FSDPStrategy\n    init_args:\n      sharding_strategy: SHARD_GRAD_OP\n      cpu_offload: true\n      activation_checkpointing_policy:\n        - a.Block\nmodel:\n  class_path: a.B\n",
+    {
+      fsdp: "shard_grad_op",
+      fsdp_cpu_offload: true,
+      gradient_checkpointing: true,
+      use_reentrant: false,
+      world_size: 4,
+    },
+  ],
+  [
+    "lightning",
+    "zero.yaml",
+    "seed_everything: 1\ntrainer:\n  devices: 4\n  strategy:\n    class_path: lightning.pytorch.strategies.DeepSpeedStrategy\n    init_args:\n      stage: 3\n      offload_parameters: true\n      allgather_bucket_size: 1000\nmodel:\n  class_path: a.B\n",
+    { zero_stage: 3, offload_param: "cpu", allgather_bucket_size: 1000, reduce_bucket_size: 200_000_000 },
+  ],
+  [
+    "lightning",
+    "mesh.yaml",
+    "seed_everything: 1\ntrainer:\n  devices: 4\n  strategy:\n    class_path: lightning.pytorch.strategies.ModelParallelStrategy\n    init_args:\n      data_parallel_size: 2\n      tensor_parallel_size: 2\nmodel:\n  class_path: a.B\n",
+    { fsdp: "full_shard", fsdp_version: 2, tensor_parallel: 2, world_size: 4 },
+  ],
+  [
     "verl+shell",
     "m.sh",
     "python3 -m verl.trainer.main_ppo \\\n  actor_rollout_ref.model.path=a/b \\\n  actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4 \\\n  actor_rollout_ref.actor.fsdp_config.optimizer_offload=True \\\n  data.max_prompt_length=512 data.max_response_length=1024 \\\n  trainer.n_gpus_per_node=8 trainer.nnodes=2\n",

@@ -88,9 +88,12 @@ export function copiesOf(
   { adapted, recomputes }: { readonly adapted: boolean; readonly recomputes: boolean },
 ): ParallelSpec {
   const sharded = parallel.deepspeed !== null || parallel.fsdp !== null || parallel.mainParameters !== undefined;
-  if (sharded || parallel.worldSize === 1 || framework.trainer === undefined) return parallel;
+  if (sharded || parallel.worldSize === 1) return parallel;
   const never =
-    ownLoop || framework.findsUnused === "never" || (adapted && framework.findsUnused === "without-adapters");
+    ownLoop ||
+    framework.trainer === undefined ||
+    framework.findsUnused === "never" ||
+    (adapted && framework.findsUnused === "without-adapters");
   const ddp: DdpSpec = {
     ...((settings.boolean("ddp_find_unused_parameters") ?? (!never && (adapted || !recomputes)))
       ? { findsUnused: true }

@@ -6,8 +6,9 @@ import { flatten } from "../reader";
 import { builds, has, hasKeys, hasWith, NOT_RECOGNISED } from "../recognition";
 import { count, lookUp, schemaFormat, type View } from "../schema";
 import accepted from "./accepted.json";
-import { LIGHTNING_GROUP_KEYS, LIGHTNING_KEYS, LITGPT_KEYS, STRATEGIES } from "./keys";
+import { LIGHTNING_GROUP_KEYS, LIGHTNING_KEYS, LITGPT_KEYS } from "./keys";
 import { mergedParts, publishedModel, targetsOf } from "./litgpt";
+import { deriveStrategy } from "./strategies";
 
 function hasClassPath({ map }: View): boolean {
   for (const { path } of flatten(map)) if (/(?:^|\.)(?:class_path|init_args)$/.test(path)) return true;
@@ -16,16 +17,7 @@ function hasClassPath({ map }: View): boolean {
 
 /** What a strategy and the devices say of sharding and of the processes. */
 export function derive(d: Deriving): void {
-  const strategy = d.find("strategy");
-  if (typeof strategy?.value === "string") {
-    const word = strategy.value;
-    const known =
-      STRATEGIES[word] ??
-      (/DeepSpeedStrategy$/.test(word) ? { zero: 2 } : /FSDPStrategy$/.test(word) ? { fsdp: "full_shard" } : undefined);
-    if (!d.has("fsdp")) d.make(strategy, "fsdp", known?.fsdp);
-    if (!d.has("zero_stage")) d.make(strategy, "zero_stage", known?.zero);
-    if (known?.offload) d.make(strategy, "offload_optimizer", "cpu");
-  }
+  deriveStrategy(d);
   const devices = d.find("devices");
   const nodes = d.find("nodes")?.value;
   const each = devices?.node.kind === "list" ? devices.node.items.length : Number(devices?.value);

@@ -6,22 +6,7 @@ import { OPTIMIZER_PATHS } from "../../terms/optimizers";
 import { table } from "../../terms/table";
 import { harmless, memory, other, PRECISION, STORAGE } from "../effects";
 import type { KeySpec } from "../types";
-
-/** Strategy strings by what they shard. */
-export const STRATEGIES: Readonly<
-  Record<string, { readonly fsdp?: string; readonly zero?: number; readonly offload?: true }>
-> = {
-  fsdp: { fsdp: "full_shard" },
-  fsdp_cpu_offload: { fsdp: "full_shard", offload: true },
-  fsdp_native: { fsdp: "full_shard" },
-  deepspeed: { zero: 2 },
-  deepspeed_stage_1: { zero: 1 },
-  deepspeed_stage_1_offload: { zero: 1, offload: true },
-  deepspeed_stage_2: { zero: 2 },
-  deepspeed_stage_2_offload: { zero: 2, offload: true },
-  deepspeed_stage_3: { zero: 3 },
-  deepspeed_stage_3_offload: { zero: 3, offload: true },
-};
+import { STRATEGY_KEYS } from "./strategies";
 
 /** Bare `16` and `bf16` are the old spellings of mixed precision; only `-true` stores the weights low. */
 const KEPT: Readonly<Record<string, string>> = table({ ...STORAGE, "16": "float32", bf16: "float32", "32": "float32" });
@@ -45,19 +30,8 @@ export const LIGHTNING_KEYS: readonly KeySpec[] = [
   memory("trainer.gpus", "devices", "devices", { removedIn: "lightning 2.0", replacedBy: "trainer.devices" }),
   memory("trainer.num_nodes", "nodes", "devices", { default: 1, min: 1 }),
   memory("trainer.strategy", "strategy", "any", { default: "auto", auto: true }),
-  memory("trainer.strategy.class_path", "strategy", "strategy"),
-  memory("trainer.strategy.init_args.stage", "zero_stage", "zero"),
-  memory("trainer.strategy.init_args.offload_optimizer", "offload_optimizer", "offload-optimizer", {
-    means: { true: "cpu", false: "none" },
-  }),
-  memory("trainer.strategy.init_args.offload_parameters", "offload_param", "offload-param", {
-    means: { true: "cpu", false: "none" },
-  }),
-  memory("trainer.strategy.init_args.sharding_strategy", "fsdp", "fsdp", {
-    means: { FULL_SHARD: "full_shard", SHARD_GRAD_OP: "shard_grad_op", HYBRID_SHARD: "hybrid_shard", NO_SHARD: "none" },
-  }),
-  memory("trainer.strategy.init_args.cpu_offload", "fsdp_cpu_offload", "any", "offload-param"),
-  memory("trainer.strategy.init_args.config", "deepspeed", "deepspeed", { link: "engine" }),
+  memory("trainer.strategy.class_path", "strategy", "strategy", { aliases: ["trainer.strategy._target_"] }),
+  ...STRATEGY_KEYS,
   memory("trainer.accumulate_grad_batches", "gradient_accumulation_steps", "any", "accumulation", { default: 1 }),
   memory("trainer.gradient_clip_val", "max_grad_norm", "clipping"),
   other("trainer.accelerator", null, "string"),
@@ -136,7 +110,11 @@ export const LITGPT_KEYS: readonly KeySpec[] = [
 /** Group files of Hydra templates hold one block at their root. */
 export const LIGHTNING_GROUP_KEYS: readonly KeySpec[] = [
   ...LIGHTNING_KEYS.filter((key) => key.key.startsWith("trainer.")).map(
-    (key): KeySpec => ({ ...key, key: key.key.slice("trainer.".length) }),
+    (key): KeySpec => ({
+      ...key,
+      key: key.key.slice("trainer.".length),
+      ...(key.aliases && { aliases: key.aliases.map((alias) => alias.slice("trainer.".length)) }),
+    }),
   ),
   ...LIGHTNING_KEYS.filter((key) => key.key === "data.batch_size" || key.key === "data.max_seq_length").map(
     (key): KeySpec => ({

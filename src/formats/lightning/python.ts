@@ -4,7 +4,7 @@ import type { PythonCall, PythonModule } from "../../syntax/tree";
 import { pythonView } from "../carriers";
 import type { Deriving } from "../deriving";
 import { configOverrides } from "../hf-scripts/built";
-import { given } from "../hf-scripts/called";
+import { at, given } from "../hf-scripts/called";
 import { CALL_KEYS } from "../hf-scripts/keys";
 import { loadedClass } from "../hf-scripts/loads";
 import { LOADER, lightningLoop, trainingLoader } from "../hf-scripts/loop";
@@ -19,9 +19,11 @@ import { schemaFormat, type View } from "../schema";
 import type { CarrierId, ConfigDocument, Format, KeySpec, LocatedSetting } from "../types";
 import { derive } from "./index";
 import { LIGHTNING_KEYS } from "./keys";
+import { withStrategy } from "./strategy-calls";
 
 const PACKAGE = /^(?:pytorch_lightning|lightning)(?:\.|$)/;
 const TRAINER = /(?:^|\.)Trainer$/;
+const WRAPS = /(?:^|\.)(?:wrap|FullyShardedDataParallel)$/;
 const CALLS: readonly (readonly [RegExp, string])[] = [
   [TRAINER, "trainer."],
   [LOADS, "load."],
@@ -49,7 +51,7 @@ function views(document: ConfigDocument): readonly View[] {
     const entries = view.map.entries.filter(
       ({ key }) => !/\.(?:call|0)$/.test(key) || key === "load.0" || /^(?:lora|enable)\.call$/.test(key),
     );
-    return { ...view, map: { ...view.map, entries } };
+    return { ...view, map: { ...view.map, entries: withStrategy(entries, python, document.text) } };
   });
 }
 
@@ -69,6 +71,9 @@ function settingsOf(d: Deriving, _: View, { parsed: { python } }: ConfigDocument
   derive(d);
   const trainer = python?.calls.find(({ callee }) => TRAINER.test(callee));
   if (python === undefined || trainer === undefined) return;
+  // Modules that `configure_model` wraps by itself are the strategy's units (lightning/pytorch/strategies/fsdp.py, _setup_model).
+  const wraps = python.calls.find(({ callee }) => WRAPS.test(callee));
+  if (wraps !== undefined && !d.has("fsdp_wrap_class")) d.made.push(at("fsdp_wrap_class", wraps, ""));
   const trained = trainingOf(python).load === undefined ? trainedSettings(python) : [];
   const said = [...tokenizedLengths(python), ...lightningLoop(python, trainer), ...trained, ...pictureSide(python)];
   const open = said.filter(({ name }) => name === null || !d.has(name));
