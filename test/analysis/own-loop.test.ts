@@ -269,7 +269,10 @@ describe("analysis: Lightning's strategies", () => {
     const { sharding, cpuOffload, reduceDtype, unsplit } = run?.parallel.fsdp ?? {};
     assert.deepEqual([sharding, cpuOffload, reduceDtype, unsplit], ["shard_grad_op", true, "float32", undefined]);
     assert.deepEqual([run?.checkpointing?.useReentrant], [false]);
-    const wrapped = await parallel("strategy=FSDPStrategy()", "layer = wrap(layer)");
+    const wrapped = await parallel(
+      "strategy=FSDPStrategy()",
+      "from torch.distributed.fsdp.wrap import wrap\nlayer = wrap(layer)",
+    );
     assert.equal(wrapped.fsdp?.unsplit, undefined, "configure_model wraps modules by itself");
   });
 

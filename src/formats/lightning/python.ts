@@ -4,7 +4,7 @@ import type { PythonCall, PythonModule } from "../../syntax/tree";
 import { pythonView } from "../carriers";
 import type { Deriving } from "../deriving";
 import { configOverrides } from "../hf-scripts/built";
-import { at, given } from "../hf-scripts/called";
+import { at, given, qualified } from "../hf-scripts/called";
 import { CALL_KEYS } from "../hf-scripts/keys";
 import { loadedClass } from "../hf-scripts/loads";
 import { LOADER, lightningLoop, trainingLoader } from "../hf-scripts/loop";
@@ -23,7 +23,7 @@ import { withStrategy } from "./strategy-calls";
 
 const PACKAGE = /^(?:pytorch_lightning|lightning)(?:\.|$)/;
 const TRAINER = /(?:^|\.)Trainer$/;
-const WRAPS = /(?:^|\.)(?:wrap|FullyShardedDataParallel)$/;
+const WRAPS = /^torch\.distributed\.fsdp\.(?:[\w.]{1,80}\.)?(?:wrap|FullyShardedDataParallel)$/;
 const CALLS: readonly (readonly [RegExp, string])[] = [
   [TRAINER, "trainer."],
   [LOADS, "load."],
@@ -72,7 +72,7 @@ function settingsOf(d: Deriving, _: View, { parsed: { python } }: ConfigDocument
   const trainer = python?.calls.find(({ callee }) => TRAINER.test(callee));
   if (python === undefined || trainer === undefined) return;
   // Modules that `configure_model` wraps by itself are the strategy's units (lightning/pytorch/strategies/fsdp.py, _setup_model).
-  const wraps = python.calls.find(({ callee }) => WRAPS.test(callee));
+  const wraps = python.calls.find(({ callee }) => WRAPS.test(qualified(callee, python)));
   if (wraps !== undefined && !d.has("fsdp_wrap_class")) d.made.push(at("fsdp_wrap_class", wraps, ""));
   const trained = trainingOf(python).load === undefined ? trainedSettings(python) : [];
   const said = [...tokenizedLengths(python), ...lightningLoop(python, trainer), ...trained, ...pictureSide(python)];

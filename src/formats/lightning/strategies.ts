@@ -76,7 +76,9 @@ export const STRATEGY_KEYS: readonly KeySpec[] = [
   ...uncounted("compute", "mixed_precision.param_dtype", []),
   ...uncounted("fsdp", "device_mesh", []),
   argument("use_orig_params", "fsdp_use_orig_params", "fsdp_use_orig_params"),
-  argument("backward_prefetch", "fsdp_backward_prefetch", "fsdp_backward_prefetch"),
+  argument("backward_prefetch", "fsdp_backward_prefetch", "fsdp_backward_prefetch", {
+    means: { BACKWARD_PRE: "backward_pre", BACKWARD_POST: "backward_post" },
+  }),
   ...uncounted("fsdp_state_dict_type", "state_dict_type", ["sharded"]),
   argument("data_parallel_size", "dp_shard_size", "parallelism_config_dp_shard_size", { auto: true }),
   argument("tensor_parallel_size", "tensor_parallel", "tensor", { auto: true }),
