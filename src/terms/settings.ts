@@ -579,6 +579,8 @@ export const SETTINGS = {
   devices: { type: "any" },
   distributed_optimizer: { type: "boolean" },
   distributed_type: { type: "string" },
+  /** How rows come to the ranks of their experts (megatron/core/transformer/transformer_config.py, moe_token_dispatcher_type). */
+  token_dispatcher: { type: "string" },
   expert_parallel: { type: "integer", min: 1, reported: 23 },
   /** Ranks that an expert's own matrices are split over. */
   expert_tensor_parallel: { type: "integer", min: 1 },

@@ -44,6 +44,11 @@ const WITHOUT: readonly (readonly [format: RegExp, keys: RegExp, why: string])[]
     /^(?:moe_ffn_hidden_size|max_tokens_per_gpu|use_dynamic_batch_size|actor_num_\w+)$/,
     "of experts, and of slime's programs, tried in `other-scripts.test.ts`",
   ],
+  [
+    /^(?:llama-factory|ms-swift|nemo)$/,
+    /moe_token_dispatcher_type$/,
+    "of spread experts alone, as Megatron-LM's, whose key is tried",
+  ],
   [/^lightning$/, /class_path$|^model\.init_args\.model_name$/, "classes of one's own have no estimate"],
   [/^lightning$/, /init_args\.pin_memory$/, "of what is offloaded, tried in DeepSpeed's files"],
   [/^(?:hf-training-arguments|trl)$/, /^adaption-prompt\.r$/, "this adapter has no rank"],

@@ -65,6 +65,7 @@ export function parallelOf(c: ResolveContext, config: ModelConfig, compute: Comp
     ...scheduled,
     ...pipelineStagesOf(c, config, stages, scheduled.pipelineSchedule),
     expertParallel: degree("expert_parallel"),
+    ...dispatcherOf(c),
     ...(settings.number("expert_tensor_parallel") === undefined
       ? {}
       : { expertTensorParallel: degree("expert_tensor_parallel") }),
@@ -75,6 +76,14 @@ export function parallelOf(c: ResolveContext, config: ModelConfig, compute: Comp
     ...(framework.splitsLogits ? { splitsLogits: true } : {}),
     ...(main === undefined ? {} : { mainParameters: main }),
   };
+}
+
+/** The dispatcher of Megatron's experts, where it is another one than is followed; what no format says is its own default. */
+function dispatcherOf(c: ResolveContext): Pick<ParallelSpec, "otherDispatcher"> {
+  const dispatcher = String(
+    c.settings.string("token_dispatcher") ?? c.formatDefault("token_dispatcher") ?? "allgather",
+  ).toLowerCase();
+  return dispatcher === "alltoall" ? {} : { otherDispatcher: dispatcher };
 }
 
 /**

@@ -120,7 +120,8 @@ const OWN: readonly KeySpec[] = [
   ...touching("reference", "ref_model_adapters reward_model_adapters use_asft_loss"),
   ...touching("vocabulary", "new_special_tokens_config add_tokens add_special_tokens"),
   ...touching("states-dtype", "overlap_grad_reduce overlap_param_gather"),
-  ...touching("experts", "moe_token_dispatcher_type moe_router_load_balancing_type"),
+  ...touching("experts", "moe_router_load_balancing_type"),
+  memory("moe_token_dispatcher_type", "token_dispatcher", "token-dispatcher"),
   ...touching("fused-kernel", "apply_rope_fusion bias_activation_fusion moe_grouped_gemm use_v1_kernels"),
   memory("use_distributed_optimizer", null, "boolean", {
     also: [{ name: "zero_stage", means: { true: 1 }, only: true }],

@@ -124,10 +124,8 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
   other("load", null, "any", "resume_from_checkpoint"),
   memory("pretrained_checkpoint", "model", "any", "model"),
   other("num_gpus", null, "integer", "devices"),
-  ...touching(
-    "experts",
-    "moe_layer_freq moe_shared_expert_intermediate_size moe_expert_parallel_size moe_token_dispatcher_type",
-  ),
+  ...touching("experts", "moe_layer_freq moe_shared_expert_intermediate_size moe_expert_parallel_size"),
+  memory("moe_token_dispatcher_type", "token_dispatcher", "token-dispatcher", { default: "allgather" }),
   ...touching("fused-kernel", "moe_permute_fusion moe_grouped_gemm"),
   ...touching("masks", "attention_dropout hidden_dropout"),
   ...touching("states-dtype", "attention_softmax_in_fp32 no_gradient_accumulation_fusion"),

@@ -149,6 +149,8 @@ const MEGATRON: readonly KeySpec[] = [
   memory("pipeline_model_parallel_size", "pipeline_parallel", "pipeline"),
   memory("context_parallel_size", "context_parallel", "context"),
   memory("expert_model_parallel_size", "expert_parallel", "expert"),
+  // swift/megatron/arguments/megatron_args.py
+  memory("moe_token_dispatcher_type", "token_dispatcher", "token-dispatcher", { default: "alltoall" }),
   memory("sequence_parallel", "sequence_parallelism", "sequence-parallel"),
   memory("recompute_granularity", "recompute_granularity", "checkpointing", {
     also: [{ name: "gradient_checkpointing", means: { full: true, selective: true, none: false }, only: true }],

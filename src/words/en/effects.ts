@@ -48,6 +48,8 @@ export const EFFECTS = {
   layers: "Number of layers: weights and activations grow in proportion.",
   width: "Width of the model: weights grow with its square.",
   vocabulary: "Size of the vocabulary: embeddings and logits grow in proportion.",
+  "token-dispatcher":
+    "How tokens come to the GPUs of their experts: `allgather` gathers those of all GPUs, `alltoall` sends each its own.",
   experts: "Number of experts: each holds its own weights.",
   heads: "Attention heads.",
   data: "Data source.",

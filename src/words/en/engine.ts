@@ -24,6 +24,8 @@ export const ENGINE = {
     "context parallel degree {degree}: each rank has its share of tokens; keys and values of others come on top",
   "engine.expert-parallel":
     "expert parallel degree {degree}: tokens spread evenly; those sent and received come on top",
+  "engine.token-dispatcher":
+    "tokens of experts counted as `alltoall` sends them, not as `{dispatcher}`: `allgather` holds those of {ranks} GPUs at once",
   "engine.exchanged-rows":
     "expert parallel degree {degree}: rows spread evenly over the GPUs; one whose experts are chosen more often gets more",
 

@@ -50,6 +50,8 @@ export const EFFECTS: Readonly<Record<keyof typeof EN, string>> = {
   layers: "层数：权重与激活成比例增长。",
   width: "模型宽度：权重按平方增长。",
   vocabulary: "词表大小：嵌入与 logits 成比例增长。",
+  "token-dispatcher":
+    "token 如何到达其专家所在的 GPU：`allgather` 聚合所有 GPU 的 token，`alltoall` 只向各 GPU 发送其所需的 token。",
   experts: "专家数：每个专家都有自己的权重。",
   heads: "注意力头数。",
   data: "数据来源。",

@@ -257,7 +257,8 @@ function byExperts(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonl
   if (degree <= 1) return { run: local, uncertain: [] };
   if (mainParameters !== undefined && groupsExperts(family)) {
     const sorts = Object.values(sizes).some((own) => own > 1);
-    return { run: { ...local, parallel: { ...local.parallel, dispatch: { sorts } } }, uncertain: [] };
+    const uncertain = dispatchedOtherwise(run, hidden, sent);
+    return { run: { ...local, parallel: { ...local.parallel, dispatch: { sorts } } }, uncertain };
   }
   return {
     run: local,
@@ -270,6 +271,29 @@ function byExperts(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonl
       },
     ],
   };
+}
+
+/**
+ * Rows counted as `alltoall` sends them, where another dispatcher runs: `allgather` holds the tokens of all ranks that share experts
+ * before and behind them, the latter in the router's float32, and no copy of what was sent
+ * (megatron/core/transformer/moe/token_dispatcher.py, MoEAllGatherTokenDispatcher).
+ *
+ * @param hidden elements of a token
+ * @param sent bytes of the rows that a rank sends
+ */
+function dispatchedOtherwise(run: TrainingRun, hidden: number, sent: number): readonly SplitUncertainty[] {
+  const { otherDispatcher: dispatcher, expertParallel, tensorParallel, sequenceParallel } = run.parallel;
+  if (dispatcher === undefined) return [];
+  const tokens = run.microBatchSize * run.sequenceLength * expertParallel;
+  const ranks = expertParallel * (sequenceParallel === true ? tensorParallel : 1);
+  return [
+    {
+      what: say("engine.token-dispatcher", { dispatcher, ranks }),
+      settleWith: "token_dispatcher",
+      moreBytes: tokens * hidden * (computeBytes(run) + ELEMENT_BYTES.float32),
+      lessBytes: 2 * sent,
+    },
+  ];
 }
 
 /** Bytes of an activation's element. */

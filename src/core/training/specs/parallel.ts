@@ -179,6 +179,8 @@ export interface ParallelSpec {
   readonly expertParallel: number;
   /** Ranks that every expert's matrices are split over; absent: those of tensor parallelism. */
   readonly expertTensorParallel?: number;
+  /** How rows go to the ranks of their experts, where that is not followed; absent: each rank is sent its own (`alltoall`). */
+  readonly otherDispatcher?: string;
   /** Rows go to the ranks of their experts and back, in a run that has one rank's experts already (`localRun`). */
   readonly dispatch?: { readonly sorts: boolean };
   readonly deepspeed: DeepSpeedSpec | null;
