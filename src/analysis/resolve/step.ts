@@ -235,9 +235,17 @@ export function steppedOf(
   return optimizer;
 }
 
+/**
+ * What optimizers that send one bit a number keep beside AdamW's two states, in copies of the trained weights: the errors of what was
+ * sent, an accumulated momentum, a second variance (deepspeed/runtime/fp16/onebit/{adam,zoadam,lamb}.py).
+ */
+const MORE_COPIES: Readonly<Record<string, number>> = table({ onebitadam: 1, zerooneadam: 2, onebitlamb: 2 });
+
 /** An optimizer nobody followed, as the one most are made after. */
 function asAdam(c: ResolveContext, optimizer: string, key: string): TrainingRun["optimizer"] {
-  c.suppose(say("assume.optimizer-as-adamw", { optimizer }), key, { optimizer: "sgd" });
+  const copies = MORE_COPIES[optimizer.toLowerCase()];
+  if (copies !== undefined) c.suppose(say("assume.optimizer-errors", { optimizer, copies }), key);
+  else c.suppose(say("assume.optimizer-as-adamw", { optimizer }), key, { optimizer: "sgd" });
   return { name: "adamw_torch", args: {} };
 }
 

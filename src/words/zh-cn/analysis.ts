@@ -340,6 +340,8 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "assume.compile-offload": "卸载不省显存：编译后的代码在反向前取回全部激活",
   "assume.compile-offload-layers": "带卸载的编译层按 eager 计",
   "assume.compile": "编译为一张图；图中断处保留更多，至多与 eager 相同",
+  "assume.optimizer-errors":
+    "{optimizer} 按 AdamW 计：开始压缩后需要更多显存，每个训练权重多 {copies} 个值（误差缓冲区等），另加每张 GPU 分到的一份",
   "assume.optimizer-as-adamw": "{optimizer} 按 AdamW 计：每个训练权重两份状态",
   "assume.uncounted": "这些键对显存的影响未计入（↑ 更多，↓ 更少）：{keys}",
   "assume.unsloth": "Unsloth 的内核按普通内核计（上界）",
