@@ -368,7 +368,7 @@ export const ANALYSIS = {
   "assume.compile-offload-layers": "compiled layers with offload counted as eager",
   "assume.compile": "one compiled graph; a graph break keeps more, at most what eager code keeps",
   "assume.optimizer-errors":
-    "{optimizer} counted as AdamW: once it compresses it needs more, of error buffers and the like {copies} values more per trained weight and a GPU's share of one",
+    "{optimizer} counted as AdamW; its error buffers need more: {copies} values more per trained weight, and 1/GPUs of one",
   "assume.optimizer-as-adamw": "{optimizer} counted as AdamW: two states per trained weight",
   "assume.uncounted": "what these keys do to memory is not counted (↑ more, ↓ less): {keys}",
   "assume.unsloth": "Unsloth's kernels counted as plain ones (upper bound)",
