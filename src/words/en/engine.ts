@@ -17,7 +17,7 @@ export const ENGINE = {
   "engine.missing-kernels": "without the kernels of {packages}; with them {module} holds less",
   "engine.tensor-parallel": "tensor parallel degree {degree}: gathered inputs and sums over the ranks are in the band",
   "engine.tensor-sequences":
-    "tensor parallel degree {degree}: inputs gathered and sums scattered along the sequence, the loss over parts of the logits",
+    "tensor parallel degree {degree}: the sequence gathered and scattered around its products, the loss over parts of logits",
   "engine.placed-layers": "`device_map`: layers divided evenly over {degree} GPUs, which work one after the other",
   "engine.pipeline-parallel": "pipeline parallel degree {degree}: {schedule} schedule, layers divided evenly",
   "engine.context-parallel":
@@ -25,7 +25,7 @@ export const ENGINE = {
   "engine.expert-parallel":
     "expert parallel degree {degree}: tokens spread evenly; those sent and received come on top",
   "engine.token-dispatcher":
-    "tokens of experts counted as `alltoall` sends them, not as `{dispatcher}`: `allgather` holds those of {ranks} GPUs at once",
+    "experts' tokens counted as `alltoall` sends them, not as `{dispatcher}`: `allgather` holds those of {ranks} GPUs at once",
   "engine.exchanged-rows":
     "expert parallel degree {degree}: rows spread evenly over the GPUs; one whose experts are chosen more often gets more",
 

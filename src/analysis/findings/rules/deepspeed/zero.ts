@@ -50,8 +50,8 @@ export const DEEPSPEED_ZERO_RULES: readonly Rule[] = [
   rule("ds-no-gather-on-save", "information", (facts) => {
     const at = facts.deepspeed("zero_stage");
     const name = "stage3_gather_16bit_weights_on_model_save";
-    // A framework's own loop gathers what it saves itself.
-    return hit(at, at?.value === 3 && facts.trainer && !facts.isTrue(name), {
+    // A framework's own loop gathers what it saves itself; a file by itself may be for any.
+    return hit(at, at?.value === 3 && (facts.trainer || facts.framework.part === "engine") && !facts.isTrue(name), {
       fixes: [set("fix.replace", { key: name, value: "true" }, true, [{ name, value: true }])],
     });
   }),
