@@ -5,7 +5,7 @@
  */
 import type { Analyzer } from "../src/analysis/analyzer";
 import { analyzerWith } from "../src/analysis/create";
-import { Estimator } from "../src/analysis/estimator";
+import { Estimator } from "../src/analysis/estimate/estimator";
 import type { Runtime } from "../src/analysis/runtime";
 import type { EstimateResult } from "../src/core/estimate";
 

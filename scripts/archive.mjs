@@ -1,5 +1,5 @@
 /**
- * The packaged data (`models/`) as one archive, which `src/analysis/model-archive.ts` reads: graphs are alike, and compressed
+ * The packaged data (`models/`) as one archive, which `src/analysis/models/model-archive.ts` reads: graphs are alike, and compressed
  * together they take a third of what each takes alone.
  */
 import { createHash } from "node:crypto";

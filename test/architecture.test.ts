@@ -2,7 +2,7 @@
 import { strict as assert } from "node:assert";
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, posix, relative } from "node:path";
-import { LIBRARIES } from "../src/analysis/versions";
+import { LIBRARIES } from "../src/analysis/frameworks/versions";
 
 const root = join(__dirname, "..");
 

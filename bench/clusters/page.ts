@@ -1,8 +1,9 @@
 /** Large runs worked out: what a rank of each role holds, what a machine's memory holds, and what each link carries. */
-import { readCatalogue } from "../../src/analysis/catalogue";
-import { gather } from "../../src/analysis/inputs";
+
+import { DocumentStore } from "../../src/analysis/documents/store";
+import { gather } from "../../src/analysis/linking/inputs";
+import { readCatalogue } from "../../src/analysis/models/catalogue";
 import { resolveRun } from "../../src/analysis/resolve";
-import { DocumentStore } from "../../src/analysis/store";
 import { reservedPeak } from "../../src/core/allocator/replay";
 import { speedOf, type Traffic, trafficOf } from "../../src/core/cost/traffic";
 import { ELEMENT_BYTES } from "../../src/core/engine/dtype";

@@ -17,10 +17,9 @@ import type {
 import type { Failure } from "../evidence/log/failures";
 import { VERDICT_FINDINGS } from "../terms/verdict-findings";
 import type { CompletionContent, DocumentAnalysis, FixContent, HoverContent, Recognition } from "./analyzer";
-import { requestComplaint, unusedComplaint } from "./asked";
-import { brokenBy } from "./broken";
-import { complaintText } from "./complaints";
 import { completionsAt } from "./complete/complete";
+import type { LoadedDocument } from "./documents/store";
+import type { RunAnalysis, Variant } from "./estimate/run-analysis";
 import { besideOf } from "./explain/beside";
 import { type Explanation, explain } from "./explain/explain";
 import { simulationOf } from "./explain/simulation";
@@ -36,13 +35,14 @@ import { comparisonOf, guideOf } from "./levers/guide";
 import { plansOf } from "./levers/plans";
 import { sweepOf } from "./levers/sweep";
 import { triedVariant, whatIfEdits } from "./levers/what-if";
+import { requestComplaint, unusedComplaint } from "./linking/asked";
+import { brokenBy } from "./linking/broken";
+import { withholding } from "./linking/outside";
 import { linksOf } from "./links";
 import { type Locale, localeOf, t, text } from "./messages";
-import { withholding } from "./outside";
+import { complaintText } from "./pins/complaints";
 import type { Problem } from "./problems";
-import { assembleRun, documentOf } from "./report";
-import type { RunAnalysis, Variant } from "./run-analysis";
-import type { LoadedDocument } from "./store";
+import { assembleRun, documentOf } from "./report/report";
 import { VERSION } from "./version";
 
 /** The analysis of a document that is no config or could not be read. */

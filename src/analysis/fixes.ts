@@ -7,13 +7,13 @@ import { setScalar, type Value } from "../syntax/edit";
 import type { SpanEdit } from "../syntax/tree";
 import { ending, withoutEnding } from "../terms/text";
 import type { FixContent } from "./analyzer";
+import type { LoadedDocument } from "./documents/store";
+import type { RunAnalysis } from "./estimate/run-analysis";
 import { isSuppressed } from "./findings/place";
 import { editsFor } from "./levers/edits";
 import { text } from "./messages";
 import type { Problem } from "./problems";
-import { documentOf } from "./report";
-import type { RunAnalysis } from "./run-analysis";
-import type { LoadedDocument } from "./store";
+import { documentOf } from "./report/report";
 
 /** Whether two ranges touch. */
 export function touches(a: Range, b: Range): boolean {

@@ -1,8 +1,8 @@
 /** Links from a document to the other documents of its runs. */
 import type { DocumentAnalysis } from "./analyzer";
+import { baseName } from "./documents/uris";
+import type { RunAnalysis } from "./estimate/run-analysis";
 import { t } from "./messages";
-import type { RunAnalysis } from "./run-analysis";
-import { baseName } from "./uris";
 
 export function linksOf(uri: string, analyses: readonly RunAnalysis[]): ReturnType<DocumentAnalysis["links"]> {
   const seen = new Set<string>();

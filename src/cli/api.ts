@@ -3,11 +3,11 @@
  */
 import { resolve } from "node:path";
 import { createAnalyzer } from "../analysis";
-import { requestComplaint, unusedComplaint } from "../analysis/asked";
 import { collect } from "../analysis/collect";
-import { complaintText } from "../analysis/complaints";
+import { requestComplaint, unusedComplaint } from "../analysis/linking/asked";
 import { localeOf } from "../analysis/messages";
 import type { AnalysisOptions } from "../analysis/options";
+import { complaintText } from "../analysis/pins/complaints";
 import type { Report } from "../core/report/schema";
 import { createNodeRuntime, uriOf } from "../host/node";
 

@@ -1,8 +1,8 @@
 /** Command-line arguments to a request, or a one-line complaint. Pure. */
 
-import { nearNames } from "../analysis/asked";
-import { withNear } from "../analysis/complaints";
+import { nearNames } from "../analysis/linking/asked";
 import type { Locale } from "../analysis/messages";
+import { withNear } from "../analysis/pins/complaints";
 import { PYTHON_COMMANDS } from "./python/request";
 import { type WordId, words } from "./words";
 

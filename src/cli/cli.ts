@@ -1,10 +1,10 @@
 /** The command line: arguments in, report out, exit status back. Everything outside comes through `Io`. */
 import { resolve } from "node:path";
-import { requestComplaint, unusedComplaint } from "../analysis/asked";
 import { collect } from "../analysis/collect";
-import { complaintText } from "../analysis/complaints";
+import { requestComplaint, unusedComplaint } from "../analysis/linking/asked";
 import { localeOf } from "../analysis/messages";
 import type { AnalysisOptions } from "../analysis/options";
+import { complaintText } from "../analysis/pins/complaints";
 import type { Runtime } from "../analysis/runtime";
 import type { Report } from "../core/report/schema";
 import { createNodeRuntime, uriOf } from "../host/node";

@@ -1,6 +1,6 @@
 /** The `vram-lens` program: the command line over this process. */
 import { createAnalyzer } from "../analysis";
-import { readCatalogue } from "../analysis/catalogue";
+import { readCatalogue } from "../analysis/models/catalogue";
 import { DEVICES } from "../core/hardware/devices";
 import { alwaysExit, isStuck } from "../host/deadline";
 import { decode } from "../terms/text";

@@ -1,6 +1,6 @@
 /** The report of `plan` for a person at a terminal: suggestions, stages, limits. */
-import { changedLines } from "../analysis/changes";
-import { timeSaid } from "../analysis/statement";
+import { changedLines } from "../analysis/report/changes";
+import { timeSaid } from "../analysis/report/statement";
 import { withEdits } from "../core/report/apply";
 import type { Report, ReportPlan, ReportRun } from "../core/report/schema";
 import { freedBy, gib } from "../terms/sizes";

@@ -1,8 +1,9 @@
 /** The report for a person at a terminal (`check`; `plan` has a file of its own). Sizes are GiB with one decimal. */
-import { changesSaid } from "../analysis/changes";
-import { measuredText } from "../analysis/measured";
+
 import { type Locale, t } from "../analysis/messages";
-import { timeSaid } from "../analysis/statement";
+import { changesSaid } from "../analysis/report/changes";
+import { measuredText } from "../analysis/report/measured";
+import { timeSaid } from "../analysis/report/statement";
 import type { Report, ReportFinding, ReportPlan, ReportRun } from "../core/report/schema";
 import { secondsSaid } from "../terms/seconds";
 import { gib } from "../terms/sizes";

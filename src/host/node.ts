@@ -6,7 +6,7 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
-import { withinReach } from "../analysis/reach";
+import { withinReach } from "../analysis/documents/reach";
 import type { Runtime } from "../analysis/runtime";
 import { nodeFiles } from "./files";
 import { uriOf } from "./paths";

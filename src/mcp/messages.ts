@@ -3,8 +3,8 @@
  * Only what a server of tools needs: `initialize`, `ping`, `tools/list`, `tools/call`.
  */
 import * as z from "zod";
-import { nearNames } from "../analysis/asked";
-import { withNear } from "../analysis/complaints";
+import { nearNames } from "../analysis/linking/asked";
+import { withNear } from "../analysis/pins/complaints";
 import { jsonOf } from "../terms/json";
 
 /** Versions this server speaks, newest first. */

@@ -1,10 +1,10 @@
 /** The tools that a language model gets, answered by the same analysis as every other surface. */
 import { isAbsolute, resolve } from "node:path";
 import type { Analyzer } from "../analysis/analyzer";
-import { type Complaint, requestComplaint, unusedComplaint } from "../analysis/asked";
 import { collect } from "../analysis/collect";
-import { complaintText } from "../analysis/complaints";
+import { type Complaint, requestComplaint, unusedComplaint } from "../analysis/linking/asked";
 import type { AnalysisOptions } from "../analysis/options";
+import { complaintText } from "../analysis/pins/complaints";
 import type { FileAccess } from "../analysis/runtime";
 import type { Report } from "../core/report/schema";
 import { type ToolInput, toolInput } from "../core/report/tool-schema";

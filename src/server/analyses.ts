@@ -5,8 +5,8 @@
  * result or, once cancelled, none: a stale one is never handed out.
  */
 import type { ServedAnalysis, ServedAnalyzer } from "../analysis/analyzer";
+import { parentOf } from "../analysis/documents/uris";
 import type { AnalysisOptions } from "../analysis/options";
-import { parentOf } from "../analysis/uris";
 
 /** Asked while waiting; the shape of an LSP cancellation token. */
 export interface Cancellation {

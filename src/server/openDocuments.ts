@@ -8,7 +8,7 @@ import type { TextDocuments } from "vscode-languageserver";
 import type { TextDocument } from "vscode-languageserver-textdocument";
 import { URI } from "vscode-uri";
 import type { ServedAnalyzer } from "../analysis/analyzer";
-import { normalise } from "../analysis/uris";
+import { normalise } from "../analysis/documents/uris";
 import type { OpenText } from "./files";
 
 export { normalise };

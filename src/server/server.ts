@@ -16,7 +16,7 @@ import {
   type WorkspaceFoldersChangeEvent,
 } from "vscode-languageserver";
 import { TextDocument } from "vscode-languageserver-textdocument";
-import { type Reach, withinReach } from "../analysis/reach";
+import { type Reach, withinReach } from "../analysis/documents/reach";
 import type { Runtime } from "../analysis/runtime";
 import { bytesOf } from "../terms/base64";
 import { Analyses } from "./analyses";

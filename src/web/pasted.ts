@@ -1,6 +1,7 @@
 /** What was pasted, as the files that an analysis reads and edits change: the config, the pins beside it, and their report. */
+
+import { joinUri } from "../analysis/documents/uris";
 import type { FileAccess } from "../analysis/runtime";
-import { joinUri } from "../analysis/uris";
 import { withEdits } from "../core/report/apply";
 import type { Report, ReportEdit } from "../core/report/schema";
 import type { HostToPage } from "../server/protocol";

@@ -3,7 +3,7 @@ import { strict as assert } from "node:assert";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { createAnalyzer } from "../../src/analysis";
-import { LineIndex } from "../../src/analysis/lines";
+import { LineIndex } from "../../src/analysis/documents/lines";
 import { refusedArguments, takes } from "../../src/formats/hf-scripts/accepted";
 import { applyEdits } from "../../src/syntax/edit";
 import { parsePython } from "../../src/syntax/python";

@@ -2,7 +2,7 @@
 import { strict as assert } from "node:assert";
 import { createAnalyzer } from "../../src/analysis";
 import type { DocumentAnalysis } from "../../src/analysis/analyzer";
-import { LineIndex } from "../../src/analysis/lines";
+import { LineIndex } from "../../src/analysis/documents/lines";
 import type { AnalysisOptions } from "../../src/analysis/options";
 import { type ReportRun, reportSchema } from "../../src/core/report/schema";
 import { applyEdits } from "../../src/syntax/edit";

@@ -1,7 +1,7 @@
 /** What `--device` and `--set` understand: a misspelling is refused with the nearest name, never ignored. */
 import { strict as assert } from "node:assert";
-import { isSettable, requestComplaint, unusedComplaint } from "../../src/analysis/asked";
-import { complaintText } from "../../src/analysis/complaints";
+import { isSettable, requestComplaint, unusedComplaint } from "../../src/analysis/linking/asked";
+import { complaintText } from "../../src/analysis/pins/complaints";
 import { fakeRun } from "../cli/fake";
 
 /** The complaint in one line; empty where the request is understood. */

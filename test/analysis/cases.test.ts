@@ -3,7 +3,7 @@ import { strict as assert } from "node:assert";
 import { readFindingPages } from "../../scripts/finding-pages";
 import { createAnalyzer } from "../../src/analysis";
 import type { DocumentAnalysis } from "../../src/analysis/analyzer";
-import { LineIndex } from "../../src/analysis/lines";
+import { LineIndex } from "../../src/analysis/documents/lines";
 import type { ReportEdit } from "../../src/core/report/schema";
 import { applyEdits } from "../../src/syntax/edit";
 import { CASES, type Case } from "./cases";

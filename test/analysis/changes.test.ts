@@ -1,5 +1,5 @@
 import { strict as assert } from "node:assert";
-import { changedLines, changesSaid } from "../../src/analysis/changes";
+import { changedLines, changesSaid } from "../../src/analysis/report/changes";
 import { withEdits } from "../../src/core/report/apply";
 
 function edit(line: number, from: number, to: number, newText: string) {

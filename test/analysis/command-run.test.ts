@@ -1,7 +1,7 @@
 /** A script as it is run: its arguments, its launcher and the installed releases are part of its estimate. */
 import { strict as assert } from "node:assert";
 import { createAnalyzer } from "../../src/analysis";
-import { type CommandRun, commandDocument } from "../../src/analysis/command-run";
+import { type CommandRun, commandDocument } from "../../src/analysis/linking/command-run";
 import { memoryRuntime } from "./memory-runtime";
 
 const SCRIPT = `from dataclasses import dataclass

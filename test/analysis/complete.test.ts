@@ -4,7 +4,7 @@ import { createAnalyzer } from "../../src/analysis";
 import type { CompletionContent } from "../../src/analysis/analyzer";
 import { pythonContext, shellContext, tomlContext } from "../../src/analysis/complete/code-context";
 import { jsonContext, type TypingContext, yamlContext } from "../../src/analysis/complete/context";
-import { LineIndex } from "../../src/analysis/lines";
+import { LineIndex } from "../../src/analysis/documents/lines";
 import { memoryRuntime, TINY_LLAMA, uri } from "./memory-runtime";
 
 /** Kind, path and word at `|`. */

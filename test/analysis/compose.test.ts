@@ -2,7 +2,7 @@
 import { strict as assert } from "node:assert";
 import { createAnalyzer } from "../../src/analysis";
 import type { DocumentAnalysis } from "../../src/analysis/analyzer";
-import { LineIndex } from "../../src/analysis/lines";
+import { LineIndex } from "../../src/analysis/documents/lines";
 import { groupPath, packageHeader, packageOf } from "../../src/formats/hydra";
 import { applyEdits } from "../../src/syntax/edit";
 import { memoryRuntime, TINY_LLAMA, uri } from "./memory-runtime";

@@ -1,6 +1,6 @@
 import { strict as assert } from "node:assert";
 import { createAnalyzer } from "../../src/analysis";
-import { Estimator } from "../../src/analysis/estimator";
+import { Estimator } from "../../src/analysis/estimate/estimator";
 import { memoryRuntime, uri } from "./memory-runtime";
 
 const GRPO_WITH_PICTURES =

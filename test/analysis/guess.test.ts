@@ -1,8 +1,8 @@
 /** Models known by the name of their folder or of the copy. */
 import { strict as assert } from "node:assert";
 import { createAnalyzer } from "../../src/analysis";
-import { readCatalogue } from "../../src/analysis/catalogue";
-import { guessModel } from "../../src/analysis/guess";
+import { readCatalogue } from "../../src/analysis/models/catalogue";
+import { guessModel } from "../../src/analysis/models/guess";
 import { memoryRuntime, uri } from "./memory-runtime";
 
 const catalogue = readCatalogue(memoryRuntime({}));

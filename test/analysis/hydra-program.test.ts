@@ -3,7 +3,7 @@
 import { strict as assert } from "node:assert";
 import { createAnalyzer } from "../../src/analysis";
 import type { DocumentAnalysis } from "../../src/analysis/analyzer";
-import { LineIndex } from "../../src/analysis/lines";
+import { LineIndex } from "../../src/analysis/documents/lines";
 import { applyEdits } from "../../src/syntax/edit";
 import { memoryRuntime, uri } from "./memory-runtime";
 

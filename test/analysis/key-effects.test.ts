@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { frameworkOf } from "../../src/analysis/frameworks";
+import { frameworkOf } from "../../src/analysis/frameworks/frameworks";
 import { FORMATS } from "../../src/formats";
 import type { KeySpec, SchemaId } from "../../src/formats/types";
 import { formatsOf, withKey } from "../attack/numbers";

@@ -1,7 +1,7 @@
 /** A list that is tried is what the files say once it is written, whatever spells it. */
 import { strict as assert } from "node:assert";
 import { createAnalyzer } from "../../src/analysis";
-import { LineIndex } from "../../src/analysis/lines";
+import { LineIndex } from "../../src/analysis/documents/lines";
 import { applyEdits } from "../../src/syntax/edit";
 import { memoryRuntime, TINY_LLAMA, uri } from "./memory-runtime";
 

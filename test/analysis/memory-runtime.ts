@@ -1,8 +1,8 @@
 /** A runtime over files in memory, with the packaged model data of the repository. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { normalise } from "../../src/analysis/documents/uris";
 import type { FileAccess, Runtime } from "../../src/analysis/runtime";
-import { normalise } from "../../src/analysis/uris";
 
 const MODELS = join(__dirname, "../../models");
 

@@ -1,7 +1,7 @@
 /** Commands in the cells of a notebook are runs like those of scripts. */
 import { strict as assert } from "node:assert";
 import { createAnalyzer } from "../../src/analysis";
-import { LineIndex } from "../../src/analysis/lines";
+import { LineIndex } from "../../src/analysis/documents/lines";
 import { applyEdits } from "../../src/syntax/edit";
 import { memoryRuntime, uri } from "./memory-runtime";
 

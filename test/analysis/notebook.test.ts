@@ -1,7 +1,7 @@
 /** Notebooks and scripts: hovers, findings and fixes where the value is written, in the words of the language. */
 import { strict as assert } from "node:assert";
 import { createAnalyzer } from "../../src/analysis";
-import { LineIndex } from "../../src/analysis/lines";
+import { LineIndex } from "../../src/analysis/documents/lines";
 import type { Range } from "../../src/core/report/schema";
 import { applyEdits } from "../../src/syntax/edit";
 import { memoryRuntime, uri } from "./memory-runtime";

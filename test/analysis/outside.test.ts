@@ -1,7 +1,7 @@
 /** Files outside of the workspace: read where it is trusted, never quoted, and nobody learns which of them exist. */
 import { strict as assert } from "node:assert";
 import { createAnalyzer } from "../../src/analysis";
-import { withinReach } from "../../src/analysis/reach";
+import { withinReach } from "../../src/analysis/documents/reach";
 import { memoryRuntime, ROOT, TINY_LLAMA } from "./memory-runtime";
 
 const SECRET = "hunter2-hunter2";

@@ -6,7 +6,7 @@ import { strict as assert } from "node:assert";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createAnalyzer } from "../../src/analysis";
-import { keeping, traceKept } from "../../src/analysis/traces";
+import { keeping, traceKept } from "../../src/analysis/models/traces";
 import { ownGraphs } from "../../src/core/graph/own";
 import { memoryRuntime, uri } from "./memory-runtime";
 

@@ -1,5 +1,5 @@
 /** What plans and stages promise, and the files with their edits. */
-import { LineIndex } from "../../src/analysis/lines";
+import { LineIndex } from "../../src/analysis/documents/lines";
 import type { ReportEdit, ReportRun } from "../../src/core/report/schema";
 import { applyEdits } from "../../src/syntax/edit";
 import { ROOT } from "./memory-runtime";

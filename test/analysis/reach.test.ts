@@ -1,7 +1,7 @@
 /** Which files a config can make the analysis open. */
 import { strict as assert } from "node:assert";
-import { mayRead } from "../../src/analysis/reach";
-import { baseName, joinUri, normalise, parentOf, relativePath } from "../../src/analysis/uris";
+import { mayRead } from "../../src/analysis/documents/reach";
+import { baseName, joinUri, normalise, parentOf, relativePath } from "../../src/analysis/documents/uris";
 
 const HOME = "file:///w/project";
 const CACHE = "file:///home/me/.cache/huggingface/hub";

@@ -6,7 +6,7 @@ import { strict as assert } from "node:assert";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createAnalyzer } from "../../src/analysis";
-import { NEWEST } from "../../src/analysis/versions";
+import { NEWEST } from "../../src/analysis/frameworks/versions";
 import { estimate } from "../../src/core/estimate";
 import { earlierGraphs } from "../../src/core/graph/earlier";
 import { graphsOf } from "../core/receipts/case";

@@ -1,9 +1,9 @@
 /** Resolves one document of files in memory to the run it describes. */
 import { strict as assert } from "node:assert";
-import { readCatalogue } from "../../src/analysis/catalogue";
-import { gather, type RunInputs } from "../../src/analysis/inputs";
+import { DocumentStore } from "../../src/analysis/documents/store";
+import { gather, type RunInputs } from "../../src/analysis/linking/inputs";
+import { readCatalogue } from "../../src/analysis/models/catalogue";
 import { type Resolution, resolveRun } from "../../src/analysis/resolve";
-import { DocumentStore } from "../../src/analysis/store";
 import type { FamilyGraphs } from "../../src/core/graph/types";
 import { memoryRuntime, uri } from "./memory-runtime";
 

@@ -1,8 +1,8 @@
 /** Plans in frameworks that split the model: what is promised is what the edited files say, the global batch included. */
 import { strict as assert } from "node:assert";
 import { createAnalyzer } from "../../src/analysis";
+import { LineIndex } from "../../src/analysis/documents/lines";
 import { editsFor } from "../../src/analysis/levers/edits";
-import { LineIndex } from "../../src/analysis/lines";
 import { resolveRun } from "../../src/analysis/resolve";
 import type { ReportEdit } from "../../src/core/report/schema";
 import { applyEdits } from "../../src/syntax/edit";

@@ -1,7 +1,7 @@
 /** Weights that a checkpoint's name says are packed, and experts that are packed beside them. */
 import { strict as assert } from "node:assert";
 import { createAnalyzer } from "../../src/analysis";
-import { quantizationOf } from "../../src/analysis/guess";
+import { quantizationOf } from "../../src/analysis/models/guess";
 import { memoryRuntime, uri } from "./memory-runtime";
 
 const MOE = `base_model: Qwen/Qwen3-30B-A3B

@@ -1,7 +1,7 @@
 /** URIs have one spelling, and those that have it already are not taken apart: thousands of files may change at once. */
 import { strict as assert } from "node:assert";
 import { URI, Utils } from "vscode-uri";
-import { normalise, parentOf } from "../../src/analysis/uris";
+import { normalise, parentOf } from "../../src/analysis/documents/uris";
 
 /** How many URIs are taken apart meanwhile. */
 function parsed(body: () => void): number {

@@ -1,6 +1,6 @@
 /** What the verdict is by where the device lies in the band. */
 import { strict as assert } from "node:assert";
-import { verdictOf } from "../../src/analysis/verdict";
+import { verdictOf } from "../../src/analysis/estimate/verdict";
 import type { Estimate } from "../../src/core/report/estimate";
 
 const estimate = { usedPeakBytes: 20, band: { lowBytes: 15, highBytes: 25, coverage: 0.99 } } as Estimate;

@@ -2,7 +2,7 @@
 import { strict as assert } from "node:assert";
 import { createAnalyzer } from "../../src/analysis";
 import type { DocumentAnalysis } from "../../src/analysis/analyzer";
-import { NEWEST, pinnedVersions } from "../../src/analysis/versions";
+import { NEWEST, pinnedVersions } from "../../src/analysis/frameworks/versions";
 import { memoryRuntime, uri } from "./memory-runtime";
 
 describe("analysis: pinned versions", () => {

@@ -11,7 +11,7 @@ import { describeCorpus } from "../corpus";
 
 /** Keys outside of what the format reads, or read by code of its own, each with where. */
 const BESIDE: Readonly<Record<string, RegExp>> = {
-  nnunet: /./, // src/analysis/nnunet.ts reads the plan whole
+  nnunet: /./, // src/analysis/models/nnunet.ts reads the plan whole
   nanotron: /\.is_\w+_config$/, // names the family
   "gpt-neox": /^(?:activation|mlp_multiple_of)$/, // derive.ts
   "llm-foundry": /^(?:image|parameters\.callbacks|callbacks)/, // the job's container, what is logged

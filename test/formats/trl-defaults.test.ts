@@ -1,8 +1,8 @@
 /** Defaults of TRL's trainers by release, as `capture/facts/fields.py` read them from the config classes. */
 
 import assert from "node:assert/strict";
-import { trainerDefault } from "../../src/analysis/defaults";
-import { NEWEST } from "../../src/analysis/versions";
+import { trainerDefault } from "../../src/analysis/frameworks/defaults";
+import { NEWEST } from "../../src/analysis/frameworks/versions";
 import type { SettingName } from "../../src/terms/settings";
 
 const of = (trainer: string, name: SettingName, trl: string = NEWEST.trl) =>

@@ -3,7 +3,7 @@ import { strict as assert } from "node:assert";
 import { execFileSync } from "node:child_process";
 import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { withinReach } from "../../src/analysis/reach";
+import { withinReach } from "../../src/analysis/documents/reach";
 import { Deadline } from "../../src/host/deadline";
 import { followLinks, LARGEST_FILE, nodeFiles } from "../../src/host/files";
 import { uriOf } from "../../src/host/paths";

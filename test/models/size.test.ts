@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { brotliCompressSync, constants } from "node:zlib";
-import { ModelArchive, withArchive } from "../../src/analysis/model-archive";
+import { ModelArchive, withArchive } from "../../src/analysis/models/model-archive";
 import { storedGraphs, withTable } from "../../src/core/graph/stored";
 import { memoryRuntime } from "../analysis/memory-runtime";
 

@@ -8,13 +8,13 @@ import { notebookCode } from "../../syntax/notebook";
 import { type EditDialect, spell } from "../../syntax/spell";
 import type { SyntaxId } from "../../syntax/tree";
 import type { CompletionContent } from "../analyzer";
-import { isRemoved } from "../defaults";
+import type { LoadedDocument } from "../documents/store";
+import type { RunAnalysis } from "../estimate/run-analysis";
+import { isRemoved } from "../frameworks/defaults";
 import { CURVES } from "../hover/curves";
 import { FIT_SIGNS, fitOf } from "../hover/picture";
 import { gib, t } from "../messages";
 import { effectOf } from "../messages/effects";
-import type { RunAnalysis } from "../run-analysis";
-import type { LoadedDocument } from "../store";
 import { type CallContext, pythonContext, shellContext, tomlContext } from "./code-context";
 import { jsonContext, type TypingContext, yamlContext } from "./context";
 

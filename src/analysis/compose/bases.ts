@@ -8,8 +8,8 @@ import { merged, shifted } from "../../syntax/graft";
 import { rootOf } from "../../syntax/python";
 import type { Entry, MapNode, ParsedDocument } from "../../syntax/tree";
 import { say } from "../../words/message";
-import type { LoadedDocument } from "../store";
-import { joinUri, parentOf } from "../uris";
+import type { LoadedDocument } from "../documents/store";
+import { joinUri, parentOf } from "../documents/uris";
 import { add, type Composing, DEEPEST, MOST_INCLUDED, missing, type Part } from "./parts";
 
 const BASE_KEYS: ReadonlySet<string> = new Set(["_BASE_", "_base_"]);

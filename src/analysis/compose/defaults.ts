@@ -14,9 +14,9 @@ import { merged, shifted, wrapped } from "../../syntax/graft";
 import type { MapNode, ParsedDocument } from "../../syntax/tree";
 import { withoutEnding } from "../../terms/text";
 import { say } from "../../words/message";
-import { sitePackages } from "../hydra-program";
-import type { LoadedDocument } from "../store";
-import { joinUri, parentOf } from "../uris";
+import type { LoadedDocument } from "../documents/store";
+import { joinUri, parentOf } from "../documents/uris";
+import { sitePackages } from "../linking/hydra-program";
 import { groupOption, type Override, overridesOf } from "./overrides";
 import { add, type Composing, DEEPEST, MOST_INCLUDED, missing, type Part } from "./parts";
 

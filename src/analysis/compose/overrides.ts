@@ -9,7 +9,7 @@ import type { Format } from "../../formats/types";
 import { NOWHERE, shifted } from "../../syntax/graft";
 import { emptyMap } from "../../syntax/text";
 import type { Entry, LocatedNode, MapNode, ShellCommand, Span } from "../../syntax/tree";
-import type { LoadedDocument } from "../store";
+import type { LoadedDocument } from "../documents/store";
 
 /** A command and the script it is in. */
 export interface CommandLine {

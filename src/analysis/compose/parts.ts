@@ -2,8 +2,8 @@
 import type { DocumentLink } from "../../formats/types";
 import type { Span } from "../../syntax/tree";
 import { type MessageId, say } from "../../words/message";
+import type { DocumentStore, LoadedDocument } from "../documents/store";
 import type { Problem } from "../problems";
-import type { DocumentStore, LoadedDocument } from "../store";
 import type { CommandLine } from "./overrides";
 
 export const MOST_INCLUDED = 100;

@@ -1,9 +1,9 @@
 /** What the run that stands beside a log says of a failure. */
 import type { ReportRun } from "../../core/report/schema";
 import type { Failure } from "../../evidence/log/failures";
+import type { RunAnalysis } from "../estimate/run-analysis";
+import { usableOf } from "../estimate/verdict";
 import { size, t, text } from "../messages";
-import type { RunAnalysis } from "../run-analysis";
-import { usableOf } from "../verdict";
 import type { RunBeside } from "./explain";
 import { tensorOf } from "./tensor";
 

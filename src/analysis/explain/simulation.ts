@@ -2,7 +2,7 @@
 import type { Simulation } from "../../core/simulate";
 import { simulateFullest } from "../../core/stages";
 import { standIn } from "../../core/stand-in";
-import type { RunAnalysis } from "../run-analysis";
+import type { RunAnalysis } from "../estimate/run-analysis";
 
 /** The simulation of the run as its files state it; undefined where it has no estimate. */
 export function simulationOf({ base, inputs: { graphs } }: RunAnalysis): Simulation | undefined {

@@ -5,8 +5,8 @@ import { type Allocation, allocationsLike, type Wanted } from "../../core/matchi
 import type { ComponentKind, Phase } from "../../core/report/estimate";
 import type { TrainingRun } from "../../core/training/run";
 import type { Failure } from "../../evidence/log/failures";
+import type { RunAnalysis } from "../estimate/run-analysis";
 import { exact, type Locale, t } from "../messages";
-import type { RunAnalysis } from "../run-analysis";
 import { shapeOf } from "./shape";
 import { simulationOf } from "./simulation";
 import { wantedOf } from "./wanted";

@@ -10,11 +10,11 @@ import { isProgram, isScript } from "../../syntax/dispatch";
 import type { Span } from "../../syntax/tree";
 import { table } from "../../terms/table";
 import { say } from "../../words/message";
-import { frameworkOf } from "../frameworks";
-import type { RunInputs } from "../inputs";
+import type { LoadedDocument } from "../documents/store";
+import { frameworkOf } from "../frameworks/frameworks";
+import type { RunInputs } from "../linking/inputs";
 import type { Problem } from "../problems";
 import type { Obstacle, Resolution } from "../resolve";
-import type { LoadedDocument } from "../store";
 
 /** Problems that hold without an estimate. */
 export function documentProblems(

@@ -1,12 +1,12 @@
 /** Problems as findings of the report: words, places, severities as configured, suppressed ones left out. */
 import type { ReportFinding } from "../../core/report/schema";
 import { HOME } from "../../terms/address";
-import type { RunInputs } from "../inputs";
+import type { LoadedDocument } from "../documents/store";
+import type { RunInputs } from "../linking/inputs";
+import { withholding } from "../linking/outside";
 import { type Locale, text } from "../messages";
 import type { AnalysisOptions } from "../options";
-import { withholding } from "../outside";
 import type { Problem } from "../problems";
-import type { LoadedDocument } from "../store";
 
 /** Where the page of a code is. */
 const HELP_BASE = `${HOME}findings/`;

@@ -7,11 +7,11 @@ import type { ProblemFix, Severity } from "../../formats/types";
 import type { SettingName } from "../../terms/settings";
 import type { RULES } from "../../words/en/rules";
 import type { Message, MessageId } from "../../words/message";
-import type { Framework } from "../framework";
-import { frameworkOf } from "../frameworks";
-import type { RunInputs } from "../inputs";
+import type { Framework } from "../frameworks/framework";
+import { frameworkOf } from "../frameworks/frameworks";
+import type { Place, Setting, Settings } from "../frameworks/settings";
+import type { RunInputs } from "../linking/inputs";
 import type { Resolution } from "../resolve";
-import type { Place, Setting, Settings } from "../settings";
 
 export type RuleCode = keyof typeof RULES;
 

@@ -1,8 +1,8 @@
 /** Runs every rule over a run and places what it says. */
 
 import { say } from "../../words/message";
+import type { Setting } from "../frameworks/settings";
 import type { Problem, Related } from "../problems";
-import type { Setting } from "../settings";
 import { repeatedValue } from "./repeated-value";
 import type { Facts, Rule } from "./rule";
 import { RULES } from "./rules";

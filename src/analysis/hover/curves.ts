@@ -7,7 +7,7 @@ import { ROWS } from "../../terms/settings";
 import { table } from "../../terms/table";
 import { type DrawnName, drawnFor, TRIED } from "../../terms/tried";
 import type { MessageId } from "../../words/message";
-import type { Variant } from "../run-analysis";
+import type { Variant } from "../estimate/run-analysis";
 
 export interface Curve {
   /** Message id of the row's label. */

@@ -9,13 +9,13 @@ import type { SettingName } from "../../terms/settings";
 import { grouped } from "../../terms/sizes";
 import type { CountedName } from "../../terms/tried";
 import { inMarkdown } from "../../words/printable";
-import { brokenBy } from "../broken";
+import type { RunAnalysis, Variant } from "../estimate/run-analysis";
+import type { Place } from "../frameworks/settings";
+import { brokenBy } from "../linking/broken";
+import { uncountedKeys } from "../linking/uncounted";
 import { gib, type Locale, markdown, size, sizeBetween, t } from "../messages";
 import { effectOf } from "../messages/effects";
-import { pinMeaning } from "../pin-meaning";
-import type { RunAnalysis, Variant } from "../run-analysis";
-import type { Place } from "../settings";
-import { uncountedKeys } from "../uncounted";
+import { pinMeaning } from "../pins/pin-meaning";
 import { CURVES, type Curve, isTaken } from "./curves";
 import { FIT_SIGNS, fitOf, type HoverPicture, pictureOf } from "./picture";
 import {

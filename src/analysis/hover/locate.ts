@@ -6,8 +6,8 @@ import { JOB_KEYS } from "../../formats/jobs/keys";
 import type { KeySpec } from "../../formats/types";
 import type { Span } from "../../syntax/tree";
 import type { SettingName } from "../../terms/settings";
-import type { RunAnalysis } from "../run-analysis";
-import type { Place, Setting } from "../settings";
+import type { RunAnalysis } from "../estimate/run-analysis";
+import type { Place, Setting } from "../frameworks/settings";
 import { CURVES } from "./curves";
 import type { HoverTarget } from "./hover";
 

@@ -1,8 +1,8 @@
 /** What the hover's picture shows, as plain data: the peak by parts against the card, and the peak over next values. */
 import type { Estimate } from "../../core/report/estimate";
+import type { RunAnalysis, Variant } from "../estimate/run-analysis";
+import { verdictOf } from "../estimate/verdict";
 import { gib, type Locale, t } from "../messages";
-import type { RunAnalysis, Variant } from "../run-analysis";
-import { verdictOf } from "../verdict";
 
 /** One part of the bar: a component of the allocated peak, what the pool caches, or the context. */
 export interface PicturePart {

@@ -3,17 +3,17 @@
 import type { Estimate, Phase } from "../../core/report/estimate";
 import { grouped } from "../../terms/sizes";
 import { inCode, inMarkdown } from "../../words/printable";
-import { isPartAlone } from "../frameworks";
+import { baseName } from "../documents/uris";
+import type { RunAnalysis } from "../estimate/run-analysis";
+import { needsMore } from "../estimate/verdict";
+import { isPartAlone } from "../frameworks/frameworks";
+import { MODELS, mayDiffer, NEWEST } from "../frameworks/versions";
 import { largestBatch, largestBatchAlone } from "../levers/batch";
-import { measuredText, measurementOf } from "../measured";
 import { gib, type Locale, markdown, size, t } from "../messages";
-import { documentOf, releasesOf, reportedSettings } from "../report";
+import { measuredText, measurementOf } from "../report/measured";
+import { documentOf, releasesOf, reportedSettings } from "../report/report";
+import { statementOf } from "../report/statement";
 import type { Resolved } from "../resolve";
-import type { RunAnalysis } from "../run-analysis";
-import { statementOf } from "../statement";
-import { baseName } from "../uris";
-import { needsMore } from "../verdict";
-import { MODELS, mayDiffer, NEWEST } from "../versions";
 
 /** What the run was measured at, beside the estimate. */
 export function measuredLine({ base, inputs, locale }: RunAnalysis): string | undefined {

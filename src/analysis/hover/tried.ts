@@ -1,7 +1,7 @@
 /** What other values of a setting come to: the run's files are read again as they would say them. */
 import type { MessageId } from "../../words/message";
+import type { RunAnalysis, Variant } from "../estimate/run-analysis";
 import { whatIfEdits } from "../levers/what-if";
-import type { RunAnalysis, Variant } from "../run-analysis";
 import type { Curve } from "./curves";
 
 /** A value and the run with it. */

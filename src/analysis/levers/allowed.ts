@@ -8,9 +8,9 @@ import { filledShare } from "../../core/allocator/lengths";
 import { DEVICES_PER_MACHINE, deviceOf } from "../../core/hardware/devices";
 import type { TrainingRun } from "../../core/training/run";
 import { sizeIn } from "../../terms/sizes";
-import { frameworkOf } from "../frameworks";
+import type { RunAnalysis } from "../estimate/run-analysis";
+import { frameworkOf } from "../frameworks/frameworks";
 import type { Resolution } from "../resolve";
-import type { RunAnalysis } from "../run-analysis";
 import { editsFor } from "./edits";
 
 const DEFAULT_RESERVE = 0.1;

@@ -1,6 +1,6 @@
 /** The largest micro-batch that fits, and the accumulation that keeps the global batch. */
 import { largestFitting } from "../../core/advise/inverse";
-import type { RunAnalysis } from "../run-analysis";
+import type { RunAnalysis } from "../estimate/run-analysis";
 
 export interface BatchChoice {
   readonly batch: number;

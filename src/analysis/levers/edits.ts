@@ -14,11 +14,11 @@ import type { ConfigDocument, EditContext, EditResult, Format, KeySpec, SettingC
 import { applyEdits } from "../../syntax/edit";
 import type { ShellCommand, SpanEdit } from "../../syntax/tree";
 import { type Message, say } from "../../words/message";
-import { frameworkOf } from "../frameworks";
-import type { RunInputs } from "../inputs";
-import { pinnedRunsOf } from "../nearest-pins";
+import type { LoadedDocument } from "../documents/store";
+import { frameworkOf } from "../frameworks/frameworks";
+import type { RunInputs } from "../linking/inputs";
+import { pinnedRunsOf } from "../pins/nearest-pins";
 import type { Resolution } from "../resolve";
-import type { LoadedDocument } from "../store";
 import { spelledOut } from "./spelled";
 
 export type EditsResult = { readonly edits: readonly ReportEdit[] } | { readonly refused: Message };

@@ -1,6 +1,6 @@
 /** How many GPUs a run needs when nothing says how many it has. */
 import { modelParallelSize } from "../../core/training/parallel/degrees";
-import type { RunAnalysis } from "../run-analysis";
+import type { RunAnalysis } from "../estimate/run-analysis";
 
 const MOST_DEVICES = 1024;
 

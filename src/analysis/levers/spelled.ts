@@ -4,11 +4,11 @@ import { dataParallelSize } from "../../core/training/parallel/degrees";
 import type { SettingChange } from "../../formats/types";
 import { quantizerOf } from "../../terms/quantizers";
 import type { SettingName } from "../../terms/settings";
-import { defaultOf, keyFor } from "../defaults";
-import { frameworkOf } from "../frameworks";
-import type { RunInputs } from "../inputs";
+import { defaultOf, keyFor } from "../frameworks/defaults";
+import { frameworkOf } from "../frameworks/frameworks";
+import { holds } from "../frameworks/versions";
+import type { RunInputs } from "../linking/inputs";
 import type { Resolution } from "../resolve";
-import { holds } from "../versions";
 
 /** What a spelling asks: the run, all that is to change, and whether its format has a key for a setting. */
 interface Asking {

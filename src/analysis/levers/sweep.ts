@@ -1,9 +1,9 @@
 /** The peak over two settings at once: micro-batch by sequence length. */
 import type { ReportSweep } from "../../core/report/schema";
 import type { SettingName } from "../../terms/settings";
+import type { RunAnalysis } from "../estimate/run-analysis";
+import { verdictOf } from "../estimate/verdict";
 import { around } from "../hover/curves";
-import type { RunAnalysis } from "../run-analysis";
-import { verdictOf } from "../verdict";
 
 /** Values below and above the present one; 6 × 6 simulations at most. */
 const BELOW = 3;

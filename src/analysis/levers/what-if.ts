@@ -2,7 +2,7 @@
 
 import type { SettingChange } from "../../formats/types";
 import { settingName } from "../../terms/settings";
-import type { RunAnalysis, Variant } from "../run-analysis";
+import type { RunAnalysis, Variant } from "../estimate/run-analysis";
 import { type EditsResult, editsFor } from "./edits";
 
 /**

@@ -4,16 +4,16 @@ import { lossFrom } from "../../formats/hf-scripts/own-loss";
 import { lazily } from "../../terms/lazily";
 import { type SettingName, settingName } from "../../terms/settings";
 import { type Message, say } from "../../words/message";
-import { overrideValue } from "../asked";
-import { defaultOf, keyFor, trainerDefault } from "../defaults";
-import type { Framework, LossSource } from "../framework";
-import { frameworkOf } from "../frameworks";
-import type { RunInputs } from "../inputs";
-import { librariesOf } from "../pinned-libraries";
-import { type From, type Place, type Setting, Settings, type SettingValue } from "../settings";
-import { lossesOf } from "../trainers";
-import type { Versions } from "../versions";
-import { writtenAs } from "../written";
+import { defaultOf, keyFor, trainerDefault } from "../frameworks/defaults";
+import type { Framework, LossSource } from "../frameworks/framework";
+import { frameworkOf } from "../frameworks/frameworks";
+import { type From, type Place, type Setting, Settings, type SettingValue } from "../frameworks/settings";
+import { lossesOf } from "../frameworks/trainers";
+import type { Versions } from "../frameworks/versions";
+import { overrideValue } from "../linking/asked";
+import type { RunInputs } from "../linking/inputs";
+import { librariesOf } from "../linking/pinned-libraries";
+import { writtenAs } from "../linking/written";
 import type { Choice, Obstacle, Resolution, Resolved, Supposition } from "./types";
 
 export class ResolveContext {

@@ -3,8 +3,8 @@
 import { factsOf } from "../../core/graph/facts";
 import type { ModelConfig, Task, TrainingRun } from "../../core/training/run";
 import { say } from "../../words/message";
-import { defaultOf, keyFor } from "../defaults";
-import { familyOf } from "../families";
+import { defaultOf, keyFor } from "../frameworks/defaults";
+import { familyOf } from "../models/families";
 import type { ResolveContext } from "./context";
 import { evenBatches, LONGEST_KEY, longestSample, multipleOf } from "./padding";
 import { partOf, readsPrompt, recordingTokens, writesTargets } from "./sides";

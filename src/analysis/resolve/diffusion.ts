@@ -7,7 +7,7 @@ import type { DType } from "../../core/engine/dtype";
 import type { AdapterSpec, ModelConfig, TrainingRun } from "../../core/training/run";
 import { floatNamed } from "../../terms/dtypes";
 import { say } from "../../words/message";
-import { DIFFUSION_SCRIPTS, type DiffusionScript } from "../diffusion-scripts";
+import { DIFFUSION_SCRIPTS, type DiffusionScript } from "../linking/diffusion-scripts";
 import type { ResolveContext } from "./context";
 import { accumulationOf, globalBatch } from "./data";
 import { deviceOf, modelOf, worldSizeOf } from "./model";

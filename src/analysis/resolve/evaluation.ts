@@ -8,7 +8,7 @@ import type { EvaluationSpec, GenerationSpec, Task } from "../../core/training/r
 import { isProgram } from "../../syntax/dispatch";
 import type { SettingName } from "../../terms/settings";
 import { say } from "../../words/message";
-import { holds } from "../versions";
+import { holds } from "../frameworks/versions";
 import type { ResolveContext } from "./context";
 
 /** Settings any of which makes the Trainer evaluate. */

@@ -8,7 +8,7 @@
 import type { Float8Recipe, Float8Spec } from "../../core/training/run";
 import { table } from "../../terms/table";
 import { say } from "../../words/message";
-import type { Setting } from "../settings";
+import type { Setting } from "../frameworks/settings";
 import type { ResolveContext } from "./context";
 
 const RECIPES: ReadonlySet<string> = new Set<Float8Recipe>(["tensorwise", "rowwise", "rowwise_with_gw_hp"]);

@@ -5,8 +5,8 @@ import type { FsdpSpec } from "../../core/training/run";
 import { floatNamed } from "../../terms/dtypes";
 import { table } from "../../terms/table";
 import { say } from "../../words/message";
-import type { Setting } from "../settings";
-import { holds } from "../versions";
+import type { Setting } from "../frameworks/settings";
+import { holds } from "../frameworks/versions";
 import type { ResolveContext } from "./context";
 
 const SHARDING: Readonly<Record<string, FsdpSpec["sharding"]>> = table({

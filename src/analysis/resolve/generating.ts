@@ -14,10 +14,10 @@ import { paced } from "../../core/training/trainers/pace";
 import type { SettingName } from "../../terms/settings";
 import { table } from "../../terms/table";
 import { say } from "../../words/message";
-import { frameworkOf, hasMainParameters } from "../frameworks";
-import type { RunInputs } from "../inputs";
-import type { Settings } from "../settings";
-import { holds } from "../versions";
+import { frameworkOf, hasMainParameters } from "../frameworks/frameworks";
+import type { Settings } from "../frameworks/settings";
+import { holds } from "../frameworks/versions";
+import type { RunInputs } from "../linking/inputs";
 import type { ResolveContext } from "./context";
 import { standbyShare } from "./standby";
 

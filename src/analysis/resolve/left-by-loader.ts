@@ -4,7 +4,7 @@
  * unsloth/models/vision.py, `from_pretrained`, of a type.
  */
 import { table } from "../../terms/table";
-import { holds, type Versions } from "../versions";
+import { holds, type Versions } from "../frameworks/versions";
 
 /** A name of modules with the releases that leave them; their types, where not all. */
 interface Left {

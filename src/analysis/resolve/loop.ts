@@ -2,8 +2,8 @@
 
 import { factsOf } from "../../core/graph/facts";
 import type { ModelConfig, Task, TrainingRun } from "../../core/training/run";
-import { handsOutTuples } from "../families";
-import { holds } from "../versions";
+import { holds } from "../frameworks/versions";
+import { handsOutTuples } from "../models/families";
 import type { ResolveContext } from "./context";
 import { runsBody } from "./model";
 import { evenBatches } from "./padding";

@@ -15,10 +15,10 @@ import { floatNamed } from "../../terms/dtypes";
 import type { SettingName } from "../../terms/settings";
 import { table } from "../../terms/table";
 import { say } from "../../words/message";
-import { defaultOf } from "../defaults";
-import { hasMainParameters } from "../frameworks";
-import type { Settings } from "../settings";
-import { holds } from "../versions";
+import { defaultOf } from "../frameworks/defaults";
+import { hasMainParameters } from "../frameworks/frameworks";
+import type { Settings } from "../frameworks/settings";
+import { holds } from "../frameworks/versions";
 import type { ResolveContext } from "./context";
 import { fsdpSpec } from "./fsdp";
 

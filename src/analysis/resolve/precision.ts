@@ -4,9 +4,9 @@ import type { DType } from "../../core/engine/dtype";
 import type { ModelConfig } from "../../core/training/run";
 import { floatNamed } from "../../terms/dtypes";
 import { say } from "../../words/message";
-import { keyFor } from "../defaults";
-import type { Setting, SettingValue } from "../settings";
-import { holds } from "../versions";
+import { keyFor } from "../frameworks/defaults";
+import type { Setting, SettingValue } from "../frameworks/settings";
+import { holds } from "../frameworks/versions";
 import type { ResolveContext } from "./context";
 
 /** Autocast dtype of the trainer, and `compute_dtype` for the report. */

@@ -1,6 +1,6 @@
 /** Which quirks of their releases a run's libraries have. */
 import type { ParallelSpec, Quirks } from "../../core/training/run";
-import { holds, type Versions } from "../versions";
+import { holds, type Versions } from "../frameworks/versions";
 
 interface Row {
   readonly quirk: keyof Quirks;

@@ -1,6 +1,6 @@
 /** What models of several parts read and write beside the words of a text: facts of their processors. */
 import type { ModelConfig, Task } from "../../core/training/run";
-import { familyOf } from "../families";
+import { familyOf } from "../models/families";
 
 type Part = Readonly<Record<string, unknown>>;
 

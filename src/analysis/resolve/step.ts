@@ -16,10 +16,10 @@ import type {
 import { optimizerNamed, optimizerRow } from "../../terms/optimizers";
 import { table } from "../../terms/table";
 import { say } from "../../words/message";
-import { fusedSinceOf } from "../families";
-import { runsOwnCode } from "../frameworks";
-import type { SettingValue } from "../settings";
-import { holds } from "../versions";
+import { runsOwnCode } from "../frameworks/frameworks";
+import type { SettingValue } from "../frameworks/settings";
+import { holds } from "../frameworks/versions";
+import { fusedSinceOf } from "../models/families";
 import type { ResolveContext } from "./context";
 
 function hasOnlyEager(c: ResolveContext, config: ModelConfig): boolean {

@@ -7,8 +7,8 @@
 import type { DType } from "../../core/engine/dtype";
 import type { TrainerKind, TrainerSpec, TrainingRun } from "../../core/training/run";
 import { say } from "../../words/message";
-import type { Flavour, LossTerm } from "../framework";
-import { holds } from "../versions";
+import type { Flavour, LossTerm } from "../frameworks/framework";
+import { holds } from "../frameworks/versions";
 import type { ResolveContext } from "./context";
 import { type Batch, companionOf, comparingSpec, GENERATES, ppoSpec, rolloutSpec, verlSpec } from "./generating";
 

@@ -4,9 +4,9 @@ import type { SampleLengths } from "../../core/allocator/lengths";
 import type { DeviceSpec, TrainingRun } from "../../core/training/run";
 import type { SettingName } from "../../terms/settings";
 import type { Message } from "../../words/message";
+import type { From, Place, Setting, Settings, SettingValue } from "../frameworks/settings";
+import type { Versions } from "../frameworks/versions";
 import type { AnalysisOptions } from "../options";
-import type { From, Place, Setting, Settings, SettingValue } from "../settings";
-import type { Versions } from "../versions";
 
 /** A canonical value of the run with its origin. */
 export interface Resolved {

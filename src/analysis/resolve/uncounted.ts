@@ -1,6 +1,6 @@
 /** What a run's keys do to memory that nothing is computed from. */
 import { say } from "../../words/message";
-import { uncountedDirections, uncountedKeys } from "../uncounted";
+import { uncountedDirections, uncountedKeys } from "../linking/uncounted";
 import type { ResolveContext } from "./context";
 
 /** Says which keys are not counted, with the way they move the memory where that is known. */

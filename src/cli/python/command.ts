@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
-import { type CommandRun, commandDocument } from "../../analysis/command-run";
+import { type CommandRun, commandDocument } from "../../analysis/linking/command-run";
 import type { Block, Parting, Stream } from "../../core/matching/parting";
 import type { ReportRun } from "../../core/report/schema";
 import { uriOf } from "../../host/node";

@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { type AskedTrace, type KeptTrace, keeping, traceKept } from "../../analysis/traces";
+import { type AskedTrace, type KeptTrace, keeping, traceKept } from "../../analysis/models/traces";
 import { nodeFiles } from "../../host/files";
 import { pathOf, uriOf } from "../../host/node";
 import { jsonOf } from "../../terms/json";

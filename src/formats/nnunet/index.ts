@@ -8,7 +8,7 @@ import { CONFIGURATIONS, NNUNET_KEYS } from "./keys";
 
 const plans = schemaFormat({
   id: "nnunet",
-  // A plan is read whole, as the library reads it (src/analysis/nnunet.ts).
+  // A plan is read whole, as the library reads it (src/analysis/models/nnunet.ts).
   readsBeside: () => true,
   keys: NNUNET_KEYS,
   views: (document) => dataView(document, ["json"]),

@@ -3,14 +3,14 @@
  * which a server that only speaks to its client goes without.
  */
 import type { CreateAnalyzer, ServedAnalyzer } from "../../analysis/analyzer";
-import { readCatalogue } from "../../analysis/catalogue";
-import { changesSaid } from "../../analysis/changes";
 import type { Explanation } from "../../analysis/explain/explain";
 import { explainLog } from "../../analysis/explain/log";
-import { withArchive } from "../../analysis/model-archive";
+import { readCatalogue } from "../../analysis/models/catalogue";
+import { withArchive } from "../../analysis/models/model-archive";
+import { keeping, traceKept } from "../../analysis/models/traces";
 import type { AnalysisOptions } from "../../analysis/options";
+import { changesSaid } from "../../analysis/report/changes";
 import type { Runtime } from "../../analysis/runtime";
-import { keeping, traceKept } from "../../analysis/traces";
 import type { ReportEdit } from "../../core/report/schema";
 import { settleEdits } from "../pins";
 import type {

@@ -5,9 +5,9 @@
  * and what was asked of it is asked again, once. Where no thread can be had, everything runs here, and the log says so.
  */
 import type { DocumentAnalysis, Recognition, ServedAnalysis } from "../../analysis/analyzer";
+import { Stopped } from "../../analysis/estimate/stopped";
 import type { AnalysisOptions } from "../../analysis/options";
 import type { Runtime } from "../../analysis/runtime";
-import { Stopped } from "../../analysis/stopped";
 import type { AnalysisProgram, CreateProgram, Errands } from "./errands";
 import type { FromThread, Port, Question, SentAnalysis, Surroundings, ToThread } from "./messages";
 

@@ -1,5 +1,5 @@
 /** The analysis program in a Web Worker. */
-import { unpacked } from "../../analysis/unpacked";
+import { unpacked } from "../../analysis/models/unpacked";
 import { type AnalysisModule, withLibraries } from "./program";
 import { THREAD_DATA } from "./thread-data";
 

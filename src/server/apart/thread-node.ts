@@ -5,7 +5,7 @@ import { join } from "node:path";
 import * as v8 from "node:v8";
 import { runInNewContext } from "node:vm";
 import { parentPort, workerData } from "node:worker_threads";
-import { unpacked } from "../../analysis/unpacked";
+import { unpacked } from "../../analysis/models/unpacked";
 import { compiledFolder, startCompiled, unpackedSource } from "../../host/compiled";
 import { type AnalysisModule, withLibraries } from "./program";
 import { THREAD_DATA } from "./thread-data";

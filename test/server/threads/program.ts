@@ -5,7 +5,7 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { isMainThread, parentPort } from "node:worker_threads";
 import type { CreateAnalyzer } from "../../../src/analysis/analyzer";
-import { Stopped } from "../../../src/analysis/stopped";
+import { Stopped } from "../../../src/analysis/estimate/stopped";
 import { programOf } from "../../../src/server/apart/errands";
 import { serveAnalyses } from "../../../src/server/apart/serve";
 import { fakeAnalyzer } from "../fake";

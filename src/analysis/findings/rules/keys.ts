@@ -4,7 +4,7 @@ import type { Span } from "../../../syntax/tree";
 import type { SettingName } from "../../../terms/settings";
 import type { Message } from "../../../words/message";
 import { say } from "../../../words/message";
-import type { Place, Setting } from "../../settings";
+import type { Place, Setting } from "../../frameworks/settings";
 import { type Facts, type Hit, hit, type Rule, removal, replacement, rule, set } from "../rule";
 
 /** Switches of which only one may be on; the first is the one a fix switches off. */

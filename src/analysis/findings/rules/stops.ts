@@ -1,5 +1,5 @@
 /** Rules about what libraries refuse, or run otherwise than it reads, where two settings meet. */
-import { holds } from "../../versions";
+import { holds } from "../../frameworks/versions";
 import { type Facts, hit, type Rule, removal, replacement, rule, set } from "../rule";
 
 /** TRL's trainers whose loss multiplies by the head's weight itself and refuses an adapter there. */

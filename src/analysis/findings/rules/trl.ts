@@ -2,9 +2,9 @@
 import { hasReference } from "../../../core/training/trainers";
 import { optimizerRow } from "../../../terms/optimizers";
 import { compilePattern } from "../../../terms/pattern";
+import { holds } from "../../frameworks/versions";
 import { size } from "../../messages/units";
 import { handsOnVllmShare } from "../../resolve/generating";
-import { holds } from "../../versions";
 import { type Facts, hit, type Rule, replacement, rule, set } from "../rule";
 
 /** Whether packed samples do not see each other anyway, whatever the attention kernel: Megatron's and verl's always take their lengths. */

@@ -2,7 +2,7 @@
 
 import { renaming } from "../../../../formats/fix";
 import type { SettingName } from "../../../../terms/settings";
-import { holds } from "../../../versions";
+import { holds } from "../../../frameworks/versions";
 import { type Facts, hit, type Rule, removal, rule, set } from "../../rule";
 
 /** Features that change memory in ways the estimate does not follow. */

@@ -1,8 +1,8 @@
 /** Offload to the host and to drives. */
 import { DEVICES_PER_MACHINE } from "../../../../core/hardware/devices";
 import { sizeIn } from "../../../../terms/sizes";
+import type { Setting } from "../../../frameworks/settings";
 import { size } from "../../../messages/units";
-import type { Setting } from "../../../settings";
 import { type Facts, hit, type Rule, removal, replacement, rule, set } from "../../rule";
 
 export const DEEPSPEED_OFFLOAD_RULES: readonly Rule[] = [

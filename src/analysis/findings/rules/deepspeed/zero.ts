@@ -1,7 +1,7 @@
 /** What stages of ZeRO share, gather and keep. */
 import { DIMENSIONS } from "../../../../core/graph/dimensions";
+import { holds } from "../../../frameworks/versions";
 import { size } from "../../../messages/units";
-import { holds } from "../../../versions";
 import { hit, type Rule, replacement, rule, set } from "../../rule";
 
 /** Settings of a model's config that count experts. */

@@ -6,7 +6,7 @@ import { TRAINING_ARGUMENTS_KEYS } from "../../../../formats/hf-training-argumen
 import type { LocatedSetting } from "../../../../formats/types";
 import { table } from "../../../../terms/table";
 import { type Message, say } from "../../../../words/message";
-import { isRemoved } from "../../../defaults";
+import { isRemoved } from "../../../frameworks/defaults";
 import { type Facts, type Hit, type Rule, removal, rule } from "../../rule";
 
 /** A statement whose key a library version removed. */

@@ -1,5 +1,5 @@
 /** The model: its weights, its code, how it is compiled, and what pins say of it. */
-import { openSplit } from "../../../gpu-count";
+import { openSplit } from "../../../estimate/gpu-count";
 import { size } from "../../../messages/units";
 import { hit, type Rule, replacement, rule } from "../../rule";
 

@@ -1,0 +1,42 @@
+/** The format of a config by the command that starts a program on it: the program decides it, not what the keys look like. */
+import { isSameSchema, type Recognised } from "../../formats";
+import { configFormat } from "../../formats/launchers";
+import { runs } from "../../formats/recognition";
+import type { ShellCommand } from "../../syntax/tree";
+import type { DocumentStore, LoadedDocument } from "../documents/store";
+import { frameworkOf } from "../frameworks/frameworks";
+import { findCommand, namesFile } from "./launch";
+
+const CERTAIN = 1;
+
+/** Whether a document may be a program's config: data, and no part that others name (an accelerate config, DeepSpeed's). */
+function mayBeConfig({ config, recognised }: LoadedDocument): boolean {
+  const isData = config !== undefined && config.parsed.python === undefined && config.parsed.shell === undefined;
+  return isData && (recognised === undefined || frameworkOf(recognised.format).part === undefined);
+}
+
+function toldBy({ words }: ShellCommand, document: LoadedDocument): LoadedDocument {
+  const format = configFormat(words.map(({ text }) => text));
+  const { recognised } = document;
+  if (format === undefined || (recognised !== undefined && isSameSchema(recognised.format, format))) return document;
+  const told: Recognised = { format, confidence: CERTAIN, because: runs(words[0]?.text ?? format.id) };
+  return document.readAs(told);
+}
+
+/** The document as a command of the scripts beside it has it read; itself where none says. */
+export async function asStarted(
+  document: LoadedDocument,
+  folders: readonly string[],
+  store: DocumentStore,
+): Promise<LoadedDocument> {
+  if (!mayBeConfig(document)) return document;
+  const line = await findCommand(document, folders, store, new Set());
+  return line === undefined ? document : toldBy(line.command, document);
+}
+
+/** The document as a script's own commands have it read. */
+export function asStartedBy(script: LoadedDocument, document: LoadedDocument): LoadedDocument {
+  const commands = script.config?.parsed.shell?.commands ?? [];
+  const command = commands.find(({ words }) => words.some(({ text }) => namesFile(text, document.uri)));
+  return command === undefined || !mayBeConfig(document) ? document : toldBy(command, document);
+}

@@ -1,0 +1,142 @@
+/**
+ * The `config.json` that a run's own settings amount to: frameworks that train from scratch write the architecture
+ * beside the batch size. Formats name its kind (`model_type`) and its dimensions canonically; here they get the keys of
+ * the captured family.
+ */
+
+import type { ModelConfig } from "../../core/training/run";
+import type { Format } from "../../formats/types";
+import { table } from "../../terms/table";
+import type { Settings } from "../frameworks/settings";
+
+/** Sizes of GPT-2's vocabulary, which these frameworks' examples and defaults use. */
+const ASSUMED_VOCABULARY = 50_257;
+
+export interface Architecture {
+  readonly name: string;
+  readonly config: ModelConfig;
+  /** No document says the vocabulary's size. */
+  readonly assumedVocabulary: boolean;
+}
+
+interface Dimensions {
+  readonly hidden: number;
+  readonly layers: number;
+  readonly heads: number;
+  readonly groups: number;
+  readonly inner: number | undefined;
+  readonly headSize: number | undefined;
+  readonly vocabulary: number;
+  readonly positions: number | undefined;
+  readonly tied: boolean;
+  readonly experts: number | undefined;
+  readonly expertsPerToken: number | undefined;
+}
+
+/** Keys of the decoders with gated feed-forwards and grouped heads. */
+const gated = (d: Dimensions): ModelConfig => ({
+  hidden_size: d.hidden,
+  // Two thirds of four times the width keep the count of an ungated feed-forward.
+  intermediate_size: d.inner ?? Math.round((8 * d.hidden) / 3),
+  num_hidden_layers: d.layers,
+  num_attention_heads: d.heads,
+  num_key_value_heads: d.groups,
+  // Without a head there is none to be as wide as anything.
+  head_dim: d.headSize ?? (d.heads > 0 ? d.hidden / d.heads : 0),
+  vocab_size: d.vocabulary,
+  tie_word_embeddings: d.tied,
+  ...(d.positions === undefined ? {} : { max_position_embeddings: d.positions }),
+});
+
+const FAMILIES: Readonly<Record<string, (d: Dimensions) => ModelConfig>> = table({
+  llama: gated,
+  mistral: gated,
+  qwen2: gated,
+  qwen3: gated,
+  phi3: gated,
+  gemma: gated,
+  gemma2: gated,
+  mixtral: (d) => ({
+    ...gated(d),
+    num_local_experts: d.experts ?? 8,
+    num_experts_per_tok: d.expertsPerToken ?? 2,
+  }),
+  gpt_neox: (d) => ({
+    hidden_size: d.hidden,
+    intermediate_size: d.inner ?? 4 * d.hidden,
+    num_hidden_layers: d.layers,
+    num_attention_heads: d.heads,
+    vocab_size: d.vocabulary,
+    tie_word_embeddings: d.tied,
+    ...(d.positions === undefined ? {} : { max_position_embeddings: d.positions }),
+  }),
+  gpt2: (d) => ({
+    n_embd: d.hidden,
+    n_inner: d.inner ?? 4 * d.hidden,
+    n_layer: d.layers,
+    n_head: d.heads,
+    vocab_size: d.vocabulary,
+    tie_word_embeddings: d.tied,
+    ...(d.positions === undefined ? {} : { n_positions: d.positions }),
+  }),
+  bert: (d) => ({
+    architectures: ["BertForPreTraining"],
+    hidden_size: d.hidden,
+    intermediate_size: d.inner ?? 4 * d.hidden,
+    num_hidden_layers: d.layers,
+    num_attention_heads: d.heads,
+    vocab_size: d.vocabulary,
+    ...(d.positions === undefined ? {} : { max_position_embeddings: d.positions }),
+  }),
+  mpt: (d) => ({
+    d_model: d.hidden,
+    n_layers: d.layers,
+    n_heads: d.heads,
+    expansion_ratio: d.inner === undefined ? 4 : d.inner / d.hidden,
+    vocab_size: d.vocabulary,
+    tie_word_embeddings: d.tied,
+    ...(d.positions === undefined ? {} : { max_seq_len: d.positions }),
+  }),
+});
+
+/** The architecture that settings spell out, or undefined where they do not; a pinned model wins over it. */
+export function architectureOf(settings: Settings, format: Format): Architecture | undefined {
+  const type = settings.string("model_type");
+  const family = type === undefined ? undefined : FAMILIES[type];
+  const [hidden, layers, heads] = (["hidden_size", "num_layers", "num_attention_heads"] as const).map((name) =>
+    settings.number(name),
+  );
+  const model = settings.find("model");
+  if (type === undefined || family === undefined || model?.from === "pin") return undefined;
+  if (hidden === undefined || layers === undefined || heads === undefined) return undefined;
+  const written = settings.number("vocab_size");
+  const untied = settings.boolean("untied_embeddings");
+  const dimensions: Dimensions = {
+    hidden,
+    layers,
+    heads,
+    groups: settings.number("num_query_groups") ?? heads,
+    inner: settings.number("ffn_hidden_size") ?? scaled(hidden, settings.number("expansion_ratio")),
+    headSize: settings.number("kv_channels"),
+    vocabulary: padded(written ?? ASSUMED_VOCABULARY, settings, format),
+    positions: settings.number("max_position_embeddings"),
+    tied: settings.boolean("tied_embeddings") ?? (untied === undefined ? true : !untied),
+    experts: settings.number("num_experts"),
+    expertsPerToken: settings.number("experts_per_token"),
+  };
+  return {
+    name: `${type} ${layers} × ${hidden}`,
+    config: { model_type: type, ...family(dimensions) },
+    assumedVocabulary: written === undefined,
+  };
+}
+
+const scaled = (size: number, factor: number | undefined) => (factor === undefined ? undefined : size * factor);
+
+/** Padded to what tensor parallelism divides (megatron/training/vocab_utils.py, megatron/tokenizer of gpt-neox). */
+function padded(vocabulary: number, settings: Settings, format: Format): number {
+  const standard = format.keys.find((key) => key.name === "vocab_divisor")?.default;
+  const divisor = settings.number("vocab_divisor") ?? (typeof standard === "number" ? standard : 1);
+  const multiple = divisor * (settings.number("tensor_parallel") ?? 1);
+  return multiple >= 1 ? Math.ceil(vocabulary / multiple) * multiple : vocabulary;
+}
