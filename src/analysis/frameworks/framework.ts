@@ -165,6 +165,8 @@ export interface Framework {
   readonly dropsUnknown?: true;
   /** A file that merges, exports, evaluates or generates instead of training. */
   readonly exports?: RegExp;
+  /** Text of the DeepSpeed config that its own examples have at a path, for configs that stand without them. */
+  readonly exampleDeepspeed?: (path: string) => string | undefined;
   /** What it stops at instead of running it: a setting, the value, and why. */
   readonly refuses?: readonly { readonly setting: SettingName; readonly value: string; readonly why: MessageId }[];
   /** Preference trainers take the defaults of TRL's own config classes. */

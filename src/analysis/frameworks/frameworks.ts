@@ -1,5 +1,6 @@
 import { SCHEMAS } from "../../formats";
 import { litgptCode } from "../../formats/lightning/litgpt";
+import { exampleDeepspeed } from "../../formats/llama-factory/examples";
 import { mptCode } from "../../formats/llm-foundry/mpt";
 import { networkName } from "../../formats/timm/names";
 import { torchtitanCode } from "../../formats/torchtitan/models";
@@ -89,6 +90,7 @@ const ROWS: Readonly<Partial<Record<keyof typeof SCHEMAS, Framework>>> = {
   },
   "llama-factory": {
     name: "LLaMA-Factory",
+    exampleDeepspeed,
     trainer: "within",
     // with Megatron's degrees its layers and optimizer, else the Trainer (llamafactory/train/mca)
     ownCode: true,

@@ -2,6 +2,7 @@
 import { deepspeed as deepspeedFormat } from "../../formats/deepspeed";
 import { deepspeedBlock, deepspeedReader } from "../../formats/deepspeed/read";
 import type { DocumentLink, Format } from "../../formats/types";
+import { parseJson } from "../../syntax/json";
 import { nodeAt } from "../../syntax/text";
 import { say } from "../../words/message";
 import type { Composition } from "../compose";
@@ -72,6 +73,21 @@ export async function followDeepspeed(
       return stop("cyclic-link", "error", say("cyclic-link.not-deepspeed", { target: link.target }));
     }
     return { document, settings: located(deepspeedReader(root).settings, uri, "linked") };
+  }
+  const example = frameworkOf(format).exampleDeepspeed?.(link.target);
+  const root = example === undefined ? null : parseJson(example).root;
+  if (root?.kind === "map") {
+    const message = say("missing-example", { target: link.target, framework: frameworkOf(format).name });
+    following.problems.push({
+      code: "missing-file",
+      severity: "information",
+      message,
+      uri: holder.uri,
+      span: link.span,
+    });
+    const place = { uri: holder.uri, keySpan: link.span, valueSpan: link.span };
+    const read = located(deepspeedReader(root).settings, holder.uri, "linked");
+    return { document: holder, settings: read.map((setting) => ({ ...setting, place })) };
   }
   // The path starts at the launch directory, which may be another one.
   return stop(

@@ -58,6 +58,7 @@ export const ANALYSIS = {
   "input.other": "not recognised as a training config",
 
   // Links
+  "missing-example": "No file `{target}` is here: counted as the one of that name in {framework}'s own examples.",
   "missing-file.deepspeed":
     "No file `{target}` in this folder, in the folders above it or in the workspace: DeepSpeed's settings are unknown.",
   "missing-file.untrusted":

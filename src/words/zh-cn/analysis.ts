@@ -53,6 +53,7 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "input.none": "{path}：此文件夹中没有训练配置",
   "input.other": "未识别为训练配置",
 
+  "missing-example": "此处没有 `{target}`：按 {framework} 自带示例中的同名文件计算。",
   "missing-file.deepspeed": "此文件夹、上级文件夹和工作区中都没有 `{target}`：DeepSpeed 设置未知。",
   "missing-file.untrusted": "`{target}` 位于工作区之外，而此工作区不受信任：不会读取它，DeepSpeed 设置未知。",
   "missing-file.include": "配置中没有 `{target}`：此处不知道它设置了什么。",
