@@ -10,7 +10,7 @@ import { gptNeox } from "./gpt-neox";
 import { HF_SCRIPTS } from "./hf-scripts";
 import { hfTrainingArguments } from "./hf-training-arguments";
 import { LAUNCHED } from "./launchers";
-import { lightning, lightningGroup, litgpt } from "./lightning";
+import { lightning, lightningGroup, litgpt, litgptShell } from "./lightning";
 import { LIGHTNING_PYTHON } from "./lightning/python";
 import { llamaFactory, llamaFactoryShell, llamaFactoryV1 } from "./llama-factory";
 import { llmFoundry } from "./llm-foundry";
@@ -75,8 +75,8 @@ export const SCHEMAS = {
   nanotron: { title: "nanotron", foundIn: "YAML", formats: [nanotron] },
   lightning: {
     title: "Lightning and litgpt",
-    foundIn: "YAML of the Lightning CLI, litgpt and Hydra templates, Python calls",
-    formats: [lightning, lightningGroup, litgpt, ...LIGHTNING_PYTHON],
+    foundIn: "YAML of the Lightning CLI, litgpt and Hydra templates, litgpt's commands, Python calls",
+    formats: [lightning, lightningGroup, litgpt, litgptShell, ...LIGHTNING_PYTHON],
   },
   verl: {
     title: "verl",

@@ -1,11 +1,13 @@
 /** Lightning CLI, litgpt and Hydra-Lightning configs: YAML. */
 
-import { dataView } from "../carriers";
+import { dataView, shellViews } from "../carriers";
 import type { Deriving } from "../deriving";
 import { flatten } from "../reader";
-import { builds, has, hasKeys, hasWith, NOT_RECOGNISED } from "../recognition";
+import { builds, has, hasKeys, hasWith, NOT_RECOGNISED, runs } from "../recognition";
 import { count, lookUp, schemaFormat, type View } from "../schema";
+import type { Format } from "../types";
 import accepted from "./accepted.json";
+import { litgptCommands, startsLitgpt } from "./commands";
 import { LIGHTNING_GROUP_KEYS, LIGHTNING_KEYS, LITGPT_KEYS } from "./keys";
 import { mergedParts, publishedModel, targetsOf } from "./litgpt";
 import { deriveStrategy } from "./strategies";
@@ -156,6 +158,20 @@ export const litgpt = schemaFormat({
       : NOT_RECOGNISED;
   },
 });
+
+const COMMAND = {
+  id: "lightning",
+  keys: LITGPT_KEYS,
+  carrier: "shell",
+  derive: deriveLitgpt,
+  recognise: (view: View) => (startsLitgpt(view) ? { confidence: 0.95, because: runs("litgpt") } : NOT_RECOGNISED),
+} as const;
+
+/** What a program does unless it is told otherwise is read, and changed by the command's words. */
+export const litgptShell: Format = {
+  ...schemaFormat({ ...COMMAND, views: litgptCommands }),
+  edit: schemaFormat({ ...COMMAND, views: shellViews }).edit,
+};
 
 /** Names of the groups in a Hydra `defaults` list, `override` and package marks left out. */
 function defaultGroups(map: View["map"]): ReadonlySet<string> {
