@@ -55,8 +55,8 @@ export type { Choice, Obstacle, Resolution, Resolved, Supposition } from "./type
 const TAUGHT: ReadonlySet<Task> = new Set(["causal-lm", "image-text-to-text"]);
 
 /**
- * What a trainer makes of the model: one that scores a text, or one whose tokens' states are pooled. For the second stands the head of
- * a scorer, which is cut off again and often is as large as the pooler of `AutoModel`; of an encoder with a decoder only the first is loaded.
+ * What a trainer makes of the model: one that scores a text, or a body alone, whose graph is cut from one with a head; of an encoder with a
+ * decoder the first alone is loaded.
  */
 function headOf(kind: TrainerKind | undefined, config: ModelConfig): Task | undefined {
   if (kind !== "reward" && kind !== "embedding") return undefined;
@@ -171,7 +171,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           fusedLoss: fusedLoss && (spec === null || spec.kind === "sft"),
           ...(beside === undefined ? {} : { beside }),
           ...ownLossRun(c),
-          ...(runsBody(c) ? { body: true as const } : {}),
+          ...(runsBody(c) || spec?.kind === "embedding" ? { body: true as const } : {}),
           ...weightCopiesOf(c),
           ...stepActionsOf(c),
           ...(pieceBytes === undefined ? {} : { fusedPieceBytes: pieceBytes }),

@@ -59,6 +59,7 @@ export function programOf(run: TrainingRun, family: FamilyGraphs, sizes: RunSize
   const captured = capturedFor(run, family, view);
   if (captured === undefined) return null;
   const found = run.body === true ? bodyAlone(captured, run) : captured;
+  if (found === null) return null;
   const { ring, headExchange, stage } = run.parallel;
   const shared =
     ring !== undefined
@@ -93,12 +94,12 @@ export function programOf(run: TrainingRun, family: FamilyGraphs, sizes: RunSize
 /** Labels that a loss reads of its batch. */
 const LABELS = /"(?:value|attribute)":"labels"/;
 
-/** The model without a head, as a loss of the script's own calls it. */
-function bodyAlone(graph: ArchitectureGraph, { model, ownLoss }: TrainingRun): ArchitectureGraph {
+/** The model without a head, as a trainer of embeddings or a loss of the script's own calls it; null where it cannot be told from the head. */
+function bodyAlone(graph: ArchitectureGraph, { model, ownLoss }: TrainingRun): ArchitectureGraph | null {
   const labelled =
     ownLoss?.module?.forward.parameters.includes("labels") === true || LABELS.test(JSON.stringify(ownLoss));
   const body = bodyOf(graph, factsOf(model.family).pools === true, labelled);
-  if (body === null) throw new NotFollowed();
+  if (body === null && ownLoss !== undefined) throw new NotFollowed();
   return body;
 }
 

@@ -8,6 +8,7 @@ import type { RunSizes } from "../graph/config";
 import type { FamilyGraphs } from "../graph/types";
 import { promptSizes } from "../training/adapters/prompt-sizes";
 import { type LoadedModel, type LoadOptions, loadModel } from "../training/model";
+import { withWeights } from "../training/more-weights";
 import { reserve } from "../training/parallel/strategy";
 import type { CompanionSpec, CriticSpec, TrainerSpec, TrainingRun } from "../training/run";
 import { hasValueHead, isOnline, type PpoGraphs, ppoGraphs, untilStates, valueHead } from "../training/trainers";
@@ -137,12 +138,5 @@ export function withHead(
 ): LoadedModel {
   if (!hasValueHead(spec)) return model;
   const own = valueHead(torch, model.byName.get(`${head}.weight`)?.size(1) ?? 0, sharded);
-  const elements = [...own.values()].reduce((sum, tensor) => sum + tensor.elements, 0);
-  return {
-    ...model,
-    parameters: [...model.parameters, ...own.values()],
-    byName: new Map([...model.byName, ...own]),
-    elements: model.elements + elements,
-    trainableElements: model.trainableElements + elements,
-  };
+  return withWeights(model, own);
 }

@@ -115,7 +115,7 @@ export interface TrainingRun {
   readonly ownLoss?: OwnLoss;
   /** What a script's own step does behind the first pass of a micro-batch; absent: nothing. */
   readonly stepActions?: readonly StepAction[];
-  /** The model has no head: such a loss is made of its states. */
+  /** The model has no head: the loss of a trainer of embeddings, or of a script's own, is made of its states. */
   readonly body?: true;
   /** There is such a loss, and the model's own was taken. */
   readonly lossNotFollowed?: true;

@@ -3,6 +3,7 @@ import type { LayerSize, OwnLayer, OwnModule } from "../../../terms/own-loss";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { LoadedModel } from "../model";
+import { withWeights } from "../more-weights";
 import type { ModelConfig } from "../run";
 import { operator } from "./functions";
 import { NotFollowed, type Value } from "./values";
@@ -47,14 +48,7 @@ export function withOwnLayers(
       torch.ledger.relabel(tensor.storage.id, "weights");
       own.set(`${layer.path}.${name}`, tensor);
     }
-  const elements = [...own.values()].reduce((sum, tensor) => sum + tensor.elements, 0);
-  return {
-    ...model,
-    parameters: [...model.parameters, ...own.values()],
-    byName: new Map([...model.byName, ...own]),
-    elements: model.elements + elements,
-    trainableElements: model.trainableElements + elements,
-  };
+  return withWeights(model, own);
 }
 
 /** Runs the layer of a path, or those of a sequence in their order; the input is borrowed. */

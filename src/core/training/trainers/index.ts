@@ -15,7 +15,7 @@ import type { LoadedModel } from "../model";
 import type { ForwardUsage } from "../parallel";
 import type { TrainerKind, TrainerSpec, TrainingRun } from "../run";
 import { KeptCache } from "./kept-cache";
-import { takesMedia, untilBackbone, untilHidden, untilLogits, untilStates } from "./models";
+import { statesOfBody, takesMedia, untilHidden, untilLogits, untilStates } from "./models";
 import { type CalledModel, TrainerPass } from "./pass";
 import { sequencesOf } from "./sequences";
 import { withValueHead } from "./value-head";
@@ -103,7 +103,7 @@ export function calledGraph(
 ): ArchitectureGraph | null {
   if (!SEES.has(loss.trainer) && takesMedia(graph)) return null;
   if (loss.trainer === "rm") return withValueHead(graph, head);
-  if (loss.trainer === "embedding") return untilBackbone(graph);
+  if (loss.trainer === "embedding") return statesOfBody(graph);
   return asksForLogits(loss) ? untilLogits(graph, head, kept) : untilHidden(graph, head);
 }
 

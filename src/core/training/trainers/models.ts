@@ -38,43 +38,9 @@ export function untilHidden(graph: ArchitectureGraph, head: string | null): Arch
   return withMain(graph, graph.main.body.slice(0, start), input);
 }
 
-const partOf = (path: string): string => path.split(".", 1)[0]!;
-/** What makes one state of a text's, behind which the states of its tokens are handed out as well. */
-const POOLS = /\.pooler(?:\.|$)/;
-
-/**
- * The graph of `AutoModel`, whatever head is on it, with the states of the tokens: up to where, behind the last stack of layers,
- * another part of the model takes over.
- */
-export function untilBackbone(graph: ArchitectureGraph): ArchitectureGraph | null {
-  const { body } = graph.main;
-  const layers = body.findLastIndex((instruction) => "repeat" in instruction);
-  const before = body.slice(0, Math.max(layers, 0)).findLast((instruction) => "scope" in instruction);
-  if (before === undefined || !("scope" in before)) return null;
-  const backbone = partOf(before.scope);
-  const behind = (stops: (path: string) => boolean): number => {
-    const at = body.findIndex((instruction, k) => {
-      if (k <= layers) return false;
-      if ("scope" in instruction) return stops(instruction.scope);
-      return "call" in instruction && stops(instruction.path);
-    });
-    return at < 0 ? body.length : at;
-  };
-  const leaves = (path: string): boolean => partOf(path) !== backbone;
-  const end = behind(leaves);
-  const last = body
-    .slice(
-      0,
-      behind((path) => leaves(path) || POOLS.test(path)),
-    )
-    .findLast((instruction) => "out" in instruction || "repeat" in instruction);
-  const [states] = last === undefined ? [] : outputsOf(last);
-  return states == null ? null : withMain(graph, body.slice(0, end), bareName(states));
-}
-
-function outputsOf(instruction: Instruction): readonly (string | null)[] {
-  if ("repeat" in instruction) return instruction.repeat.out;
-  return "out" in instruction ? instruction.out : [];
+/** The graph of a body with the states of its tokens alone: what it makes of them beside is let go of where it is called. */
+export function statesOfBody(graph: ArchitectureGraph): ArchitectureGraph {
+  return { ...graph, main: { ...graph.main, outputs: graph.main.outputs.slice(0, 1) } };
 }
 
 /** The graph of a classifier as far as the states that its head takes, for each token. */
