@@ -27,8 +27,9 @@ interface Frame {
   readonly parameter?: { readonly names: readonly string[]; readonly named: readonly string[] };
 }
 
-/** What is gone through at most. */
+/** What is gone through at most: statements, and the parts of their expressions. */
 const MOST_STATEMENTS = 4000;
+const MOST_PARTS = 200_000;
 const MOST_ROUNDS = 32;
 const DEEPEST = 8;
 const OF_PARAMETERS = /\.(?:named_parameters|parameters)\(\)$/;
@@ -61,6 +62,7 @@ class Walker {
   private readonly noted: { readonly action: Noted; readonly maybe: boolean }[] = [];
   private readonly outside = new Map<string, Known>();
   private statements = 0;
+  private parts = 0;
   private depth = 0;
   private maybe = 0;
   private made = 0;
@@ -287,6 +289,7 @@ class Walker {
 
   /** Calls in an expression, inner ones first. */
   private calls(node: SyntaxNode, frame: Frame): void {
+    if (++this.parts > MOST_PARTS) throw new Unread();
     for (const child of childrenOf(node)) if (child.name !== "LambdaExpression") this.calls(child, frame);
     if (node.name === "CallExpression") this.called(node, frame);
   }
