@@ -75,6 +75,20 @@ describe("analysis: models that sentence-transformers' classes load", () => {
     assert.deepEqual([pieces.trainer?.candidates, pieces.trainer?.piece], [2, 16]);
     const alike = inPieces(pieces);
     assert.deepEqual([alike.microBatchSize, alike.gradientAccumulationSteps], [16, 120]);
+    const pieceOf = async (size: string) => {
+      const cached = `losses.CachedGISTEmbedLoss(model, guide, mini_batch_size=${size})`;
+      const text = `from sentence_transformers import *\nmodel = SentenceTransformer("./model")\nSentenceTransformerTrainer(model, SentenceTransformer${args}, loss=${cached}).train()\n`;
+      const files = { "train.py": text, "model/config.json": JSON.stringify(BERT) };
+      return resolveRun(await gatherFiles(files, "train.py", graphsOf), {});
+    };
+    const open = await pieceOf("options.size");
+    assert.equal(open.run?.trainer?.piece, 32);
+    assert.match(JSON.stringify(open.suppositions), /mini_batch_size/);
+    for (const size of ["0", "-1", "1e999"]) {
+      const { run, obstacles } = await pieceOf(size);
+      assert.equal(run, null, size);
+      assert.match(JSON.stringify(obstacles), /"key":"mini_batch_size"/);
+    }
     const scored = await trained(
       `model = CrossEncoder("./model", num_labels=1)\nCrossEncoderTrainer(model=model, args=CrossEncoder${args}, loss=loss).train()`,
     );

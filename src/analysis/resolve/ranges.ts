@@ -29,6 +29,8 @@ const RANGES: Readonly<Record<string, readonly [least: number, most: number]>> =
   world_size: [0, MOST_COUNTED],
   lora_rank: [0, MOST_ELEMENTS],
   num_labels: [0, MOST_ELEMENTS],
+  loss_mini_batch_size: [1, MOST_COUNTED],
+  texts_per_sample: [1, MOST_COUNTED],
 });
 
 /** Keys of a model's config that are sizes: a negative one is none. */

@@ -2,7 +2,7 @@
  * What trains a model of texts' embeddings (sentence-transformers): how many texts a sample has and how many samples are embedded at
  * once follow from its loss and its data. Source: sentence_transformers/sentence_transformer/losses, 6.2.
  */
-import type { LocatedNode, PythonCall, PythonModule } from "../../syntax/tree";
+import type { Entry, LocatedNode, PythonCall, PythonModule } from "../../syntax/tree";
 import { table } from "../../terms/table";
 import { attributesSet } from "../attributes";
 import type { LocatedSetting } from "../types";
@@ -82,6 +82,20 @@ function textsOfData({ calls }: PythonModule): { readonly call: PythonCall; read
   return undefined;
 }
 
+/** How many samples a loss with cached gradients embeds at once: its standard, too, where what is written is not known. */
+function pieceOf(call: PythonCall): readonly LocatedSetting[] {
+  const named = keyword(call, "mini_batch_size");
+  const entry = named ?? entryAt(call.positional[PIECE_AT]);
+  if (entry === undefined) return [at("loss_mini_batch_size", call, PIECE)];
+  if (typeof plain(entry.value) === "number") return [said("loss_mini_batch_size", entry)];
+  return [at("loss_mini_batch_size", call, PIECE), uncounted(entry.key, entry.keySpan, entry.value)];
+}
+
+/** An argument without a name, as its name would stand. */
+function entryAt(value: LocatedNode | undefined): Entry | undefined {
+  return value && { key: "mini_batch_size", keySpan: { start: value.start, end: value.start }, value };
+}
+
 /** Settings of a trainer of embeddings; nothing for other scripts. */
 export function embedding(python: PythonModule): readonly LocatedSetting[] {
   const { trainer, load } = trainingOf(python);
@@ -98,13 +112,7 @@ export function embedding(python: PythonModule): readonly LocatedSetting[] {
   }
   const data = row.texts === undefined ? textsOfData(python) : { call, texts: row.texts };
   if (data !== undefined) result.push(at("texts_per_sample", data.call, data.texts));
-  if (row.cached === true) {
-    const stated = given(call, "mini_batch_size") ?? call.positional[PIECE_AT];
-    const size = plain(stated);
-    if (stated === undefined || typeof size === "number")
-      result.push(at("loss_mini_batch_size", call, typeof size === "number" ? size : PIECE, stated));
-    else result.push(uncounted("mini_batch_size", call.calleeSpan, stated));
-  }
+  if (row.cached === true) result.push(...pieceOf(call));
   const guide = row.guided === true ? (given(call, "guide") ?? call.positional[1]) : undefined;
   if (guide !== undefined) result.push(uncounted("guide", call.calleeSpan, guide));
   return result;
