@@ -45,16 +45,14 @@ export interface StartedProgram {
   readonly beside?: readonly LoadedDocument[];
 }
 
-const SCRIPTS: ReadonlySet<string> = new Set(HF_SCRIPTS.map(({ id }) => id));
-
 /** Whether scripts of a program's own train by this schema. */
-export function isScripts({ id }: Format): boolean {
-  return SCRIPTS.has(id);
+export function isScripts(format: Format): boolean {
+  return HF_SCRIPTS.some((one) => isSameSchema(one, format));
 }
 
 /** Whether a command and a program are of one schema, or of two whose scripts are told apart by the program alone. */
 export function readAlike(command: Format, program: Format): boolean {
-  return isSameSchema(command, program) || (SCRIPTS.has(command.id) && SCRIPTS.has(program.id));
+  return isSameSchema(command, program) || (isScripts(command) && isScripts(program));
 }
 
 /** The program of the longest command of a script that starts one of the workspace's. */
