@@ -101,5 +101,15 @@ describe("outside of the workspace", () => {
     );
     const codes = run.findings.filter(({ message }) => message.includes("not trusted")).map(({ code }) => code);
     assert.deepEqual(codes.sort(), ["missing-file", "unknown-model"]);
+    const examples = await said(
+      {
+        "project/train.yaml":
+          "stage: sft\ndo_train: true\nfinetuning_type: full\nmodel_name_or_path: Qwen/Qwen2.5-0.5B\ntemplate: qwen\ndeepspeed: ../examples/deepspeed/ds_z3_config.json\n",
+      },
+      false,
+    );
+    assert.ok(
+      examples.run.findings.some(({ code, message }) => code === "missing-file" && /not trusted/.test(message)),
+    );
   });
 });

@@ -74,7 +74,9 @@ export async function followDeepspeed(
     }
     return { document, settings: located(deepspeedReader(root).settings, uri, "linked") };
   }
-  const example = frameworkOf(format).exampleDeepspeed?.(link.target);
+  // Of what was not read nobody knows that it is not there.
+  const refused = following.isRefused(link.target);
+  const example = refused ? undefined : frameworkOf(format).exampleDeepspeed?.(link.target);
   const root = example === undefined ? null : parseJson(example).root;
   if (root?.kind === "map") {
     const message = say("missing-example", { target: link.target, framework: frameworkOf(format).name });
@@ -93,8 +95,6 @@ export async function followDeepspeed(
   return stop(
     "missing-file",
     "warning",
-    say(following.isRefused(link.target) ? "missing-file.untrusted" : "missing-file.deepspeed", {
-      target: link.target,
-    }),
+    say(refused ? "missing-file.untrusted" : "missing-file.deepspeed", { target: link.target }),
   );
 }
