@@ -6,7 +6,7 @@
 import type { SyntaxNode } from "@lezer/common";
 import type { StepAction } from "../../terms/step-actions";
 import type { Collector } from "./collect";
-import { unquote } from "./literals";
+import { fold, unquote } from "./literals";
 import { childNamed, childrenNamed, childrenOf } from "./nodes";
 
 type Known = number | string | boolean | Instance | undefined;
@@ -445,30 +445,10 @@ function argumentsOf(call: SyntaxNode): SyntaxNode[] {
   return childrenOf(childNamed(call, "ArgList") ?? call).filter(({ name }) => !/^(?:[(),]|Comment)$/.test(name));
 }
 
+/** What an operator makes of two values; one side may decide alone. */
 function computed(sign: string, left: Known, right: Known): Known {
-  if (sign === "==") return left === undefined || right === undefined ? undefined : left === right;
-  if (sign === "!=") return left === undefined || right === undefined ? undefined : left !== right;
-  if (sign === "and")
-    return left === false || right === false ? false : left === true && right === true ? true : undefined;
-  if (sign === "or")
-    return left === true || right === true ? true : left === false && right === false ? false : undefined;
-  if (typeof left !== "number" || typeof right !== "number") return undefined;
-  switch (sign) {
-    case "+":
-      return left + right;
-    case "-":
-      return left - right;
-    case "*":
-      return left * right;
-    case "<":
-      return left < right;
-    case ">":
-      return left > right;
-    case "<=":
-      return left <= right;
-    case ">=":
-      return left >= right;
-    default:
-      return undefined;
-  }
+  if (sign === "and" && (left === false || right === false)) return false;
+  if (sign === "or" && (left === true || right === true)) return true;
+  const values = [left, right].map((value) => (typeof value === "object" ? undefined : value));
+  return fold(sign, values) ?? undefined;
 }
