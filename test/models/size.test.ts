@@ -59,9 +59,9 @@ describe("model data", () => {
 
   it("comes from the archive where there is one, else from files", async () => {
     const files = memoryRuntime({}, { "catalogue.json": "[]" });
-    const packed = await archive.compressed(archive.archiveOf([["catalogue.json", Buffer.from('["é"]')]]));
+    const packed = await archive.compressed(archive.archiveOf([["catalogue.json", Buffer.from('["é","\\u0001"]')]]));
     const shipped = withArchive({ ...files, readModelArchive: async () => packed });
-    assert.equal(await shipped.readModelData("catalogue.json"), '["é"]');
+    assert.deepEqual(JSON.parse((await shipped.readModelData("catalogue.json")) ?? ""), ["é", "\u0001"]);
     assert.equal(await shipped.readModelData("graphs/llama.json"), undefined);
     const absent = withArchive({ ...files, readModelArchive: async () => undefined });
     assert.equal(await absent.readModelData("catalogue.json"), "[]");

@@ -10,9 +10,22 @@ interface Content {
   readonly bytes: Uint8Array;
   /** Start and end of each file by its path. */
   readonly places: ReadonlyMap<string, readonly [number, number]>;
+  /** What a sign that is no text stands for. */
+  readonly stretches: ReadonlyMap<string, string>;
 }
 
-/** XZ of a line of JSON, `[[path, bytes], …]`, and the files behind it in that order. */
+/** The archive's first line. */
+interface Head {
+  readonly places: readonly (readonly [path: string, bytes: number])[];
+  readonly stretches: readonly string[];
+}
+
+/** Every byte is a sign of its own. */
+const bytewise = (bytes: Uint8Array): string => new TextDecoder("latin1").decode(bytes);
+/** Signs that stand for something else. */
+const CODES = /[^\0\n -~]/g;
+
+/** XZ of a line of JSON and the files behind it in that order, in which signs that no JSON has stand for stretches of it. */
 export class ModelArchive {
   /** Until memory is short: files are asked for several in a row. */
   private opened: WeakRef<Content> | undefined;
@@ -23,9 +36,9 @@ export class ModelArchive {
 
   /** The text of a file; undefined where the archive has no such file. Rejects where it is no archive. */
   async text(path: string): Promise<string | undefined> {
-    const { bytes, places } = await this.content();
+    const { bytes, places, stretches } = await this.content();
     const place = places.get(path);
-    return place && new TextDecoder().decode(bytes.subarray(...place));
+    return place && bytewise(bytes.subarray(...place)).replace(CODES, (sign) => stretches.get(sign) ?? "");
   }
 
   private content(): Promise<Content> {
@@ -40,14 +53,16 @@ export class ModelArchive {
   private async unpacked(): Promise<Content> {
     const bytes = await unpacked(this.packed);
     const head = bytes.indexOf(10);
-    const files = JSON.parse(new TextDecoder().decode(bytes.subarray(0, head))) as [string, number][];
+    const files = JSON.parse(bytewise(bytes.subarray(0, head))) as Head;
+    const codes = bytewise(Uint8Array.from({ length: 256 }, (_, byte) => byte)).match(CODES) ?? [];
+    const stretches = new Map(codes.map((sign, at) => [sign, files.stretches[at] ?? ""]));
     const places = new Map<string, readonly [number, number]>();
     let at = head + 1;
-    for (const [path, length] of files) {
+    for (const [path, length] of files.places) {
       places.set(path, [at, at + length]);
       at += length;
     }
-    const content = { bytes, places };
+    const content = { bytes, places, stretches };
     this.opened = new WeakRef(content);
     return content;
   }
