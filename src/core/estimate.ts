@@ -18,7 +18,7 @@ import type { Device } from "./hardware/types";
 import { MOST_PADDED, type PaddedBatches, reserveOfPadded } from "./padded";
 import { poolLimit, streamOf } from "./pool";
 import { breakdown, phasePeaks, timelineOf } from "./reading";
-import type { Enough, Estimate } from "./report/estimate";
+import type { ComponentKind, Enough, Estimate } from "./report/estimate";
 import type { Simulation } from "./simulate";
 import { countParameters } from "./simulation/parameters";
 import { notCaptured, unmetConditions } from "./simulation/program";
@@ -168,6 +168,17 @@ function betweenSteps(ledger: Ledger): number {
   return ledger.phaseList.find(({ step }) => step === 2)?.before ?? 0;
 }
 
+const TRAINED: ReadonlySet<ComponentKind> = new Set(["weights", "adapters", "gradients"]);
+
+/** Bytes of weights and gradients that are alive when the optimizer steps for the first time; 0 where it never does. */
+function beforeOptimizer(ledger: Ledger): number {
+  const step = ledger.phaseList.find(({ phase }) => phase === "optimizer");
+  if (step === undefined) return 0;
+  return ledger
+    .bytesByLabel(step.firstEvent)
+    .reduce((sum, bytes, label) => (TRAINED.has(ledger.kindOfLabel(label)) ? sum + bytes : sum), 0);
+}
+
 /** What the pool comes to over a stream, of whose first `loaded` events only what survives them counts. */
 export function poolOf(run: TrainingRun, stream: Ledger, loaded: number): number {
   return run.expandableSegments
@@ -210,6 +221,7 @@ function read(
     },
     peakPhase: fullest.phaseList[fullest.peakPhase]!.phase,
     residentBytes: betweenSteps(ledger),
+    trainedBytes: beforeOptimizer(ledger),
     components,
     modules,
     phases: phasePeaks(ledger, loading),

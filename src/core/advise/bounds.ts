@@ -93,6 +93,8 @@ export class PeakBounds {
   private readonly passes = new Map<string, PeakParts>();
   private readonly steps = new Map<string, PeakParts>();
   private readonly overheads = new Map<string, PeakParts>();
+  /** Weights and gradients together, whatever the optimizer. */
+  private readonly trained = new Map<string, number>();
 
   learn(run: TrainingRun, estimate: Estimate): void {
     if (stepsInside(run)) return;
@@ -100,14 +102,20 @@ export class PeakBounds {
     this.passes.set(passKey(run), parts);
     this.steps.set(stepKey(run), parts);
     this.overheads.set(overheadKey(run), parts);
+    this.trained.set(trainedKey(run), estimate.trainedBytes);
   }
 
   /** Bytes that the run needs at least; 0 when nothing is known of it. */
   atLeast(run: TrainingRun): number {
+    if (stepsInside(run)) return 0;
+    const overhead = this.overheads.get(overheadKey(run))?.overhead ?? 0;
     const step = this.steps.get(stepKey(run));
-    if (step === undefined || stepsInside(run)) return 0;
+    if (step === undefined) {
+      const trained = this.trained.get(trainedKey(run));
+      return trained === undefined ? 0 : trained + overhead;
+    }
     const pass = this.passes.get(passKey(run))?.pass ?? 0;
-    return peakOf({ ...step, pass, overhead: this.overheads.get(overheadKey(run))?.overhead ?? 0 });
+    return peakOf({ ...step, pass, overhead });
   }
 }
 
@@ -116,10 +124,15 @@ function passKey({ optimizer: _, model: __, ...rest }: TrainingRun): string {
   return JSON.stringify(rest);
 }
 
-function stepKey({ loadDtype, adapter, quantization, optimizer, parallel, autocast }: TrainingRun): string {
+function stepKey(run: TrainingRun): string {
+  return `${JSON.stringify(run.optimizer)} ${trainedKey(run)}`;
+}
+
+/** What weights and gradients depend on. */
+function trainedKey({ loadDtype, adapter, quantization, parallel, autocast }: TrainingRun): string {
   // Sharded parameters are kept in float32 when autocast is on (accelerate), whatever they were loaded in.
   const wide = parallel.worldSize > 1 ? autocast : null;
-  return JSON.stringify([loadDtype, adapter, quantization, optimizer, parallel, wide]);
+  return JSON.stringify([loadDtype, adapter, quantization, parallel, wide]);
 }
 
 function overheadKey({ device, parallel }: TrainingRun): string {

@@ -103,8 +103,7 @@ class Search {
   private readonly failing: number[] = [];
   private readonly plans = new Map<number, Plan>();
   /** Sets that do not fit, to tell the closest where none does. */
-  private readonly misses: { readonly levers: readonly Lever[]; readonly move: Move; readonly estimate: Estimate }[] =
-    [];
+  private readonly misses: { readonly levers: readonly Lever[]; readonly move: Move }[] = [];
 
   constructor(
     run: TrainingRun,
@@ -295,13 +294,14 @@ class Search {
     if (move === null) return;
     if (this.excluded(move)) {
       this.failing.push(mask);
+      if (!plan) this.misses.push({ levers, move });
       return;
     }
     const estimate = this.estimate(move, this.tooMuch);
     if (estimate === null) return;
     if (!this.fits(estimate)) {
       this.failing.push(mask);
-      if (!plan) this.misses.push({ levers, move, estimate });
+      if (!plan) this.misses.push({ levers, move });
     } else if (plan) {
       this.fitting.push(mask);
       this.plans.set(mask, this.plan(levers, move, estimate));
@@ -391,7 +391,11 @@ class Search {
   private best(): Plan[] {
     const fits = [...this.plans];
     if (fits.length === 0) {
-      const [closest] = this.misses.toSorted((a, b) => a.estimate.usedPeakBytes - b.estimate.usedPeakBytes);
+      const measured = this.misses.flatMap((miss) => {
+        const estimate = this.estimate(miss.move, this.tooMuch);
+        return estimate === null ? [] : [{ ...miss, estimate }];
+      });
+      const [closest] = measured.toSorted((a, b) => a.estimate.usedPeakBytes - b.estimate.usedPeakBytes);
       if (closest === undefined) return [];
       const { levers, move, estimate } = closest;
       return [this.plan(levers, move, this.estimate(move, NEVER) ?? estimate)];

@@ -92,6 +92,8 @@ export interface Estimate {
   readonly peakPhase: Phase;
   /** Alive between the first step and the second: weights, optimizer states, and gradients that are kept. */
   readonly residentBytes: number;
+  /** Weights and gradients alive when the optimizer steps for the first time: whatever it is, the run holds as much at once. */
+  readonly trainedBytes: number;
   /** Adds up to `allocatedPeakBytes` exactly; kinds with zero bytes are left out. */
   readonly components: readonly Component[];
   /** Same bytes as `components`, by module path; largest first. */

@@ -49,6 +49,20 @@ describe("bounds of peaks", () => {
         }
     });
 
+  it("know weights and gradients under an optimizer that was never tried: no more than the engine says, and not all of it", () => {
+    const bounds = new PeakBounds();
+    bounds.learn(BASE, of(BASE));
+    for (const pass of PASSES)
+      for (const name of OPTIMIZERS.filter((one) => one !== BASE.optimizer.name)) {
+        const run = { ...BASE, ...pass, optimizer: { name, args: {} } };
+        const actual = of(run);
+        const least = bounds.atLeast(run);
+        const used = actual.allocatedPeakBytes + actual.usedPeakBytes - actual.reservedPeakBytes;
+        assert.ok(least > 0.5 * used && least <= used, `${JSON.stringify(pass)} ${name}: ${least} of ${used}`);
+      }
+    assert.equal(bounds.atLeast({ ...BASE, loadDtype: "bfloat16" }), 0);
+  });
+
   it("say nothing of what they do not know, or of optimizers that step in backward", () => {
     const bounds = new PeakBounds();
     assert.equal(bounds.atLeast(BASE), 0);

@@ -127,6 +127,7 @@ export function synthetic(shape: Shape): (run: TrainingRun) => Estimate {
       band: { lowBytes: used, highBytes: used, coverage: 0.99 },
       peakPhase: "backward",
       residentBytes: Math.round((weights + states) * GIB),
+      trainedBytes: Math.round((weights + gradients) * GIB),
       components: [],
       modules: [],
       phases,
