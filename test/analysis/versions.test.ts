@@ -170,6 +170,26 @@ describe("analysis: pinned versions", () => {
     assert.deepEqual(removed(await analyse("c.yaml", swift, "ms-swift<3\n")), []);
   });
 
+  it("are those that the newest release of the framework allows where nothing pins them", async () => {
+    // LLaMA-Factory takes no DeepSpeed beyond 0.18 (requirements/deepspeed.txt), whose recomputed frozen weights go with their module.
+    const factory =
+      "model_name_or_path: Qwen/Qwen2.5-7B\nstage: sft\ntemplate: qwen\nfinetuning_type: lora\ndataset: x\nbf16: true\n" +
+      "deepspeed: ds.json\nper_device_train_batch_size: 1\ncutoff_len: 256\n";
+    const found = async (pinned: string) => {
+      const runtime = memoryRuntime({
+        "a.yaml": factory,
+        "ds.json": '{"zero_optimization": {"stage": 3}, "bf16": {"enabled": "auto"}}',
+        "requirements.txt": pinned,
+      });
+      const { runs } = await createAnalyzer(runtime).analyse(uri("a.yaml"), { device: "8x80GB" });
+      const gathered = runs[0]?.perDevice?.components.find(({ kind }) => kind === "communication")?.bytes ?? 0;
+      return { gathered, warned: runs[0]?.findings.some(({ code }) => code === "zero3-frozen-reentrant") };
+    };
+    const [allowed, newest] = [await found(""), await found("deepspeed==0.19.8\n")];
+    assert.deepEqual([allowed.warned, newest.warned], [false, true]);
+    assert.ok(allowed.gathered < newest.gathered / 2, `${allowed.gathered}, ${newest.gathered}`);
+  });
+
   it("rename a removed key inside its own block only, in the file's own words", async () => {
     const fixes = async (name: string, text: string) => {
       const analysis = await createAnalyzer(memoryRuntime({ [name]: text })).analyse(uri(name), {});

@@ -83,9 +83,24 @@ const clientWords =
       String(values[Number(place)]),
     );
 
-/** All that a person can read of a run, by surface. */
-export async function surfaces({ files, main, options }: Shown, locale: Locale = "en") {
-  const analysis = await createAnalyzer(memoryRuntime(files)).analyse(uri(main), {
+type Surfaces = ReturnType<typeof surfacesOf>;
+const analyzers = new WeakMap<Shown, { analyzer: ReturnType<typeof createAnalyzer>; shown: Map<Locale, Surfaces> }>();
+
+/** All that a person can read of a run, by surface: made once for a run and language, with one analyzer for both. */
+export function surfaces(run: Shown, locale: Locale = "en"): Surfaces {
+  const known = analyzers.get(run) ?? { analyzer: createAnalyzer(memoryRuntime(run.files)), shown: new Map() };
+  analyzers.set(run, known);
+  const found = known.shown.get(locale) ?? surfacesOf(run, locale, known.analyzer);
+  known.shown.set(locale, found);
+  return found;
+}
+
+async function surfacesOf(
+  { files, main, options }: Shown,
+  locale: Locale,
+  analyzer: ReturnType<typeof createAnalyzer>,
+) {
+  const analysis = await analyzer.analyse(uri(main), {
     ...options,
     locale,
     plans: true,

@@ -89,9 +89,8 @@ export interface Framework {
   readonly denoises?: true;
   /** Its configs are put together by Hydra from files of groups. */
   readonly hydra?: true;
-  /** The package that reads its files, and versions that its requirements pin. */
+  /** The package that reads its files: where nothing pins it, its newest release is meant, with what that requires. */
   readonly package?: FrameworkLibrary;
-  readonly pins?: Partial<Versions>;
 
   /** How it shards on several GPUs when nothing says otherwise. */
   readonly shards?: FsdpSpec["sharding"];

@@ -65,7 +65,6 @@ const ROWS: Readonly<Partial<Record<keyof typeof SCHEMAS, Framework>>> = {
     findsUnused: "never",
     package: "axolotl",
     dropsUnknown: true,
-    pins: { trl: "1.9" },
     // axolotl/core/builders/base.py: a validation set alone makes it evaluate every epoch
     evaluatesValidation: true,
     // axolotl/utils/collators/batching.py
@@ -99,7 +98,6 @@ const ROWS: Readonly<Partial<Record<keyof typeof SCHEMAS, Framework>>> = {
     // llamafactory/hparams/parser.py (get_train_args)
     findsUnused: "without-adapters",
     package: "llamafactory",
-    pins: { trl: "0.24" },
     samples: true,
     // llamafactory/extras/misc (fp8_backend), train/fp8_utils.py
     float8: { backend: "torchao", keeps: "head", cachesWeights: false },
@@ -125,7 +123,6 @@ const ROWS: Readonly<Partial<Record<keyof typeof SCHEMAS, Framework>>> = {
     name: "ms-swift",
     trainer: "within",
     package: "ms-swift",
-    pins: { trl: "0.29" },
     // The keys of `megatron sft` are Megatron's own, whose attention always takes the samples' lengths.
     packs: (settings) =>
       settings.all("tensor_parallel").length > 0 || runs(settings, "mcore") ? "apart" : "by-kernel",

@@ -18,11 +18,6 @@ export const NEWEST: Versions = {
   bitsandbytes: "0.50",
 };
 
-/** The versions a framework's documents are read with when nothing says others: what its requirements pin, else the newest. */
-export function standardLibraries({ pins }: { readonly pins?: Partial<Versions> }): Versions {
-  return { ...NEWEST, ...pins };
-}
-
 /**
  * Releases of transformers that were recorded, the first one first, and from which release on each one's code no longer stands
  * (`capture/storing/earlier.py`, UNTIL); after the last, what the newest one does stands for all.

@@ -3,14 +3,15 @@ import type { SettingName } from "../../terms/settings";
 import type { DocumentStore, LoadedDocument } from "../documents/store";
 import { joinUri } from "../documents/uris";
 import type { Framework } from "../frameworks/framework";
+import type { FrameworkLibrary } from "../frameworks/framework-versions";
 import type { Setting, Settings } from "../frameworks/settings";
 import {
   LIBRARIES,
   type Library,
+  NEWEST,
   type PinnedVersion,
   pinnedVersions,
   required,
-  standardLibraries,
   type Versions,
 } from "../frameworks/versions";
 
@@ -110,10 +111,14 @@ export async function libraryPins({ own, folders, store, dependencies }: Places)
   return [...settings.values()];
 }
 
-/** The versions in force: pinned ones, else those a pinned framework requires, else the framework's own or the newest. */
-export function librariesOf(settings: Settings, framework: Framework): Versions {
+/**
+ * The versions in force: pinned ones, else those that a pinned framework requires or the newest release of the one that reads the
+ * documents, else the newest.
+ */
+export function librariesOf(settings: Settings, { package: reader }: Framework): Versions {
   const pinned = (library: Library) => settings.string(`library.${library}`);
-  const versions: Record<Library, string> = { ...standardLibraries(framework), ...required(pinned) };
+  const read = (library: FrameworkLibrary) => pinned(library) ?? (library === reader ? NEWEST[library] : undefined);
+  const versions: Record<Library, string> = { ...NEWEST, ...required(read) };
   for (const library of LIBRARIES) versions[library] = pinned(library) ?? versions[library];
   return versions;
 }

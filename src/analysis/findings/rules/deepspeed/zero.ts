@@ -24,7 +24,7 @@ export const DEEPSPEED_ZERO_RULES: readonly Rule[] = [
     const { run } = facts;
     const isSpread = facts.stage === 3 && run?.parallel.deepspeed?.releasesRecomputed !== true;
     return hit(
-      at ?? facts.own("gradient_checkpointing"),
+      at ?? facts.own("gradient_checkpointing") ?? facts.deepspeed("zero_stage"),
       isSpread && run?.adapter != null && run.checkpointing?.useReentrant === true,
       { fixes: replacement(at, "false", true) },
     );
