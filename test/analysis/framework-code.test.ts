@@ -33,7 +33,7 @@ const CLOSE = 0.01;
 const FURTHEST = 0.02;
 
 describe("analysis: frameworks' own code", () => {
-  for (const framework of ["torchtune", "torchtitan", "litgpt", "llm-foundry"])
+  for (const framework of ["torchtune", "torchtitan", "torchtitan-experts", "litgpt", "llm-foundry"])
     it(`${framework} allocates what its own loop does`, async () => {
       const rows = rowsOf<Row>(__dirname, `${framework}.jsonl`);
       const errors = await Promise.all(

@@ -55,8 +55,9 @@ function generatingRun(c: PhaseCase): TrainingRun {
 
 function checkpointingRun(c: PhaseCase): TrainingRun {
   const { every_n_layers: everyNLayers, offload = false, selective = false, layers_together } = c.checkpointing!;
-  const checkpointing = { useReentrant: c.use_reentrant ?? false, everyNLayers, offloads: offload, selective };
-  return { ...runOf(c), checkpointing: { ...checkpointing, layersTogether: layers_together ?? 1 } };
+  const checkpointing = { useReentrant: c.use_reentrant ?? false, everyNLayers, offloads: offload };
+  const chosen = selective ? { selective: { recomputes: [] } } : {};
+  return { ...runOf(c), checkpointing: { ...checkpointing, ...chosen, layersTogether: layers_together ?? 1 } };
 }
 
 /** Highest peak of a phase in the simulation. */

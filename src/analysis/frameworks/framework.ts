@@ -132,8 +132,8 @@ export interface Framework {
   readonly float8?: Pick<Float8Spec, "backend" | "keeps" | "cachesWeights">;
   /** Every nth layer that is checkpointed is counted from 1. */
   readonly countsLayersFromOne?: true;
-  /** Checkpoints selectively unless told otherwise. */
-  readonly checkpointsSelectively?: true;
+  /** Checkpoints selectively unless told otherwise: what it recomputes nevertheless, by the model's code. */
+  readonly checkpointsSelectively?: (code: string | undefined) => readonly string[];
   /** Full recomputation has to say which layers. */
   readonly recomputesByMethod?: true;
   /** Its switch sends every saved activation to the host (OffloadActivations): each tensor, or each storage once. */

@@ -3,7 +3,7 @@ import { litgptCode } from "../../formats/lightning/litgpt";
 import { exampleDeepspeed } from "../../formats/llama-factory/examples";
 import { mptCode } from "../../formats/llm-foundry/mpt";
 import { networkName } from "../../formats/timm/names";
-import { torchtitanCode } from "../../formats/torchtitan/models";
+import { recomputedAll, torchtitanCode } from "../../formats/torchtitan/models";
 import { torchtuneCode } from "../../formats/torchtune/models";
 import type { Format } from "../../formats/types";
 import { table } from "../../terms/table";
@@ -184,7 +184,7 @@ const ROWS: Readonly<Partial<Record<keyof typeof SCHEMAS, Framework>>> = {
     float8: { backend: "torchao", keeps: "none", cachesWeights: false },
     countsLayersFromOne: true,
     // torchtitan/config/job_config.py
-    checkpointsSelectively: true,
+    checkpointsSelectively: recomputedAll,
     compilesLayers: true,
   },
   megatron: {

@@ -109,7 +109,7 @@ export function recomputesModules(c: ResolveContext, attention: Attention): bool
 
 /** torchtitan checkpoints selectively unless told otherwise (config/job_config.py). */
 function isSelective(c: ResolveContext): boolean {
-  if (c.framework.checkpointsSelectively !== true) return false;
+  if (c.framework.checkpointsSelectively === undefined) return false;
   const stated = c.settings.find("gradient_checkpointing");
   return stated === undefined || (stated.from !== "pin" && c.settings.string("checkpoint_kind") === "selective");
 }
@@ -117,7 +117,10 @@ function isSelective(c: ResolveContext): boolean {
 /** Chosen operators of every layer, or every nth layer (torchtitan/distributed/activation_checkpoint.py). */
 function selectedOf(c: ResolveContext): Pick<CheckpointingSpec, "selective" | "everyNLayers" | "firstLayer"> {
   const every = Math.trunc(Number(c.settings.string("checkpoint_mode") ?? Number.NaN));
-  return every >= 1 ? { everyNLayers: every, firstLayer: every - 1 } : { selective: true };
+  if (every >= 1) return { everyNLayers: every, firstLayer: every - 1 };
+  const { model } = c.inputs;
+  const code = model?.kind === "found" ? model.code : undefined;
+  return { selective: { recomputes: c.framework.checkpointsSelectively?.(code) ?? [] } };
 }
 
 export function offloadsActivations(c: ResolveContext): "each" | "once" | null {

@@ -7,7 +7,7 @@ import { type DType, isFloating } from "./dtype";
 import { materialized } from "./materialized";
 import type { InputMetadata, SavedHandle, SavedTensorHooks } from "./node";
 import { OffloadHooks } from "./offload";
-import { SelectiveCache } from "./selective";
+import { SelectiveCache, type SelectiveKeeping } from "./selective";
 import { sameView, type Tensor } from "./tensor";
 import type { Torch } from "./torch";
 
@@ -157,9 +157,9 @@ function nonReentrant(
   segment: Segment,
   inputs: readonly (Tensor | null)[],
   positional: readonly number[],
-  selective: boolean,
+  selective: SelectiveKeeping | undefined,
 ): Tensor[] {
-  const cache = selective ? new SelectiveCache() : null;
+  const cache = selective === undefined ? null : new SelectiveCache(torch, selective);
   const frame = new Frame(torch, segment, inputs, positional, cache);
   torch.hooks.push(frame);
   torch.policy = cache;
@@ -250,7 +250,7 @@ export interface CheckpointOptions {
   /** What is saved for the recomputation waits in host memory. */
   readonly offloads?: boolean | undefined;
   /** Outputs of attention and of every other matrix product are kept (never reentrant). */
-  readonly selective?: boolean | undefined;
+  readonly selective?: SelectiveKeeping | undefined;
   /** Whether the recomputation of the reentrant kind runs under the forward's autocast, as PyTorch's own does (default true). */
   readonly autocast?: boolean | undefined;
 }
@@ -268,9 +268,9 @@ export function checkpoint(
   options: CheckpointOptions,
 ): Tensor[] {
   if (!torch.gradEnabled) return segment(inputs);
-  const { useReentrant, offloads = false, selective = false, autocast = true } = options;
+  const { useReentrant, offloads = false, selective, autocast = true } = options;
   const run = (): Tensor[] =>
-    useReentrant && !selective
+    useReentrant && selective === undefined
       ? reentrant(torch, segment, inputs, positional, autocast)
       : nonReentrant(torch, segment, inputs, positional, selective);
   if (!offloads) return run();

@@ -9,6 +9,8 @@ export interface ModuleHooks {
   readonly aroundCheckpoints?: boolean;
   /** What an adapter stands for keeps its hooks inside of it, under `base_layer`. */
   readonly insideAdapters?: boolean;
+  /** Modules inside of layers have some, too, that are no leaves. */
+  readonly insideLayers?: boolean;
   /** Modules of adapters are checkpointed each by itself, inside their hooks. */
   readonly checkpointsAdapters?: boolean;
   /** What a wrapper around a module hands on to it, owned. */

@@ -36,7 +36,7 @@ const ROWS: ReadonlySet<string> = new Set(["activations", "communication"]);
 const EXCHANGED_ROWS: EffectRule = {
   id: "exchanged-rows",
   source:
-    "megatron/core/transformer/moe/token_dispatcher.py, MoEAlltoAllTokenDispatcher.preprocess: `output_splits` are what other ranks counted",
+    "megatron/core/transformer/moe/token_dispatcher.py, MoEAlltoAllTokenDispatcher.preprocess; torchtitan/distributed/expert_parallel.py, ExpertParallel._token_dispatch: `output_splits` are what other ranks counted",
   effects: ({ run, simulation, ledger }) => {
     if (!simulation.noticed.has("exchanged-rows")) return [];
     const { expertParallel: degree } = run.parallel;

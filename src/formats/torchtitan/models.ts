@@ -42,12 +42,34 @@ export function publishedModel(name: string | undefined, flavor: string): string
 }
 
 /** Its decoders by the `model_type` of the published model of the same dimensions (`models/graphs/torchtitan.*.json`). */
-const CODE: Readonly<Record<string, string>> = table({ llama: "torchtitan.llama3", qwen3: "torchtitan.qwen3" });
+const CODE: Readonly<Record<string, string>> = table({
+  llama: "torchtitan.llama3",
+  qwen3: "torchtitan.qwen3",
+  qwen3_moe: "torchtitan.qwen3_moe",
+  deepseek_v2: "torchtitan.deepseek_v3",
+  deepseek_v3: "torchtitan.deepseek_v3",
+});
+
+/** What the flavors say of routing and configs leave to the code of a model type (torchtitan/models/deepseek_v3/__init__.py). */
+const ROUTING: Readonly<Record<string, Config>> = table({
+  deepseek_v2: { scoring_func: "softmax", norm_topk_prob: false, n_group: 1, topk_group: 1 },
+  deepseek_v3: { scoring_func: "sigmoid", norm_topk_prob: true },
+});
+
+/**
+ * What selective checkpointing keeps of no layer, as operators or ends of modules' paths: products with a router's matrix
+ * (torchtitan/config/job_config.py, `per_op_sac_force_recompute_mm_shapes_by_fqns`), and rows from other ranks where a model's list
+ * does not have them (models/qwen3/infra/parallelize.py, `_op_sac_save_list`).
+ */
+export function recomputedAll(code: string | undefined): readonly string[] {
+  return code === CODE["qwen3_moe"] ? ["router.gate", "all_to_all_single"] : ["router.gate"];
+}
 
 type Config = Readonly<Record<string, unknown>>;
 
 /** torchtitan's own code for a model; its Llama 3 never ties its head (torchtitan/models/llama3/model/model.py). */
 export function torchtitanCode(config: Config): { readonly code: string; readonly config: Config } | undefined {
-  const code = CODE[String(config["model_type"])];
-  return code === undefined ? undefined : { code, config };
+  const type = String(config["model_type"]);
+  const code = CODE[type];
+  return code === undefined ? undefined : { code, config: { ...ROUTING[type], ...config } };
 }

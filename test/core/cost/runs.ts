@@ -209,7 +209,7 @@ function torchtitan(): PublishedRun[] {
       sequenceLength: 8192,
       microBatchSize: batch,
       ...(compiled ? { compiled: "layers" as const } : {}),
-      checkpointing: { useReentrant: false, selective: true },
+      checkpointing: { useReentrant: false, selective: { recomputes: [] } },
       float8: recipe === null ? null : { backend: "torchao", recipe, keeps: "head", cachesWeights: false },
       parallel: { ...RUN.parallel, worldSize: 8, fsdp: FSDP2 },
       device: on("H100", 8),

@@ -1,4 +1,5 @@
-/** Calls the hooks of modules outside the layers: of those that a graph calls, and of those whose code it records. */
+/** Calls the hooks of modules that are no layers: of those that a graph calls, and of those whose code it records. */
+import { layerPath } from "../../graph/reads";
 import type { CallInstruction, Instruction } from "../../graph/types";
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
@@ -25,7 +26,13 @@ export class HookedModules {
     private readonly operands: Operands,
   ) {}
 
-  /** Before an instruction outside the layers: modules whose code begins or ends with it are entered and left. */
+  /** Whether a function's code may enter modules with hooks: what runs outside of layers, and layers where hooks say so. */
+  within({ index }: Context): boolean {
+    const { hooks } = this.options;
+    return hooks !== undefined && (index === null || hooks.insideLayers === true);
+  }
+
+  /** Before an instruction of such a function: modules whose code begins or ends with it are entered and left. */
   cross(instruction: Instruction, at: number, context: Context): void {
     const { hooks } = this.options;
     if (hooks === undefined) return;
@@ -36,9 +43,11 @@ export class HookedModules {
       return;
     }
     if ("drop" in instruction || "store" in instruction) return;
-    const path = pathOf(instruction);
+    const written = pathOf(instruction);
+    const path = written === null ? null : this.operands.path(written, context);
     if (open !== null && path !== open.path && path?.startsWith(`${open.path}.`) !== true) this.leave(context);
     if (!("scope" in instruction) || this.open !== null || path === null || path === ROOT || !hooks.has(path)) return;
+    if (context.index !== null && written === layerPath(context.fn)) return;
     this.open = { path, made: null };
     this.enter(path, context.fn.body.slice(at + 1), context);
   }
@@ -46,12 +55,19 @@ export class HookedModules {
   /** What the first operand names is what a recorded module is given. */
   private enter(path: string, code: readonly Instruction[], context: Context): void {
     const { hooks } = this.options;
-    const first = code.find((one) => "op" in one || "call" in one) as CallInstruction | undefined;
-    const name = first?.in.find((one) => typeof one === "string" && one.startsWith("%"));
-    const key = typeof name === "string" ? this.operands.name(name) : null;
+    const key = this.given(code, context);
     const given = key === null ? undefined : context.frame.get(key);
     const [instead] = hooks!.before(this.torch, path, given === undefined ? [] : [given.retain()]);
     if (key !== null && given !== undefined && instead) this.rebind(key, given, instead, context);
+  }
+
+  /** What the first operands of a module's code name: what a gradient goes through, if anything does. */
+  private given(code: readonly Instruction[], { frame, index }: Context): string | null {
+    const isCode = (one: Instruction): one is CallInstruction => "op" in one || "call" in one;
+    const read = (index === null ? code.filter(isCode).slice(0, 1) : code.filter(isCode)).flatMap((one) => one.in);
+    const names = read.filter((one) => typeof one === "string" && one.startsWith("%"));
+    const keys = names.map((name) => this.operands.name(name as string));
+    return keys.find((key) => frame.get(key)?.requiresGrad === true) ?? keys[0] ?? null;
   }
 
   /** The module that is open is left. */
@@ -59,6 +75,7 @@ export class HookedModules {
     const { open } = this;
     if (open === null) return;
     this.open = null;
+    if (this.torch.halted) return;
     const key = open.made === null ? null : this.operands.name(open.made);
     const made = key === null ? undefined : context.frame.get(key);
     const [instead] = this.options.hooks!.after(this.torch, open.path, made === undefined ? [] : [made.retain()]);

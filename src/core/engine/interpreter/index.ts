@@ -247,7 +247,7 @@ export class Interpreter {
       const input = inputs[k];
       if (input) frame.set(name, early.has(name) ? input : input.retain());
     });
-    const isHooked = this.options.hooks !== undefined && index === null;
+    const isHooked = this.hooked.within(context);
     fn.body.forEach((instruction, at) => {
       if (isHooked) this.hooked.cross(instruction, at, context);
       this.step(instruction, context);

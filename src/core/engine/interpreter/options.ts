@@ -4,6 +4,7 @@ import type { DType } from "../dtype";
 import type { Fold } from "../folding/plan";
 import type { ModuleHooks } from "../module-hooks";
 import type { Argument } from "../ops/arguments";
+import type { SelectiveKeeping } from "../selective";
 import type { Settling } from "../settling";
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
@@ -68,7 +69,7 @@ export interface CheckpointingOptions {
   /** The saved layer inputs wait in pinned host memory (`offload` of transformers, Unsloth's and axolotl's kind). */
   readonly offloads?: boolean;
   /** Outputs of attention and of every other matrix product are kept (torchtitan's `selective` by `op`). */
-  readonly selective?: boolean;
+  readonly selective?: SelectiveKeeping;
   /**
    * The models' loops over layers are written anew: every list of layers is checkpointed, and layers are called with positions
    * alone, so that the reentrant kind detaches all that they are given (unsloth_zoo/compiler.py).

@@ -227,6 +227,20 @@ function groupsOf(experts: Readonly<Record<string, number>>, view: ConfigView): 
   return whole ? {} : { n_group: 1, topk_group: 1 };
 }
 
+/** The key by which a graph of a framework's own code knows over how many ranks its experts are spread. */
+const DISPATCHED = "expert_parallel_degree";
+
+/** Experts of a graph that sends rows to their ranks itself: the rest is sharded over all ranks, they over those with the same ones. */
+function byDispatch(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonly reason: Message } {
+  const { expertParallel: degree, tensorParallel, fsdp } = run.parallel;
+  if (tensorParallel > 1 || fsdp === null) return { reason: say("engine.experts-sharded", { degree }) };
+  if (divided(DIMENSIONS.experts, degree, viewOf(run, family)) === null)
+    return { reason: say("engine.experts-divide", { degree, family: run.model.family }) };
+  const config = withSizes(run.model.config, family, { [DISPATCHED]: degree });
+  const parallel = { ...run.parallel, fsdp: { ...fsdp, expertDegree: degree } };
+  return { run: { ...run, model: { ...run.model, config }, parallel }, uncertain: [] };
+}
+
 /**
  * A rank's experts. What tensor parallelism divides later is given to it that many times larger where experts are split by
  * less: as many bytes, of parts of more experts.
@@ -236,6 +250,7 @@ function byExperts(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonl
   const share = expertShare(run.parallel);
   if (degree <= 1 && share === 1) return { run, uncertain: [] };
   const { family: name } = run.model;
+  if (DISPATCHED in family.derived) return byDispatch(run, family);
   if (mainParameters === undefined && ((deepspeed?.zeroStage ?? 0) > 0 || fsdp !== null))
     return { reason: say("engine.experts-sharded", { degree }) };
   const view = viewOf(run, family);

@@ -93,6 +93,8 @@ export interface FsdpSpec {
   readonly mixesAdapters?: true;
   /** FSDP1: when the unit before is gathered in backward (`backward_prefetch`); absent: when its turn comes. */
   readonly backwardPrefetch?: "before" | "after";
+  /** Ranks that experts are spread over already: they are groups of their own, and what runs next is gathered ahead; absent: 1. */
+  readonly expertDegree?: number;
   /** Every micro-batch reduces its gradients; absent: the last one of a step does. */
   readonly reducesEach?: true;
   /** torch's pipeline runs it: parameters stay gathered until all of a step's gradients are reduced at once. */

@@ -37,6 +37,14 @@ const tiled: Rule = (torch, args) => {
 
 const concatenated: Rule = (torch, args) => layout.cat(torch, args.tensors(0), args.number(1, 0, "dim"));
 
+/** Rows below one another, single ones among them (aten/src/ATen/native/TensorShape.cpp, vstack: `atleast_2d`). */
+function stackedRows(torch: Torch, args: Arguments): Tensor {
+  const rows = args.tensors(0).map((one) => (one.rank < 2 ? layout.unsqueeze(torch, one, 0) : one.retain()));
+  const out = layout.cat(torch, rows, 0);
+  for (const one of rows) one.release();
+  return out;
+}
+
 function chunk(torch: Torch, args: Arguments): Tensor[] {
   const self = args.tensor(0);
   const dim = args.number(2, 0, "dim");
@@ -167,6 +175,7 @@ export const LAYOUT: Readonly<Record<string, Rule>> = table({
   concat: (t, a) => layout.cat(t, a.tensors(0), a.number(1, 0, "dim")),
   // Along the second dimension, or the only one (aten/src/ATen/native/TensorShape.cpp, hstack).
   hstack: (t, a) => layout.cat(t, a.tensors(0), a.tensors(0)[0]!.sizes.length > 1 ? 1 : 0),
+  vstack: stackedRows,
   stack: (t, a) => layout.stack(t, a.tensors(0), a.number(1, 0, "dim")),
   pad: padded,
   constant_pad_nd: (t, a) => layout.pad(t, a.tensor(0), a.numbers(1)),

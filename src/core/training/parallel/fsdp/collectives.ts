@@ -71,17 +71,20 @@ export function reduceScatter(
   torch: Torch,
   parameters: readonly ShardedParameter[],
   gradients: readonly Tensor[],
-  { ranks, replicas, reduceDtype, cpuOffload }: ShardingPolicy,
+  { ranks, replicas, reduceDtype, cpuOffload, dividesApart }: ShardingPolicy,
   reduced: (shard: Tensor) => void,
 ): Reduction {
+  const inOrder = ranks > 1 ? ordered(torch, parameters, gradients) : gradients;
   const total = parameters.reduce((sum, { padded }) => sum + padded, 0);
   const dtype: DType = reduceDtype ?? gradients[0]!.dtype;
   const input = reserve(torch, "chunk_cat", total * ranks, dtype, "communication");
   // `unsharded_grads.clear()`; a loop's variable still names the last.
-  for (const gradient of gradients.slice(0, -1)) gradient.release();
+  for (const gradient of inOrder) if (gradient !== gradients.at(-1)) gradient.release();
   const { own } = parameters[0]!;
   const { output, allReduced } = onStream(torch, SIDE_STREAMS.reducing, () => {
     const sum = reserve(torch, "reduce_scatter", total, dtype, "gradients");
+    // Of one rank alone the quotient is copied.
+    if (ranks === 1 && dividesApart === true) reserve(torch, "div", total, dtype, "communication").release();
     const allReduced = replicas > 1 ? sum.retain() : null;
     if (dtype === own) return { output: sum, allReduced };
     const output = reserve(torch, "_to_copy", total, own, "gradients");
@@ -97,4 +100,28 @@ export function reduceScatter(
   output.release();
   gradients.at(-1)!.release();
   return { input, allReduced };
+}
+
+/**
+ * Gradients of what is not sharded along its rows are copied into the order of the ranks; the parts of one before are named until
+ * the next one's are cut, and those of the last to the end. What is given is owned, but for the last.
+ */
+function ordered(
+  torch: Torch,
+  parameters: readonly ShardedParameter[],
+  gradients: readonly Tensor[],
+): readonly Tensor[] {
+  let named: Tensor | null = null;
+  const copies: Tensor[] = [];
+  for (const [k, gradient] of gradients.entries()) {
+    if (parameters[k]!.dimension === 0) {
+      copies.push(gradient);
+      continue;
+    }
+    named?.release();
+    named = gradient === gradients.at(-1) ? null : gradient;
+    copies.push(reserve(torch, "cat", gradient.elements, gradient.dtype, "communication"));
+  }
+  named?.release();
+  return copies;
 }

@@ -9,7 +9,7 @@ import { frozenShards } from "./frozen";
 import { FullyShardedModel } from "./model";
 import { ShardedParameter } from "./parameter";
 import type { ShardingPolicy } from "./policy";
-import { byLayers, byLayersAndEnds } from "./units";
+import { byLayers, byLayersAndEnds, isExpert, nextAhead, withExpertsApart } from "./units";
 
 export interface FullyShardOptions {
   readonly ranks: number;
@@ -37,6 +37,8 @@ export class FullyShard implements Strategy {
   readonly reducesLast: boolean;
   readonly host = { pinned: 0, pageable: 0, nvme: 0 };
   private readonly policy: ShardingPolicy;
+  /** Of experts that are spread already, over the ranks that hold the same ones. */
+  private readonly experts: ShardingPolicy | null;
   private readonly shards = new Map<Tensor, ShardedParameter>();
   private model: FullyShardedModel | null = null;
 
@@ -57,6 +59,10 @@ export class FullyShard implements Strategy {
       reshardAfterForward: spec.reshardAfterForward,
       cpuOffload: spec.cpuOffload,
     };
+    const spread = spec.expertDegree ?? 1;
+    // torchtitan/models/llama3/infra/parallelize.py (disable_fsdp_gradient_division)
+    this.experts =
+      spread > 1 ? { ...this.policy, ranks: Math.max(1, Math.floor(ranks / spread)), dividesApart: true } : null;
   }
 
   get accumulates(): boolean {
@@ -68,7 +74,7 @@ export class FullyShard implements Strategy {
   }
 
   prepare(torch: Torch, parameters: readonly Tensor[], _?: readonly Tensor[], ends: ModelEnds = NO_ENDS): void {
-    const { policy, spec } = this;
+    const { policy, spec, experts } = this;
     for (const parameter of parameters)
       this.shards.set(
         parameter,
@@ -76,8 +82,10 @@ export class FullyShard implements Strategy {
           torch,
           parameter,
           this.restingDtype(parameter),
-          policy,
+          experts !== null && isExpert(parameter) ? experts : policy,
           this.options.eightBits ? eightBitWeight(parameter) : null,
+          // Where their ranks are more than the experts of one: along what comes after them.
+          experts !== null && isExpert(parameter) && experts.ranks > parameter.size(0) ? 1 : 0,
         ),
       );
     const whole = { ...ends, parameters };
@@ -86,7 +94,8 @@ export class FullyShard implements Strategy {
       spec.groups === "layers"
         ? byLayers(whole, resharded, spec.rootStays === true ? false : resharded, spec.apart)
         : byLayersAndEnds(whole, resharded, spec.unsplit, spec.tailResharded);
-    this.model = new FullyShardedModel(units, this.shards, policy);
+    const all = experts === null ? units : withExpertsApart(units);
+    this.model = new FullyShardedModel(all, this.shards, policy, experts === null ? null : nextAhead(all));
     if (!spec.cpuOffload) return;
     // Shard and gradient are pinned; the optimizer's two states are not.
     for (const { own, padded, whole } of this.shards.values()) {

@@ -41,7 +41,9 @@ export type TrainingState = "idle" | "forward" | "pre-backward" | "post-backward
 export class ParameterGroup {
   state: TrainingState = "idle";
   private sharded: ShardedState = "sharded";
+  /** Asked for, and not waited for yet; null: nothing had to be gathered. */
   private gathering: Tensor | null = null;
+  private isAsked = false;
   private allReduced: Tensor | null = null;
   private readonly indices: number[] = [];
 
@@ -62,26 +64,50 @@ export class ParameterGroup {
   }
 
   unshard(torch: Torch): void {
-    if (this.gathering !== null || this.isUnsharded) return;
-    this.gathering = allGather(torch, this.parameters, this.ranks, this.policy);
+    if (this.isAsked || this.isUnsharded) return;
+    this.isAsked = true;
+    if (this.ranks > 1) this.gathering = allGather(torch, this.parameters, this.ranks, this.policy);
   }
 
   waitForUnshard(torch: Torch): void {
     const { gathering, communication } = this;
-    if (gathering === null) return;
-    this.receive(torch);
+    if (!this.isAsked) return;
+    const last = gathering === null ? this.receiveAlone(torch) : this.receive(torch);
     this.gathering = null;
-    if (this.state !== "forward") {
-      gathering.release();
-      return;
-    }
+    this.isAsked = false;
     // `prev_all_gather_state` names the one before until the call returns.
-    communication.dropGathered();
-    communication.gathered = gathering;
+    if (this.state === "forward") communication.dropGathered();
+    if (this.state === "forward" && gathering !== null) communication.gathered = gathering;
+    else gathering?.release();
+    last?.release();
   }
 
-  private receive(torch: Torch): void {
-    for (const parameter of this.parameters) parameter.allocate(torch);
+  /** `foreach_all_gather_copy_out`. */
+  private receive(torch: Torch): null {
+    const copies: (Tensor | null)[] = [];
+    for (const parameter of this.parameters) {
+      parameter.allocate(torch);
+      copies.push(parameter.inOrderOfRanks(torch));
+    }
+    for (const copy of copies) copy?.release();
+    this.isReceived();
+    return null;
+  }
+
+  /** A group of one rank copies its own: one after the other is cast, and the last cast stays named until the call returns. */
+  private receiveAlone(torch: Torch): Tensor | null {
+    let named: Tensor | null = null;
+    for (const parameter of this.parameters) {
+      const cast = parameter.cast(torch);
+      named?.release();
+      named = cast;
+      parameter.allocate(torch);
+    }
+    this.isReceived();
+    return named;
+  }
+
+  private isReceived(): void {
     for (const parameter of this.parameters) parameter.toUnsharded();
     this.sharded = "unsharded";
   }
@@ -120,12 +146,13 @@ export class ParameterGroup {
     this.state = "idle";
   }
 
-  preBackward(torch: Torch): void {
+  /** @param prefetches the group whose forward ended before, where nobody said which others */
+  preBackward(torch: Torch, prefetches: boolean): void {
     if (this.state === "pre-backward") return;
     this.state = "pre-backward";
     this.unshard(torch);
     this.waitForUnshard(torch);
-    this.prefetch(torch);
+    if (prefetches) this.prefetch(torch);
   }
 
   /** `_backward_prefetch`: the group whose forward ended before this one's. */
@@ -195,6 +222,7 @@ export class ParameterGroup {
     this.dropAllReduced();
     this.gathering?.release();
     this.gathering = null;
+    this.isAsked = false;
     this.indices.length = 0;
   }
 

@@ -9,7 +9,7 @@ import type { Torch } from "../../../engine/torch";
 import { Communication, ParameterGroup, type TrainingState } from "./group";
 import type { ShardedParameter } from "./parameter";
 import type { ShardingPolicy } from "./policy";
-import type { Unit } from "./units";
+import type { Ahead, Unit } from "./units";
 
 /** Modules that were sharded by one call. */
 class State {
@@ -32,18 +32,28 @@ export class FullyShardedModel implements ModuleHooks {
   private forwardRoot: State | null = null;
   private isQueued = false;
 
-  /** @param shards of every parameter of the units */
+  /**
+   * @param shards of every parameter of the units
+   * @param ahead what is gathered ahead of its turn; null: in backward what ran before
+   */
   constructor(
     units: readonly Unit[],
     shards: ReadonlyMap<Tensor, ShardedParameter>,
     private readonly policy: ShardingPolicy,
+    private readonly ahead: Ahead | null = null,
   ) {
     this.states = units.map(({ modules, parameters, resharded }) => {
       const own = parameters.map((parameter) => shards.get(parameter)!);
-      const group = own.length === 0 ? null : new ParameterGroup(own, this.communication, policy, resharded);
+      const of = own[0]?.policy ?? policy;
+      const group = own.length === 0 ? null : new ParameterGroup(own, this.communication, of, resharded);
       return new State(modules, group);
     });
     for (const state of this.states) for (const path of state.modules) this.byPath.set(path, state);
+  }
+
+  /** Experts are modules of their layers. */
+  get insideLayers(): boolean {
+    return this.ahead !== null;
   }
 
   has(path: string): boolean {
@@ -90,6 +100,7 @@ export class FullyShardedModel implements ModuleHooks {
     if (state.group === null) return cast;
     const { group } = state;
     group.preForward(torch);
+    for (const next of this.ahead?.forward.get(state.modules[0]!) ?? []) this.byPath.get(next)?.group?.unshard(torch);
     return torch.gradEnabled ? passThrough(torch, cast, (inside) => group.postBackward(inside)) : cast;
   }
 
@@ -121,7 +132,9 @@ export class FullyShardedModel implements ModuleHooks {
       this.isQueued = true;
       torch.finalCallbacks?.push(() => this.backwardIsOver(torch));
     }
-    state.group?.preBackward(torch);
+    const ahead = this.ahead?.backward.get(state.modules[0]!) ?? [];
+    state.group?.preBackward(torch, ahead.length === 0);
+    for (const next of ahead) this.byPath.get(next)?.group?.unshard(torch);
   }
 
   /** `_root_post_backward_final_callback`. */

@@ -24,12 +24,13 @@ export class ShardedParameter {
     /** As the model's code sees it; it has memory only while it is gathered. */
     readonly whole: Tensor,
     readonly own: DType,
-    private readonly policy: ShardingPolicy,
+    readonly policy: ShardingPolicy,
     /** Dtype it is gathered in, where an extension says another than the policy. */
     private readonly extension: DType | null,
+    /** Dimension it is sharded along (`shard_placement_fn`). */
+    readonly dimension = 0,
   ) {
-    const [rows = 1, ...rest] = whole.sizes;
-    const sizes = [Math.ceil(rows / policy.ranks), ...rest];
+    const sizes = whole.sizes.map((size, k) => (k === dimension ? Math.ceil(size / policy.ranks) : size));
     this.shard = policy.cpuOffload ? ghost(torch, sizes, own) : shardOf(torch, sizes, own);
     this.shard.name = whole.name;
     this.shard.moduleKind = whole.moduleKind;
@@ -65,6 +66,18 @@ export class ShardedParameter {
   allocate(torch: Torch): void {
     const gathered = reserve(torch, "all_gather_copy_out", this.gatheredElements, this.gatheredDtype, "communication");
     this.whole.storage.id = gathered.storage.id;
+  }
+
+  /** A copy in the order of the ranks, from which a parameter that is not sharded along its rows is put together. */
+  inOrderOfRanks(torch: Torch): Tensor | null {
+    if (this.dimension === 0) return null;
+    return reserve(torch, "empty_like", this.gatheredElements, this.gatheredDtype, "communication");
+  }
+
+  /** `all_gather_inputs` of a parameter that no other rank has a part of: null where it is in that dtype already. */
+  cast(torch: Torch): Tensor | null {
+    const { castDtype } = this;
+    return castDtype === null ? null : reserve(torch, "_to_copy", this.padded, castDtype, "communication");
   }
 
   toUnsharded(): void {

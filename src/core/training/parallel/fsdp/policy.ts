@@ -15,4 +15,6 @@ export interface ShardingPolicy {
   /** `reshard_after_forward`: to all ranks, not at all, or to so many. */
   readonly reshardAfterForward: boolean | number;
   readonly cpuOffload: boolean;
+  /** Gradients are divided by a number of one's own (`set_gradient_divide_factor`). */
+  readonly dividesApart?: true;
 }

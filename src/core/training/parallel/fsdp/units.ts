@@ -9,6 +9,8 @@ export interface Unit {
   readonly parameters: readonly Tensor[];
   /** `reshard_after_forward`. */
   readonly resharded: boolean | number;
+  /** Experts that are spread already: over which ranks they are sharded, the policy of their group says. */
+  readonly areExperts?: true;
 }
 
 /** A model as those who shard it see it. */
@@ -120,6 +122,52 @@ function finalNorm({ parameters, embedding, adapted }: ShardedModel): string | n
       name.split(".").length === prefix.split(".").length + 2,
   );
   return norms.at(-1)?.name?.replace(/\.[^.]+$/, "") ?? null;
+}
+
+const EXPERTS = /Experts$/;
+
+/** A module with experts that lie in one matrix for all of them. */
+export function isExpert({ moduleKind, rank }: Tensor): boolean {
+  return rank === 3 && moduleKind !== null && EXPERTS.test(moduleKind);
+}
+
+/** Experts as units of their own inside their layers' (torchtitan/models/llama4/infra/parallelize.py, apply_fsdp). */
+export function withExpertsApart(units: readonly Unit[]): readonly Unit[] {
+  return units.flatMap((unit) => {
+    const experts = unit.parameters.filter(isExpert);
+    const path = experts[0]?.name?.replace(/\.[^.]+$/, "");
+    if (path === undefined) return [unit];
+    const others = unit.parameters.filter((parameter) => !isExpert(parameter));
+    return [
+      { ...unit, parameters: others },
+      { ...unit, modules: [path], parameters: experts, areExperts: true as const },
+    ];
+  });
+}
+
+/** What is gathered ahead of its turn (`set_modules_to_forward_prefetch`, `set_modules_to_backward_prefetch`), by the first module of each unit. */
+export interface Ahead {
+  readonly forward: ReadonlyMap<string, readonly string[]>;
+  readonly backward: ReadonlyMap<string, readonly string[]>;
+}
+
+/**
+ * As `apply_fsdp` says it where experts are spread: what runs next, in a layer its experts too; the first layer's and the last
+ * one's are left to themselves, seen from the embedding and from the head.
+ */
+export function nextAhead(units: readonly Unit[]): Ahead {
+  const path = ({ modules }: Unit): string => modules[0]!;
+  const stops = units.filter((unit) => path(unit) !== "" && unit.areExperts !== true).map(path);
+  const expertsOf = (stop: string): readonly string[] =>
+    units.filter((unit) => unit.areExperts === true && path(unit).startsWith(`${stop}.`)).map(path);
+  const isLayer = new Set(units.filter(({ parameters }) => parameters[0]?.layer !== null).map(path));
+  const ahead = (order: readonly string[]): ReadonlyMap<string, readonly string[]> =>
+    new Map(
+      order
+        .slice(0, -1)
+        .map((stop, k) => [stop, [order[k + 1]!, ...(isLayer.has(stop) ? expertsOf(order[k + 1]!) : [])]]),
+    );
+  return { forward: ahead(stops), backward: ahead(stops.toReversed()) };
 }
 
 /** A wrapped module and the parameters that are flattened together. */
