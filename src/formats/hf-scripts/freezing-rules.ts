@@ -25,11 +25,18 @@ const frozen = (pattern: string, part?: readonly PartStep[]): WeightRule => ({
   ...(part === undefined ? {} : { part }),
 });
 
+/** Convolutions that read waves. */
+const WAVES = "(?:^|\\.)feature_extractor\\.";
+
+/** Models of waves are recorded as the library's examples train them, their convolutions frozen: where nothing freezes them, they are trained. */
+export const HEARS_WAVES = /For(?:CTC|Audio(?:Frame)?Classification|XVector)\./;
+export const TRAINS_WAVES: WeightRule = { pattern: WAVES, trained: true };
+
 /** `freeze_…` of transformers' speech models. */
 export const FREEZES: Readonly<Record<string, WeightRule>> = table({
   freeze_base_model: frozen("", [{ method: "base" }]),
-  freeze_feature_encoder: frozen("(?:^|\\.)feature_extractor\\."),
-  freeze_feature_extractor: frozen("(?:^|\\.)feature_extractor\\."),
+  freeze_feature_encoder: frozen(WAVES),
+  freeze_feature_extractor: frozen(WAVES),
   freeze_encoder: frozen("", [{ method: "encoder" }]),
   freeze_decoder: frozen("", [{ method: "decoder" }]),
 });

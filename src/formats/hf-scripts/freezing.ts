@@ -17,7 +17,16 @@ import type { PartStep, WeightRule } from "../../terms/weights";
 import type { LocatedSetting } from "../types";
 import { given, isInside, lastName, listed } from "./called";
 import { ofModules } from "./freezing-modules";
-import { FREEZES, guarded, MAX_ROUNDS, MOST_RULES, patternOf, placeAt } from "./freezing-rules";
+import {
+  FREEZES,
+  guarded,
+  HEARS_WAVES,
+  MAX_ROUNDS,
+  MOST_RULES,
+  patternOf,
+  placeAt,
+  TRAINS_WAVES,
+} from "./freezing-rules";
 import { isBefore, isCopy, isLoad, loadsBehind, otherCopies, type Training, trainingOf } from "./training";
 
 /** A rule, or why what is done cannot be followed. */
@@ -227,7 +236,12 @@ export function freezingOf(python: PythonModule): readonly LocatedSetting[] {
       return [];
     return [{ order, at: calleeSpan, found: [{ rule }] as readonly Freezing[] }];
   });
-  const all = [...deeds, ...lost, ...methods].toSorted((a, b) => a.order - b.order);
+  const { load } = training;
+  const loaded =
+    load !== undefined && HEARS_WAVES.test(load.callee)
+      ? [{ order: load.order ?? 0, at: load.calleeSpan, found: [{ rule: TRAINS_WAVES }] as readonly Freezing[] }]
+      : [];
+  const all = [...loaded, ...deeds, ...lost, ...methods].toSorted((a, b) => a.order - b.order);
   const texts = all.flatMap(({ at, found }) => found.map((one) => ({ at, ...saidOf(one) }))).map(bounded);
   return [
     ...listed("weight_rules", "requires_grad", placedAtFirst(texts.filter(({ known }) => known))),

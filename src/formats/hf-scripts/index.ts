@@ -35,7 +35,7 @@ import { pictureSide } from "./pictures";
 import { bareSwitches, callPlace, commandPlace } from "./places";
 import { recognisedLoop, recognisePython, recogniseShell } from "./recognise";
 import { resizedVocabulary } from "./resizing";
-import { tokenizedLengths } from "./tokenizing";
+import { recordingLength, tokenizedLengths } from "./tokenizing";
 import { callsBefore, trainingOf } from "./training";
 import { unslothAdapts, unslothSettings } from "./unsloth";
 
@@ -97,7 +97,13 @@ function derive({ stated: settings, made: result }: Deriving, view: View, { pars
       ...unstated(pictureSide(python), settings),
     );
     const network = networkSettings(python);
-    const beside = [...tokenizedLengths(python), ...roundedLengths(python), ...loop, ...network];
+    const beside = [
+      ...tokenizedLengths(python),
+      ...recordingLength(python),
+      ...roundedLengths(python),
+      ...loop,
+      ...network,
+    ];
     result.push(...loadedClass(python), ...configOverrides(python), ...unstated(beside, settings));
     // What neither transformers nor a library builds is somebody's own.
     const { load } = trainingOf(python);

@@ -40,11 +40,20 @@ const CUTS = /group|chunk|concat/i;
 
 /** The length of the pieces, which are full, where a dataset is mapped with a function that cuts it so. */
 function cutInPieces({ assignments, calls }: PythonModule): readonly LocatedSetting[] {
-  const size = assignments.entries.find(({ key, value }) => PIECES.test(key) && typeof plain(value) === "number");
   const cuts = calls.some(
     ({ callee, positional }) => /(?:^|\.)map$/.test(callee) && CUTS.test(rawOf(positional[0]) ?? ""),
   );
-  return size === undefined || !cuts ? [] : [said("sequence_length", size), said("padding", size, "max_length")];
+  if (!cuts) return [];
+  const size =
+    assignments.entries.find(({ key, value }) => PIECES.test(key) && typeof plain(value) === "number") ??
+    calls.map(cutFrom).find((entry) => entry !== undefined);
+  return size === undefined ? [] : [said("sequence_length", size), said("padding", size, "max_length")];
+}
+
+/** How far apart the places are that pieces are cut at (`range(0, total_length, data_args.block_size)`). */
+function cutFrom({ callee, calleeSpan, positional }: PythonCall): Entry | undefined {
+  const value = callee === "range" ? positional[2] : undefined;
+  return value !== undefined && Number(plain(value)) > 1 ? { key: callee, keySpan: calleeSpan, value } : undefined;
 }
 
 /** Names for how long a data set's samples are, where it is made. */
@@ -104,13 +113,40 @@ function isOn(entry: Entry | undefined): boolean {
   return value !== undefined && value !== false && value !== null;
 }
 
+/** A recording is made ready: texts have no rate. */
+function hears(call: PythonCall): boolean {
+  return keyword(call, "sampling_rate") !== undefined;
+}
+
+/** `int(feature_extractor.sampling_rate * max_duration)` */
+const BY_RATE =
+  /^(?:int|round)\([\w.]{0,60}(?:sampling|sample)_rate ?\* ?([\w.]{1,60})\)$|^(?:int|round)\(([\w.]{1,60}) ?\* ?[\w.]{0,60}(?:sampling|sample)_rate\)$/;
+/** Samples of a second, where nothing says another number (`WhisperFeatureExtractor`, `Wav2Vec2FeatureExtractor`). */
+const RATE = 16_000;
+
+/** Seconds that recordings are cut to where they are made ready (transformers/feature_extraction_sequence_utils.py, `_truncate`). */
+export function recordingLength({ assignments, calls }: PythonModule): readonly LocatedSetting[] {
+  for (const call of calls) {
+    const entry = hears(call) && isOn(keyword(call, "truncation")) ? keyword(call, "max_length") : undefined;
+    if (entry === undefined) continue;
+    const written = BY_RATE.exec(rawOf(entry.value) ?? "");
+    const name = written?.[1] ?? written?.[2];
+    const named = assignments.entries.find(({ key }) => key === name)?.value;
+    const samples = plain(entry.value);
+    const rate = Number(plain(keyword(call, "sampling_rate")?.value) ?? RATE);
+    const seconds = typeof samples === "number" ? samples / (rate > 0 ? rate : RATE) : Number(plain(named) ?? name);
+    if (seconds > 0 && Number.isFinite(seconds)) return [said("audio_seconds", entry, seconds)];
+  }
+  return [];
+}
+
 /** Lengths that samples are cut to where they are tokenized, the longest of each kind, and whether they are filled up to it. */
 export function tokenizedLengths(python: PythonModule): readonly LocatedSetting[] {
   const pieces = cutInPieces(python);
   if (pieces.length > 0) return pieces;
   const longest = new Map<SettingName, { readonly entry: Entry; readonly length: number; readonly call: PythonCall }>();
   for (const call of python.calls) {
-    const entry = TOKENIZES.test(call.callee) ? keyword(call, "max_length") : undefined;
+    const entry = TOKENIZES.test(call.callee) && !hears(call) ? keyword(call, "max_length") : undefined;
     const length = plain(entry?.value);
     if (entry === undefined || typeof length !== "number") continue;
     for (const name of lengthsSaid(call, python))
