@@ -1,9 +1,11 @@
 /** The analysis of one document, as the surfaces ask for it; everything is computed when it is asked for. */
 import { generationTime } from "../core/cost/generation-time";
+import { migrationOf } from "../core/cost/managed";
 import { stepTime } from "../core/cost/step-time";
 import { deviceOf } from "../core/hardware/devices";
 import { type Parting, partingOf, type Stream, streamOf } from "../core/matching/parting";
 import { poolGrowth } from "../core/padded";
+import type { Estimate } from "../core/report/estimate";
 import type {
   Range,
   Report,
@@ -349,6 +351,25 @@ function timeOf({ resolution: { run }, estimate }: Variant): ReportRun["time"] {
       askedPerSecond: Math.round(asked),
       availablePerSecond: Math.round(available),
     })),
+    ...managedOf(run, estimate),
+  };
+}
+
+/** What managed memory would migrate each step. */
+function managedOf(
+  run: NonNullable<Variant["resolution"]["run"]>,
+  estimate: Estimate,
+): Pick<NonNullable<ReportRun["time"]>, "managed"> {
+  const found = migrationOf(run, estimate);
+  if (found === null) return {};
+  const { bytes, slower, overBytes } = found;
+  const times = (value: number) => Number(value.toPrecision(3));
+  return {
+    managed: {
+      overBytes: Math.round(overBytes),
+      bytesPerStep: { low: Math.round(bytes[0]), high: Math.round(bytes[1]) },
+      slower: { low: times(slower[0]), high: times(slower[1]) },
+    },
   };
 }
 

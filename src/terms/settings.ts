@@ -301,6 +301,7 @@ export const SETTINGS = {
   weights_unfollowed: { type: "list" },
   use_badam: { type: "boolean" },
   use_llama_pro: { type: "boolean" },
+  deepspeed_moe: { type: "boolean" },
   // Adapters
   adapter: {
     type: "boolean",

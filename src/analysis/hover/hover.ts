@@ -24,6 +24,7 @@ import {
   EVALUATION_KEYS,
   evaluationLine,
   largestOf,
+  managedLine,
   measuredLine,
   newestStands,
   noEstimate,
@@ -87,7 +88,14 @@ export async function hoverOf(analysis: RunAnalysis, target: HoverTarget): Promi
       .join(t(locale, "sentence.and")),
     ...(largest?.set === undefined ? {} : { batch: largest.set }),
     breakdown: breakdown(base.estimate, locale),
-    below: [effect, chainLine(analysis, target), evaluation, measuredLine(analysis), assumptionsLine(analysis)]
+    below: [
+      effect,
+      chainLine(analysis, target),
+      evaluation,
+      managedLine(analysis),
+      measuredLine(analysis),
+      assumptionsLine(analysis),
+    ]
       .filter((line) => line !== undefined)
       .join("\n\n"),
   };

@@ -1,5 +1,6 @@
 /** Lines of a hover that say what the whole run says: what was measured, the verdict, what was assumed, why there is no estimate. */
 
+import { migrationOf } from "../../core/cost/managed";
 import type { Estimate, Phase } from "../../core/report/estimate";
 import { grouped } from "../../terms/sizes";
 import { inCode, inMarkdown } from "../../words/printable";
@@ -63,6 +64,17 @@ export function evaluationLine(estimate: Estimate, { base, locale }: RunAnalysis
 export function verdictLine({ varied, locale }: RunAnalysis): string {
   const { verdict, detail } = statementOf(varied, locale);
   return t(locale, "hover.verdict", { verdict, detail });
+}
+
+/** What a run that does not fit would be in memory that moves by itself. */
+export function managedLine({ base, locale }: RunAnalysis): string | undefined {
+  const { run } = base.resolution;
+  if (run === null || base.estimate === undefined || base.verdict !== "does-not-fit") return undefined;
+  const found = migrationOf(run, base.estimate);
+  if (found === null) return undefined;
+  const [low, high] = found.slower.map((value) => value.toPrecision(2));
+  const [least, most] = found.bytes.map(size);
+  return t(locale, "hover.managed", { low: low!, high: high!, least: least!, most: most! });
 }
 
 interface LargestBatch {

@@ -243,6 +243,14 @@ export const runSchema = z.object({
           }),
         )
         .optional(),
+      /** Of a run that takes more than its card has: what a step would migrate in memory that moves by itself, and times its step. */
+      managed: z
+        .object({
+          overBytes: bytes,
+          bytesPerStep: z.object({ low: bytes, high: bytes }),
+          slower: z.object({ low: z.number(), high: z.number() }),
+        })
+        .optional(),
     })
     .nullable(),
   verdict: z.enum(["fits", "tight", "does-not-fit", "unknown"]),

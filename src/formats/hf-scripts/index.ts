@@ -28,7 +28,7 @@ import { loadedClass } from "./loads";
 import { plainLoop } from "./loop";
 import { networkSettings } from "./networks";
 import { trainerOptimizer } from "./optimizer";
-import { givenModels, otherModels } from "./others";
+import { deepspeedExperts, givenModels, otherModels } from "./others";
 import { ownModelCall, ownSettings } from "./own";
 import { lossOfRound, ownLossOf } from "./own-loss";
 import { pictureSide } from "./pictures";
@@ -67,6 +67,7 @@ function derive({ stated: settings, made: result }: Deriving, view: View, { pars
       ...builtModel(python),
       ...freezingOf(python),
       ...unfollowedHelpers(python),
+      ...deepspeedExperts(python),
     );
     result.push(...resizedVocabulary(python), ...changedLayers(python));
     const others = otherModels(python);

@@ -1,7 +1,7 @@
 /** Models beside the trained one. */
 import type { PythonModule } from "../../syntax/tree";
 import type { LocatedSetting } from "../types";
-import { at, given, isInside } from "./called";
+import { at, given, isInside, qualified } from "./called";
 import { rawOf } from "./loads";
 import { callsBehind, isLoad, loadsBehind, otherCopies, trainingOf } from "./training";
 
@@ -35,6 +35,12 @@ export function otherModels(python: PythonModule): readonly LocatedSetting[] {
       ? [at("other_model_dtype", other, dtype.value, dtype)]
       : []),
   ];
+}
+
+/** DeepSpeed's experts that a script puts into its model, which is another then (deepspeed/moe/layer.py). */
+export function deepspeedExperts(python: PythonModule): readonly LocatedSetting[] {
+  const made = python.calls.find(({ callee }) => qualified(callee, python) === "deepspeed.moe.layer.MoE");
+  return made === undefined ? [] : [at("deepspeed_moe", made, true)];
 }
 
 /** Models that trainers of TRL are given beside the trained one, as what loads them or by name. */

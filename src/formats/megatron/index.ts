@@ -64,7 +64,16 @@ function makeRollout(d: Deriving, { map }: View): void {
   if (!d.has("distributed_optimizer", "zero_stage")) d.make(first, "zero_stage", 1);
 }
 
+/** What tells Megatron-DeepSpeed, whose experts are DeepSpeed's: in every second layer, without gates, rows cut at a capacity. */
+const DEEPSPEED_EXPERTS: ReadonlySet<string> = new Set(["moe_expert_parallel_size", "deepspeed_config", "deepspeed"]);
+
 function derive(d: Deriving, view: View): void {
+  if ((d.number("num_experts") ?? 1) > 1)
+    d.make(
+      d.stated.find(({ key }) => DEEPSPEED_EXPERTS.has(key)),
+      "deepspeed_moe",
+      true,
+    );
   d.make(d.numeric("hidden_size"), "model_type", modelType(d, view));
   const experts = d.stated.findLast(({ key }) => key === "moe_ffn_hidden_size");
   if (d.has("num_experts")) d.make(experts, "ffn_hidden_size", experts?.value);

@@ -193,6 +193,8 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "hover.largest-alone": "能放下的最大值：**{batch}**（全局批大小 {global}）。",
   "hover.largest-either":
     "能放下的最大值：**{alone}**（全局批大小 {other}），或 **{batch}** 配合 `gradient_accumulation_steps: {steps}`（保持 {global}）。",
+  "hover.managed":
+    "若使用托管内存（managed memory）则能运行，但会**慢 {low} 到 {high} 倍**：每步要在主机与 GPU 之间迁移 {least} 到 {most}。",
   "hover.no-batch-fits": "微批大小为 1 也放不下。",
   "hover.overridden": "已被覆盖：以 {where} 的 {value} 为准。",
   "hover.chain": "全局批大小 **{total}** = {factors}。",
