@@ -87,6 +87,8 @@ export interface OwnLoss extends LossFunction {
   readonly outside: Readonly<Record<string, LossExpression>>;
   /** Functions of the script that it calls, by their names. */
   readonly functions?: Readonly<Record<string, LossFunction>>;
+  /** Tokens of batches that a loader gives beside each other, by their names, where they are not the same. */
+  readonly lengths?: Readonly<Record<string, number>>;
   /** Its names stay until they are bound again: it is a round of a loop. */
   readonly keepsNames?: true;
 }

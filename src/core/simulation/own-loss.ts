@@ -20,8 +20,8 @@ import type { Program } from "./program";
 
 /** The models of a run as such a loss calls them. */
 export interface LossModels {
-  /** The trained model on so many times the batch's samples; null: it cannot be run on them. */
-  readonly programAt: (times: number) => Program | null;
+  /** The trained model on so many times the batch's samples, or on texts of another length; null: it cannot be run on them. */
+  readonly programAt: (times: number, length?: number) => Program | null;
   /** Heads of keys and values. */
   readonly heads: number;
   /** Whether accelerate wraps the trained model's forward: a loop of one's own casts where it says so. */
@@ -98,7 +98,8 @@ class Calls {
   /** The trained model, as accelerate wraps its forward. */
   private trained(inputs: Inputs, options: ReadonlyMap<string, Value>, batch: Batch): Outputs {
     const { torch, models } = this;
-    const program = models.programAt(timesOf(inputs, batch));
+    const { times, length } = sizesOf(inputs, batch);
+    const program = models.programAt(times, length);
     const labelled = inputs.tensors.has(LABELS);
     const graph = program && this.callable(program.graph, labelled);
     const states = statesOf(options);
@@ -149,7 +150,7 @@ class Calls {
     const { other } = this.models;
     const labelled = inputs.tensors.has(LABELS);
     const graph = other && callable(other.graph, labelled);
-    if (other === null || graph === null || timesOf(inputs, batch) !== 1) throw new NotFollowed();
+    if (other === null || graph === null || !isWhole(sizesOf(inputs, batch))) throw new NotFollowed();
     const { training } = torch;
     torch.training = false;
     const { byName: parameters, modules } = other.model;
@@ -186,18 +187,31 @@ function callable(graph: ArchitectureGraph, labelled: boolean): ArchitectureGrap
   return labelled ? graph : untilLogits(graph, null);
 }
 
-/** How many times the batch's samples the loss gives a model, which are the batch's otherwise. */
-function timesOf({ tensors }: Inputs, batch: Batch): number {
+/** What a loss gives a model of a batch. */
+interface GivenSizes {
+  /** How many times the batch's samples. */
+  readonly times: number;
+  /** Tokens, where they are not the batch's. */
+  readonly length?: number;
+}
+
+const isWhole = ({ times, length }: GivenSizes): boolean => times === 1 && length === undefined;
+
+function sizesOf({ tensors }: Inputs, batch: Batch): GivenSizes {
   const times = new Set<number>();
+  const lengths = new Set<number | undefined>();
   for (const [name, tensor] of tensors) {
     const own = batch.get(name);
     if (own === undefined) continue;
-    if (String(own.sizes.slice(1)) !== String(tensor.sizes.slice(1))) throw new NotFollowed();
+    const same = String(own.sizes.slice(1)) === String(tensor.sizes.slice(1));
+    if (!same && (own.rank !== 2 || tensor.rank !== 2)) throw new NotFollowed();
     times.add(tensor.size(0) / own.size(0));
+    if (tensor.rank === 2) lengths.add(same ? undefined : tensor.size(1));
   }
   const [only = 1, ...others] = times;
-  if (others.length > 0 || !Number.isInteger(only)) throw new NotFollowed();
-  return only;
+  const [length, ...more] = lengths;
+  if (others.length + more.length > 0 || !Number.isInteger(only)) throw new NotFollowed();
+  return { times: only, ...(length === undefined ? {} : { length }) };
 }
 
 /** What a graph reads of what the loss gives a model. */

@@ -191,8 +191,10 @@ export class Passes {
       this.torch,
       ownLoss,
       {
-        programAt: (times) =>
-          times === 1 ? program : programOf(run, this.setup.family, { ...at, B: times * at.B }, run.fusedLoss),
+        programAt: (times, length = at.S) =>
+          times === 1 && length === at.S
+            ? program
+            : programOf(run, this.setup.family, { ...at, B: times * at.B, S: length }, run.fusedLoss),
         wraps: run.loop?.keepsDtype !== true,
         body: run.body === true,
         holds: ownLoss.module !== undefined,

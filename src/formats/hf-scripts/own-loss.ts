@@ -110,12 +110,21 @@ export function lossOfRound(python: PythonModule, beside: boolean): readonly Loc
   const [, ...rest] = loss?.parameters ?? [];
   const given = first.positional.map((node) => rawOf(node) ?? "").find((raw) => names.has(raw));
   const model = direct.length > 0 ? first.callee : (given ?? first.callee);
-  // Batches beside each other that are cut to other lengths: graphs are run at one.
-  const lengths = new Set(python.calls.flatMap((call) => plain(keyword(call, "max_length")?.value) ?? []));
-  const apart =
-    lengths.size > 1 && (loss?.body[0] !== undefined && "names" in loss.body[0] ? loss.body[0].names.length : 0) > 1;
-  const whole = loss && !apart && { ...loss, parameters: [model, ...rest] };
-  return [said(model, around(whole || null, module), first.calleeSpan)];
+  const lengths = loss && lengthsBeside(python, loss);
+  const whole = loss && lengths && { ...loss, ...lengths, parameters: [model, ...rest] };
+  return [said(model, around(whole, module), first.calleeSpan)];
+}
+
+/** Lengths of batches beside each other (`for queries, passages in loader`), each of its own cut; null: which is whose is not told. */
+function lengthsBeside(python: PythonModule, { body: [first] }: OwnLoss): Pick<OwnLoss, "lengths"> | null {
+  const names = first !== undefined && "names" in first ? first.names : [];
+  const cuts = python.calls.toSorted((a, b) => a.start - b.start);
+  const lengths = cuts.flatMap((call) => plain(keyword(call, "max_length")?.value) ?? []);
+  if (names.length < 2 || new Set(lengths).size < 2) return {};
+  const own = names.flatMap((name, k) =>
+    Number(lengths[k]) >= 1 ? [[name, Math.floor(Number(lengths[k]))] as const] : [],
+  );
+  return lengths.length === names.length && own.length === names.length ? { lengths: Object.fromEntries(own) } : null;
 }
 
 function said(key: string, loss: OwnLoss | null, { start, end }: Span): LocatedSetting {

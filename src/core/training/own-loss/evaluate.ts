@@ -143,12 +143,24 @@ class Run {
     if (only === undefined) letGo(value);
     else if (more.length === 0) this.bind(only, value);
     else if (value instanceof Inputs)
-      for (const name of names) this.bind(name, namesPart(value, name) ? partOf(value, name) : held(value));
+      for (const name of names)
+        this.bind(name, namesPart(value, name) ? partOf(value, name) : this.beside(value, name));
     else {
       if (!Array.isArray(value) || value.length !== names.length) throw new NotFollowed();
       for (const [k, name] of names.entries()) this.bind(name, value[k] as Value);
     }
     return undefined;
+  }
+
+  /** One of the batches that a loader gives beside each other: one that is shorter is another. */
+  private beside(value: Inputs, name: string): Value {
+    const { lengths = {} } = this.loss;
+    const length = Object.hasOwn(lengths, name) ? lengths[name] : undefined;
+    const isLonger = (tensor: Tensor): boolean => length !== undefined && tensor.rank === 2 && tensor.size(1) > length;
+    if (length === undefined || ![...value.tensors.values()].some(isLonger)) return held(value);
+    const cut = (tensor: Tensor): Tensor =>
+      isLonger(tensor) ? this.torch.empty("zeros", [tensor.size(0), length], tensor.dtype) : tensor.retain();
+    return new Inputs(new Map([...value.tensors].map(([key, tensor]) => [key, cut(tensor)])), true);
   }
 
   private within(context: LossExpression, body: readonly LossStatement[]): Value | undefined {
