@@ -57,7 +57,8 @@ async function main(): Promise<void> {
     faults += outcome.faults.length;
     const longest = outcome.longestOf === "gap" ? "the server's longest gap" : "the longest answer";
     const share = every === 1 || WHOLE.has(name) ? "" : `, one in ${every}`;
-    const found = `${outcome.faults.length} faults, ${longest} ${Math.round(outcome.longest)} ms, ${memory} MiB`;
+    const own = outcome.own === undefined ? "" : ` (of its own work at most ${Math.round(outcome.own)} ms at a time)`;
+    const found = `${outcome.faults.length} faults, ${longest} ${Math.round(outcome.longest)} ms${own}, ${memory} MiB`;
     known.set(name, `- **${name}**${share}: ${outcome.tried}: ${found}`);
     console.log(known.get(name), outcome.longestWhat ?? "");
     for (const fault of outcome.faults) console.log(`    ${fault.slice(0, 600)}`);

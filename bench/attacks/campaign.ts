@@ -6,6 +6,8 @@ export interface Outcome {
   /** Milliseconds of the longest answer, or of the longest time that the server did not listen. */
   readonly longest: number;
   readonly longestOf: "answer" | "gap";
+  /** Processor time of the server's own in a gap at most, in milliseconds, where the system tells. */
+  readonly own?: number;
   /** Whose it was, where that is known. */
   readonly longestWhat?: string;
 }

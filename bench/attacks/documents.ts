@@ -11,6 +11,7 @@ import { faultsOf } from "../../test/attack/judge";
 import { modelNumbers } from "../../test/attack/model-numbers";
 import { NAMES, replaced, scalarsOf } from "../../test/attack/mutations";
 import { numbersIn } from "../../test/attack/numbers";
+import { OPENING } from "../../test/attack/opening";
 import { OVERFULL } from "../../test/attack/readers";
 import type { Seed } from "../../test/attack/seeds";
 import { ACTING, faultsShown } from "../../test/attack/shown";
@@ -165,7 +166,7 @@ export const edits: Campaign = async (every) => {
 /** Small files that stand for something that is not: all of them, since each is another way to grow. */
 export const growing: Campaign = async () => {
   const tally = new Tally();
-  for (const [name, seed] of Object.entries({ ...DOUBLING, ...MEETING, ...OVERFULL }))
+  for (const [name, seed] of Object.entries({ ...DOUBLING, ...MEETING, ...OPENING, ...OVERFULL }))
     await tally.of(name, () => answered(seed, ""));
   return tally.outcome(`${tally.tried} files that double or multiply what they say`);
 };
