@@ -83,6 +83,20 @@ def stores_experts_transposed(module):
     )
 
 
+def calls_packed_projections(module):
+    """A quantized model calls the projection whose weight others multiply by, less its bias (`hasattr(self.config, "_is_quantized")`)."""
+    return any(
+        "_is_quantized" in ast.unparse(node.test)
+        and any(
+            isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Sub) and ast.unparse(inner.right).endswith(".bias")
+            for statement in node.body
+            for inner in ast.walk(statement)
+        )
+        for node in ast.walk(ast.parse(inspect.getsource(module)))
+        if isinstance(node, ast.If)
+    )
+
+
 def text_sides():
     """`model_type` of the text side that AutoModelForCausalLM loads alone, by that of the whole model."""
     import transformers
@@ -158,6 +172,7 @@ def model_of(family, graph):
 def of_modules(own, modules):
     """Facts that the code says, of the model's own module and of all that its parts come from."""
     facts = {
+        "callsPackedProjections": calls_packed_projections(own),
         "countsFromPadding": counts_from_padding(own),
         "dropoutFromModule": reads_dropout_from_module(own),
         "pools": pools_without_head(own),

@@ -79,11 +79,15 @@ def loaded(path):
 
 
 def with_bytes(oracle):
-    """The oracle packs in 4 bits; LLM.int8 has a byte a weight. What transformers leaves whole stays so, and its Conv1D is a linear layer."""
+    """The oracle packs in 4 bits; LLM.int8 has a byte a weight. What transformers leaves whole stays so, its Conv1D is a linear layer,
+    and code that looks whether its model is packed is told (transformers/quantizers/base.py, _assign_is_quantized)."""
     quantize = oracle.quantize
 
     def packed(model, spec, dtype):
         as_linear(model)
+        for module in model.modules():
+            if getattr(module, "config", None) is not None:
+                module.config._is_quantized = True
         with kept_whole(model):
             return eightbit.pack(model, dtype) if spec["type"] == "int8" else quantize(model, spec, dtype)
 

@@ -1,5 +1,6 @@
 /** State-space layers as `mamba_ssm` runs them (`src/core/graph/state-space.ts`, `engine/ops/state-space.ts`). */
 import assert from "node:assert/strict";
+import { withCalledProjections } from "../../src/core/graph/packed-projections";
 import { stateSpaceProducts, withStateSpaceKernels } from "../../src/core/graph/state-space";
 import type { Instruction } from "../../src/core/graph/types";
 import { simulate } from "../../src/core/simulate";
@@ -23,6 +24,18 @@ const CONFIG = {
   use_bias: false,
   tie_word_embeddings: false,
   hidden_act: "silu",
+};
+
+const MAMBA = {
+  model_type: "mamba",
+  hidden_size: 64,
+  intermediate_size: 128,
+  state_size: 8,
+  num_hidden_layers: 2,
+  vocab_size: 500,
+  expand: 2,
+  conv_kernel: 4,
+  time_step_rank: 4,
 };
 
 function peakOf(stateSpaceKernels: boolean, layers: number): number {
@@ -69,6 +82,25 @@ describe("state-space layers", () => {
 
   it("of Jamba, which calls convolution and scan one by one, are left as they are", () => {
     for (const family of ["jamba", "llama"]) assert.deepEqual(graphsOf(family).graphs.flatMap(stateSpaceProducts), []);
+  });
+
+  it("of a quantized model call the projection of the time steps where the code has a branch for it, and have no estimate where it has none", () => {
+    for (const family of ["jamba", "falcon_mamba"]) {
+      const [graph] = graphsOf(family).graphs;
+      assert.ok(graph);
+      const bodies = withCalledProjections(graph).blocks.map(({ body }) => body);
+      const whole = bodies
+        .flat()
+        .filter((one) => "op" in one && one.op === "matmul" && /dt_proj/.test(String(one.in[0])));
+      const made = bodies.flat().filter((one) => "call" in one && one.path.endsWith(".dt_proj"));
+      assert.deepEqual([whole.length, made.length > 0], [0, true], family);
+    }
+    const model = { name: "tiny", family: "mamba", source: "config.json", config: MAMBA } as const;
+    const quantization = { type: "nf4", double: true, prepareForKbit: false, computeDtype: "bfloat16" } as const;
+    const run = causalRun({ model, attention: "eager", quantization, loadDtype: "bfloat16" });
+    const plain = causalRun({ model, attention: "eager", loadDtype: "bfloat16" });
+    assert.ok(simulate(plain, graphsOf("mamba")).ok);
+    assert.throws(() => simulate(run, graphsOf("mamba")));
   });
 
   it("keep the first product, the scan's result and a number a row, besides the norm's and what follows", () => {

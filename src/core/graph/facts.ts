@@ -8,6 +8,8 @@ export interface FamilyFacts {
   readonly cacheless?: readonly string[];
   /** Modules that stay in float32 where the model is loaded in float16, and are never packed (`_keep_in_fp32_modules`). */
   readonly keptInFloat32?: readonly string[];
+  /** Quantized, it calls the projection that makes a scan's time steps, whose weight it multiplies by itself otherwise (`_is_quantized`). */
+  readonly callsPackedProjections?: boolean;
   /** Positions count from behind the padding's id: the table's rows up to it are no token's. */
   readonly countsFromPadding?: boolean;
   /** Attention reads its rate of dropout from a module, which `disable_dropout_in_model` finds; the others read a number. */

@@ -19,6 +19,7 @@ import { factsOf } from "../graph/facts";
 import { buildsNoMask, withFlash } from "../graph/flash";
 import { TABLE_SIDE, withInterpolatedPositions } from "../graph/interpolated";
 import { type LigerKernel, ligerPatches, withLiger } from "../graph/liger";
+import { withCalledProjections } from "../graph/packed-projections";
 import { onSharedSequences } from "../graph/shared-sequences";
 import { stageOf } from "../graph/stage";
 import { withStateSpaceKernels } from "../graph/state-space";
@@ -72,7 +73,9 @@ export function programOf(run: TrainingRun, family: FamilyGraphs, sizes: RunSize
   const head = family.head ?? headOf(placed);
   const gated = GATED.has(String(view.scope("hidden_act") ?? view.scope("hidden_activation")));
   const layers = run.fusedLayers ?? run.fusedLoss;
-  const scanned = run.stateSpaceKernels === true ? withStateSpaceKernels(placed) : placed;
+  const calls = run.quantization !== null && factsOf(run.model.family).callsPackedProjections === true;
+  const asked = calls ? withCalledProjections(placed) : placed;
+  const scanned = run.stateSpaceKernels === true ? withStateSpaceKernels(asked) : asked;
   const { dispatch } = run.parallel;
   const sent = dispatch === undefined ? scanned : withDispatch(scanned, dispatch.sorts);
   const own =

@@ -211,8 +211,8 @@ export function lowered(
 }
 
 /**
- * Code that reads a quantized weight itself has a branch of its own, which was not captured
- * (transformers/models/jamba/modeling_jamba.py: `_is_quantized`).
+ * Code that reads a quantized weight itself has a branch of its own (`graph/packed-projections.ts` has that of state-space mixers),
+ * which was not captured.
  */
 function refusePacked(a: Tensor, b: Tensor): void {
   if (isFloating(a.dtype) !== isFloating(b.dtype))
