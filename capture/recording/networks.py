@@ -12,6 +12,7 @@ import random
 from . import environment  # noqa: F401  (before torch is used)
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils import checkpoint
 
 from .graphs import flat
 from vram_lens.tracing.layers import functions
@@ -144,6 +145,56 @@ def on_device(library, name, labels, side, dtype, mode):
             return to_fake(model, dtype)
 
 
+@contextlib.contextmanager
+def _noting(model, units):
+    """Notes the outermost modules that run within `torch.utils.checkpoint.checkpoint`, which calls its function plainly meanwhile."""
+    within, kept = [], checkpoint.checkpoint
+
+    def plainly(function, *args, use_reentrant=None, preserve_rng_state=True, **kwargs):
+        within.append(None)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            within.pop()
+
+    def enter(module, _):
+        if within and within[-1] is None:
+            within[-1] = module
+            units.add(module)
+
+    def leave(module, *_):
+        if within and within[-1] is module:
+            within[-1] = None
+
+    hooks = [h for m in model.modules() for h in (m.register_forward_pre_hook(enter), m.register_forward_hook(leave))]
+    checkpoint.checkpoint = plainly
+    try:
+        yield
+    finally:
+        checkpoint.checkpoint = kept
+        for hook in hooks:
+            hook.remove()
+
+
+def units_of(library, name):
+    """
+    Paths of the modules that the library's own switch has recomputed in backward (timm: `set_grad_checkpointing`,
+    models/_manipulate.py). A network without the switch, or that refuses it, has none.
+    """
+    mode = FakeTensorMode(allow_non_fake_inputs=True)
+    side = sides_of(name)[0]
+    model = on_device(library, name, 10, side, torch.float32, mode)
+    units = set()
+    try:
+        model.set_grad_checkpointing(True)
+    except (AttributeError, AssertionError):
+        return []
+    with mode, _noting(model, units), torch.no_grad():
+        model(torch.zeros(2, 3, side, side, device="cuda"))
+    model.set_grad_checkpointing(False)
+    return [path for path, module in model.named_modules() if module in units]
+
+
 def capture(library, name, sizes, labels, regime):
     """One capture of a network and the cross-entropy of its classes."""
     gc.disable()
@@ -200,7 +251,9 @@ def network(library, name):
     points = [
         capture(library, name, {"B": b, "I": side}, r.randint(11, 900), regime) for b, side, regime in zip(batches, sides_of(name), POINTS)
     ]
-    return graph(points, "image-cls", "none", conditions(name), ["B", "I", "num_labels", *GRIDS], ["num_labels"])
+    made = graph(points, "image-cls", "none", conditions(name), ["B", "I", "num_labels", *GRIDS], ["num_labels"])
+    units = units_of(library, name)
+    return made | ({"units": units} if units else {})
 
 
 def line(library, name, graphs):

@@ -29,7 +29,7 @@ from torchvision import datasets, transforms
 transform = transforms.Compose([transforms.RandomResizedCrop({image}), transforms.ToTensor()])
 loader = DataLoader(datasets.ImageFolder("data", transform), batch_size={batch}, shuffle=True)
 model = {build}
-model = model.cuda()
+{switch}model = model.cuda()
 criterion = nn.CrossEntropyLoss()
 optimizer = optim.{optimizer}(model.parameters(), lr=0.1)
 for images, labels in loader:
@@ -41,6 +41,9 @@ for images, labels in loader:
     loss.backward()
     optimizer.step()
 """
+CHECKPOINTED = "checkpointed"
+"""The seed whose cases have the library's own switch on (`set_grad_checkpointing`)."""
+
 CALLS = {"torchvision": "torchvision.models.{name}(num_classes={labels})", "timm": 'timm.create_model("{name}", num_classes={labels})'}
 
 
@@ -56,6 +59,7 @@ def case_of(library, name, seed):
         "image": side,
         "amp": r.random() < 0.5,
         "optimizer": r.choice(("SGD", "AdamW")),
+        "switch": "model.set_grad_checkpointing(True)\n" if seed == CHECKPOINTED else "",
     }
 
 
@@ -68,6 +72,8 @@ def peak(oracle, case):
     with mode, ledger:
         model = to_fake(made, torch.float32)  # once more, where the ledger sees it
         model.train()
+        if case["switch"]:
+            model.set_grad_checkpointing(True)
         gc.collect()
         optimizer = getattr(torch.optim, case["optimizer"])(model.parameters(), lr=0.1, foreach=True)
         criterion = torch.nn.CrossEntropyLoss()
@@ -101,6 +107,8 @@ def main():
             for name in nets:
                 identity = f"{library}/{name} {args.seed}"
                 if identity in known or args.library not in (None, library) or args.line not in (None, line):
+                    continue
+                if args.seed == CHECKPOINTED and library != "timm":
                     continue
                 case = case_of(library, name, args.seed)
                 script = SCRIPT.format(build=CALLS[library].format(**case), **case)

@@ -219,6 +219,8 @@ export interface ArchitectureGraph {
    * else the dtype of the weights.
    */
   readonly batch: readonly BatchTensor[];
+  /** Modules that `main` has written out and that checkpointing recomputes one by one. */
+  readonly units?: readonly string[];
   /** `main_input_name` of the model's class, where the batch holds text and that is not its main input (BLIP). */
   readonly mainInput?: string;
   /** `main` takes the batch and gives the loss first, then what else the model returns (logits). */

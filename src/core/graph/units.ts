@@ -10,6 +10,9 @@
  * And the layers that stand in a layer that is checkpointed itself: the state space behind Zamba's shared attention
  * (transformers/models/zamba2/modeling_zamba2.py, `Zamba2MambaDecoderLayer` in `Zamba2HybridLayer`, both of them
  * `GradientCheckpointingLayer`s), which is given the states by position and the attention's by name.
+ *
+ * And the blocks of networks that a library builds by name, whose graphs say which its own switch has recomputed (timm's
+ * `set_grad_checkpointing`; models/_manipulate.py, `checkpoint_seq` and `checkpoint`, neither of them the reentrant kind).
  */
 import { bareName, readIn } from "./reads";
 import type { ArchitectureGraph, BlockInstruction, GraphFunction, Instruction } from "./types";
@@ -18,6 +21,26 @@ import type { ArchitectureGraph, BlockInstruction, GraphFunction, Instruction } 
 const LAYER = /^.*\.feature_(?:extractor|encoder)\.conv_layers\.\d+(?=\.|$)/;
 /** The layer inside a layer. */
 const INNER = /^.*\.layers\.\{i\}\.mamba_decoder(?=\.|$)/;
+
+/** The layer that a path is or lies in; null: none. */
+type LayerOf = (path: string) => string | null;
+
+const matching =
+  (layers: RegExp): LayerOf =>
+  (path) =>
+    layers.exec(path)?.[0] ?? null;
+
+/** The layer by the paths of all of them. */
+function among(layers: readonly string[]): LayerOf {
+  const known = new Set(layers);
+  return (path) => {
+    for (let end = path.length; end > 0; end = path.lastIndexOf(".", end - 1)) {
+      const layer = path.slice(0, end);
+      if (known.has(layer)) return layer;
+    }
+    return null;
+  };
+}
 
 /** Consecutive instructions of one layer; null: of none. */
 interface Run {
@@ -31,12 +54,12 @@ function placeOf(instruction: Instruction, scope: string): string {
   return "call" in instruction ? instruction.path : scope;
 }
 
-function runsOf(body: readonly Instruction[], layers: RegExp): Run[] {
+function runsOf(body: readonly Instruction[], layerOf: LayerOf): Run[] {
   const runs: Run[] = [];
   let scope = "";
   for (const instruction of body) {
     if ("scope" in instruction) scope = instruction.scope;
-    const layer = layers.exec(placeOf(instruction, scope))?.[0] ?? null;
+    const layer = layerOf(placeOf(instruction, scope));
     const last = runs[runs.length - 1];
     // What a layer calls last stands before the drops of what called it.
     if (last !== undefined && ("drop" in instruction || last.layer === layer)) last.body.push(instruction);
@@ -75,11 +98,11 @@ type Calling = Pick<BlockInstruction, "index" | "positional">;
 /** The function with its layers as functions of their own, which go to `blocks`; null: it has none. */
 function split(
   fn: GraphFunction,
-  layers: RegExp,
+  layerOf: LayerOf,
   blocks: GraphFunction[],
   calling: (unit: GraphFunction) => Calling,
 ): GraphFunction | null {
-  const runs = runsOf(fn.body, layers);
+  const runs = runsOf(fn.body, layerOf);
   if (runs.every(({ layer }) => layer === null)) return null;
   const body = runs.flatMap((run, k): readonly Instruction[] => {
     if (run.layer === null) return run.body;
@@ -99,9 +122,13 @@ function split(
 /** The graph with those layers as units of checkpointing. */
 export function withUnits(graph: ArchitectureGraph): ArchitectureGraph {
   const blocks: GraphFunction[] = [...graph.blocks];
-  const main = split(graph.main, LAYER, blocks, ({ inputs }) => ({ index: "0", positional: inputs.map((_, k) => k) }));
+  const layerOf = graph.units === undefined ? matching(LAYER) : among(graph.units);
+  const main = split(graph.main, layerOf, blocks, ({ inputs }) => ({
+    index: "0",
+    positional: inputs.map((_, k) => k),
+  }));
   const whole = graph.blocks.map((block) =>
-    split(block, INNER, blocks, ({ inputs }) => ({
+    split(block, matching(INNER), blocks, ({ inputs }) => ({
       index: "i",
       positional: inputs.flatMap((name, k) => (name === block.inputs[0] ? [k] : [])),
     })),

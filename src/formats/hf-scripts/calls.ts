@@ -34,6 +34,15 @@ const TRAINER_CALL = new RegExp(
 const COPIES = /(?:^|\.)(?:DistributedDataParallel(?:Kwargs)?|DDP)$/;
 /** What a training loop of one's own calls. */
 export const LOOP = /(?:^|\.)(?:backward|AdamW|SGD|Adam|Adafactor|AdamW8bit|PagedAdamW\w*)$/;
+/** What has layers computed again in backward: of transformers' models, and of timm's, which can be told not to. */
+const SWITCHES_ON = /gradient_checkpointing_enable$|\.set_grad_checkpointing$/;
+
+/** Whether a call says that nothing is computed again: `set_grad_checkpointing(False)`. */
+function switchesOff({ callee, positional: [first], keywords }: PythonCall): boolean {
+  const enable = first ?? keywords.entries.find(({ key }) => key === "enable")?.value;
+  return callee.endsWith(".set_grad_checkpointing") && enable?.kind === "scalar" && enable.value === false;
+}
+
 export const CALLS: readonly (readonly [RegExp, string])[] = [
   [TRAINING_CALL, ""],
   [TRL_CALL, ""],
@@ -48,7 +57,7 @@ export const CALLS: readonly (readonly [RegExp, string])[] = [
   [MODULE, "load."],
   [/(?:^|\.)AutoTokenizer\.from_pretrained$/, "tokenizer."],
   [/(?:Processor|FeatureExtractor)\.from_pretrained$/, "processor."],
-  [/gradient_checkpointing_enable$/, "enable."],
+  [SWITCHES_ON, "enable."],
   [/prepare_model_for_kbit_training$/, "kbit."],
   [TRAINER_CALL, "trainer."],
   [/(?:^|\.)ModelConfig$/, "model_args."],
@@ -93,7 +102,7 @@ const GIVEN: readonly { readonly pattern: RegExp; readonly optional: boolean }[]
 /** Whether a call says something of the training, and not of what is loaded, configured or run beside it. */
 function reaches(training: Training, call: PythonCall): boolean {
   const { callee } = call;
-  if (isLoad(callee) || LOADER.test(callee) || !isBefore(training, call)) return false;
+  if (isLoad(callee) || LOADER.test(callee) || switchesOff(call) || !isBefore(training, call)) return false;
   if (TRAINER_CALL.test(callee)) return training.trainer === undefined || call === training.trainer;
   const given = GIVEN.find(({ pattern }) => pattern.test(callee));
   if (given === undefined || training.trainer === undefined || training.parts.has(call)) return true;

@@ -94,6 +94,12 @@ export function stacksOf({ main }: ArchitectureGraph): readonly RepeatInstructio
   return main.body.filter((instruction) => "repeat" in instruction);
 }
 
+/** A library's own switch for its networks takes the kind that is not reentrant (timm/layers/config.py, use_reentrant_ckpt). */
+function withoutReentrance(options: InterpreterOptions): InterpreterOptions {
+  const { checkpointing } = options;
+  return checkpointing === null ? options : { ...options, checkpointing: { ...checkpointing, useReentrant: false } };
+}
+
 export class Interpreter {
   private readonly operands: Operands;
   private readonly layers: Layers;
@@ -117,12 +123,15 @@ export class Interpreter {
   /** Whether the states between layers have their final form. */
   private finished = false;
   private readonly graph: ArchitectureGraph;
+  private readonly options: InterpreterOptions;
 
   constructor(
     private readonly torch: Torch,
     graph: ArchitectureGraph,
-    private readonly options: InterpreterOptions,
+    given: InterpreterOptions,
   ) {
+    const options = graph.units === undefined ? given : withoutReentrance(given);
+    this.options = options;
     const { checkpointing } = options;
     const units = checkpointing === null ? graph : withUnits(graph);
     const parted = checkpointing?.useReentrant === true ? withParts(units) : { graph: units, parts: [] };
