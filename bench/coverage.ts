@@ -10,6 +10,7 @@ import type { ReportRun } from "../src/core/report/schema";
 import { CLAIMS, type RunKind } from "../src/core/uncertainty/coverage";
 import { claimOf, heldOut, type Need, roomOf } from "./held-out";
 import { type ComparedLoop, compareLoops, loopRows } from "./measured/compare";
+import { farLoops, farTables } from "./measured/misses";
 import { GROUPS } from "./measured/peaks";
 import { compareRow, peakRows } from "./measured/tables";
 import { type ComparedPeak, comparePeaks } from "./published/compare";
@@ -128,7 +129,11 @@ export function claimsOf(
   };
 }
 
-function heldOutPart(peaks: readonly Kinded[], claims: ReturnType<typeof claimsOf>): string {
+function heldOutPart(
+  peaks: readonly Kinded[],
+  further: readonly Kinded[],
+  claims: ReturnType<typeof claimsOf>,
+): string {
   const held = heldOut(peaks);
   const of = (kind: TableKind): string => {
     const own = peaks.filter((one) => one.kind === kind);
@@ -143,6 +148,8 @@ function heldOutPart(peaks: readonly Kinded[], claims: ReturnType<typeof claimsO
     "|---|---|---|---|---|",
     ...kindsOf.map(of),
     `| held out, all | ${peaks.length} | ${held.length} (${percent(held.length / peaks.length)}) | | |`,
+    "",
+    ...farTables(further),
   ].join("\n");
 }
 
@@ -165,6 +172,8 @@ function loopsPart(loops: readonly ComparedLoop[]): string {
     line("all", ran),
     "",
     `Of ${stopped.length} runs that went out of memory, ${red} are called too large.`,
+    "",
+    ...farLoops(loops),
   ].join("\n");
 }
 
@@ -207,7 +216,7 @@ what none explains: as much as figures needed, but for one in a hundred on each 
 and several ranks apart. One figure sizes no room: that of a script which puts the whole model onto every card before it is split, which no
 config tells. Not counted are figures whose script nobody published, and those of trainers that no config of today asks for.
 
-${part("held-out", every === null || claims === null ? null : heldOutPart(every, claims))}
+${part("held-out", every === null || further === null || claims === null ? null : heldOutPart(every, further, claims))}
 
 Of these no kind claims 99 %: what lies outside when held out lies up to 31 % outside, and a band as wide as that would call most runs tight.
 

@@ -17,6 +17,10 @@ export interface ComparedLoop {
   readonly verdict: ReportRun["verdict"];
   /** Of the estimate against the figure. */
   readonly error: number;
+  /** Of the run under the other default, where the row does not say which it was. */
+  readonly otherError: number | null;
+  /** Bytes of tensors at the peak. */
+  readonly tensors: number;
   readonly inside: boolean;
 }
 
@@ -80,12 +84,14 @@ export async function compareLoops(rows: readonly LoopRow[]): Promise<readonly C
       const one = measured(report);
       if (one !== null) found.push({ report, ...one });
     }
-    const [first] = found;
+    const [first, other] = found;
     if (first === undefined) throw new Error(`${row.model}: no estimate`);
     compared.push({
       row,
       verdict: first.report.verdict,
       error: first.estimate / row.ground_bytes - 1,
+      otherError: other === undefined ? null : other.estimate / row.ground_bytes - 1,
+      tensors: first.report.perDevice?.allocatedPeakBytes ?? 0,
       inside: found.some(({ band }) => row.ground_bytes >= band.low && row.ground_bytes <= band.high),
     });
   }

@@ -86,8 +86,8 @@ const FLAVORS: readonly (readonly [RegExp, string, string])[] = [
 ];
 
 function torchtitan(row: PeakRow): Written | Unwritten {
-  if (/graph trainer|graph_trainer|SimpleFSDP/i.test(`${row.parallelism} ${row.other}`) && !/eager/.test(row.id))
-    if (!/fsdp2/.test(row.id)) return "its graph trainer";
+  if (/graph trainer|graph_trainer|SimpleFSDP/i.test(`${row.parallelism} ${row.other}`) && !/fsdp2/.test(row.id))
+    return "its graph trainer";
   if (/FIRST step|before training/.test(row.other)) return "not a peak of training";
   if (/mxfp8|nvfp4/.test(row.precision)) return "4 and 8 bits of Blackwell";
   if (/abs\(\) output saved/.test(row.other)) return "a mistake of one commit";

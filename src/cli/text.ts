@@ -230,18 +230,21 @@ export function findingLines(run: ReportRun, pen: Pen): string[] {
     });
 }
 
+/** What was assumed, and what the band claims. */
 function assumptionLines(run: ReportRun, { say, paint, columns }: Pen): string[] {
   // Without an estimate nothing rests on them; what is missing has a finding.
-  if (run.assumptions.length === 0 || run.perDevice === null) return [];
+  if (run.perDevice === null) return [];
+  const dim = (text: string): string => paint("dim", text);
+  const claim = run.statement.claim === undefined ? [] : [dim(run.statement.claim)];
+  if (run.assumptions.length === 0) return claim;
   // A key that the sentence names is not said again.
   const list = run.assumptions.map(({ what, settleWith }) =>
     settleWith === "" || what.includes(settleWith) ? what : say("assumption", { what, key: settleWith }),
   );
-  const dim = (text: string): string => paint("dim", text);
   const line = say("assumes", { list: list.join(" · ") });
   return list.length > 1 && isBroken(`  ${line}`, columns)
-    ? [dim(say("assumes-list")), ...list.map((one) => `  ${dim(one)}`)]
-    : [dim(line)];
+    ? [dim(say("assumes-list")), ...list.map((one) => `  ${dim(one)}`), ...claim]
+    : [dim(line), ...claim];
 }
 
 function errorLines(report: Report, pen: Pen): string[] {

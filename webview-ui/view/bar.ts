@@ -45,15 +45,19 @@ export function barView({ t }: View, run: ReportRun, compareBytes: number | null
           h("title", null, `${kindName(t, part.kind)} ${gibUnit(part.bytes, t.locale)}`),
         ),
       ),
-      h("rect.band", {
-        attrs: {
-          x: share(layout.band.start),
-          y: 0,
-          width: share(layout.band.size),
-          height: BAR,
-          fill: "url(#hatch)",
+      h(
+        "rect.band",
+        {
+          attrs: {
+            x: share(layout.band.start),
+            y: 0,
+            width: share(layout.band.size),
+            height: BAR,
+            fill: "url(#hatch)",
+          },
         },
-      }),
+        run.statement.claim === undefined ? null : h("title", null, run.statement.claim),
+      ),
       compareBytes === null
         ? null
         : h("line.mark.mark-file", { key: "file", attrs: lineAt(compareBytes / layout.scaleBytes) }),

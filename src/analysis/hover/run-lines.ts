@@ -116,7 +116,7 @@ export function breakdown(estimate: Estimate, locale: Locale): string {
   return parts.join("  ");
 }
 
-/** One line: what was supposed, where the main numbers come from, which versions. */
+/** One line: what was supposed, where the main numbers come from, which versions, how often bands held. */
 export function assumptionsLine(analysis: RunAnalysis): string | undefined {
   const { base, locale } = analysis;
   const supposed = base.resolution.suppositions.map((supposition) => markdown(supposition.message, locale));
@@ -140,6 +140,8 @@ export function assumptionsLine(analysis: RunAnalysis): string | undefined {
   if (sources.length > 0) said.push(sources.join(t(locale, "list.and")));
   const stated = releases.filter((one) => one.stated).map(named);
   if (stated.length > 0) said.push(stated.join(t(locale, "list.and")));
+  const { claim } = statementOf(base, locale);
+  if (claim !== undefined) said.push(claim);
   return said.length === 0 ? undefined : said.join(" · ");
 }
 

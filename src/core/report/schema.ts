@@ -271,6 +271,8 @@ export const runSchema = z.object({
     room: z.string(),
     /** `34.0 / 23.5 GiB` */
     short: z.string(),
+    /** What the band claims: `97 % of measured runs of this kind lay in their bands`. */
+    claim: z.optional(z.string()),
   }),
   /** Common cards and whether this run fits each, smallest first; given with every estimate. */
   fitsOn: z

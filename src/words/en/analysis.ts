@@ -185,6 +185,7 @@ export const ANALYSIS = {
   "said.need-open": "{used} GiB ({low}–{high}) needed",
   "said.per-gpu": "{need} per GPU",
   "said.peak": "peak in {phase}",
+  "said.claim": "{percent} % of measured runs of this kind lay in their bands",
   "said.over": "{size} GiB over",
   "said.spare": "{size} GiB spare",
   "said.plan": "{title}: {size}",

@@ -149,6 +149,7 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "said.need-open": "需要 {used} GiB（{low}–{high}）",
   "said.per-gpu": "每张 GPU {need}",
   "said.peak": "峰值在{phase}",
+  "said.claim": "同类实测运行有 {percent} % 落在误差带内",
   "said.over": "超出 {size} GiB",
   "said.spare": "剩余 {size} GiB",
   "said.plan": "{title}：{size}",
