@@ -127,6 +127,23 @@ describe("analysis: earlier releases of transformers", () => {
     assert.deepEqual([on("4.48"), on("4.51")].map(own), [false, true]);
   });
 
+  it("are the next later release's where its own have no graph of a task and kind of attention", () => {
+    const on = (release: string) =>
+      earlierGraphs(graphsOf("bert"), STORED, TABLE, (until) => release < until).graphs.filter(
+        ({ task, attention }) => task === "seq-cls" && attention === "eager",
+      );
+    const [own] = on("4.57").map(({ release }) => release);
+    const plain = (release: string) => on(release).map(({ release: _, ...graph }) => graph);
+    assert.equal(own, "4.57");
+    assert.deepEqual(plain("4.48"), plain("4.57"));
+    assert.notDeepEqual(plain("4.48"), plain("5.17"));
+    // They stand in for those of 4.48.
+    assert.deepEqual(
+      on("4.48").map(({ release }) => release),
+      [undefined],
+    );
+  });
+
   it("rotate as many values as cosines have, where queries are cut by those: since 4.51, not in 4.48", () => {
     // Five of twenty (modeling_gpt_neox.py: 4.48 cuts at `rotary_ndims`, 4.51 at `cos.shape[-1]`); half of five is rounded up.
     const sizes = { hidden_size: 80, num_attention_heads: 4, rotary_pct: 0.25, intermediate_size: 64, vocab_size: 512 };

@@ -5,7 +5,7 @@
 import * as z from "zod/mini";
 import { renamedGraphs } from "./renamed";
 import { storedGraphs } from "./stored";
-import type { FamilyGraphs } from "./types";
+import type { ArchitectureGraph, FamilyGraphs } from "./types";
 
 interface Alike {
   readonly kinds: readonly string[];
@@ -68,21 +68,32 @@ export function earlierGraphs(
   const standard = Object.keys(known?.until ?? {}).find((one) => isBefore(known?.until[one] ?? one));
   const called = renamed === undefined ? newest : renamedGraphs(newest, renamed);
   const named = standard === undefined ? called : marked(called, standard, known?.alike?.[standard]);
-  const [release, own] = rows.find(([, row]) => row.renamed === undefined) ?? [];
+  // Where the release that stands for the run's has no graph of a task and kind of attention, the next later one's that has is nearer than
+  // the newest, and stands in for it as that does.
+  const recorded = rows.filter(([, row]) => row.renamed === undefined);
+  const [release, own] = recorded[0] ?? [];
   if (content === undefined || own === undefined || release === undefined) return named;
-  // Those of a later release than the one that stands for the run's are nearer than the newest, and stand in for it as these do.
-  const isItsOwn = release === standard;
-  const graphs = own.graphs.map((number) => ({ ...content.graph(number), ...(isItsOwn ? { release } : {}) }));
+  const graphs: ArchitectureGraph[] = [];
+  for (const [one, row] of recorded) {
+    const stored = new Set(graphs.map(({ task, attention }) => `${task} ${attention}`));
+    for (const number of row.graphs) {
+      const graph = content.graph(number);
+      if (!stored.has(`${graph.task} ${graph.attention}`))
+        graphs.push({ ...graph, ...(one === standard ? { release: one } : {}) });
+    }
+  }
   const isOwn = (task: string, attention: string): boolean =>
     graphs.some((graph) => graph.task === task && graph.attention === attention);
-  const given = new Set(own.given);
+  const facts = (kind: "defaults" | "derived"): Record<string, unknown> =>
+    Object.assign({}, ...recorded.map(([, row]) => row[kind]).reverse());
+  const given = new Set(recorded.flatMap(([, row]) => row.given ?? []));
   return {
     ...named,
     release,
-    defaults: { ...newest.defaults, ...(own.defaults as FamilyGraphs["defaults"]) },
+    defaults: { ...newest.defaults, ...(facts("defaults") as FamilyGraphs["defaults"]) },
     derived: {
       ...Object.fromEntries(Object.entries(newest.derived).filter(([key]) => !given.has(key))),
-      ...(own.derived as FamilyGraphs["derived"]),
+      ...(facts("derived") as FamilyGraphs["derived"]),
     },
     graphs: [...graphs, ...named.graphs.filter(({ task, attention }) => !isOwn(task, attention))],
   };
