@@ -61,3 +61,22 @@ describe("analysis: words alone, of a model that reads pictures, too", () => {
     assert.match(assumed(await runOf("a.yaml", `${axolotl}processor_type: AutoProcessor\n`)), /^one 756 × 756 picture/);
   });
 });
+
+describe("analysis: text that is generated of pictures", () => {
+  it("is followed where no graph without pictures was captured: every token reads them again", async () => {
+    const model = {
+      model_type: "glm4v",
+      architectures: ["Glm4vForConditionalGeneration"],
+      vision_config: { depth: 2 },
+      text_config: { num_hidden_layers: 2 },
+    };
+    const files = {
+      "train.yaml":
+        "model_name_or_path: ./model\noutput_dir: out\nreward_funcs: x\nnum_generations: 2\nmax_completion_length: 32\nper_device_train_batch_size: 2\n",
+      "model/config.json": JSON.stringify(model),
+    };
+    const [run] = (await createAnalyzer(memoryRuntime(files)).analyse(uri("train.yaml"), {})).runs;
+    assert.ok(run && peak(run) > 0);
+    assert.match(assumed(run), /^one \d+ × \d+ picture/);
+  });
+});

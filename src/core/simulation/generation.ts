@@ -80,7 +80,8 @@ export function generate(
       ? { ...sizesOf(run), B: spec.batchSize, S: spec.promptLength, T: tokens }
       : { ...sizesOf(run), B: spec.batchSize * spec.beams, S: tokens, T: 0 };
     // Pictures are read with the prompt; where no graph of texts alone was captured, every token reads them again.
-    const program = (tokens < spec.promptLength ? ofSizes({ ...sizes, I: 0 }) : null) ?? ofSizes(sizes);
+    const alone = tokens < spec.promptLength ? ofSizes({ ...sizes, I: 0 }) : null;
+    const program = alone !== null && seenBy(alone).length === 0 ? alone : ofSizes(sizes);
     if (program === null) throw new NotModelled(say("engine.generation", { family: family.family }));
     return program;
   };
