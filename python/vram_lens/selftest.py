@@ -36,6 +36,29 @@ def traced():
     assert any("cross_entropy" in str(step.get("op")) for step in graph["main"]["body"]), graph["main"]
 
 
+class Deciding(torch.nn.Module):
+    """Code that branches on values, and casts to a type by its name."""
+
+    def __init__(self):
+        super().__init__()
+        self.mix = torch.nn.Linear(8, 8)
+
+    def forward(self, x):
+        kind = x.type()
+        if not (x == 0).all():
+            x = x.float() * 2
+        return torch.roll(self.mix(x.type(kind)), -int(x.argmax()), -1)
+
+
+def decided():
+    """What code asks of tensors without values is nought, and the graph says where."""
+    from .tracing import inputs, own
+
+    graph, facts = own.traced(own.Own(Deciding, inputs.read("x=float[B,8]")))
+    assert [one.split(":")[0] for one in facts["holds"]] == ["values taken as 0 in selftest.py"], facts
+    assert any(step.get("op") == "roll" for step in graph["main"]["body"]), graph["main"]
+
+
 class Masked(torch.nn.Module):
     """A mask filled with a number of the device's own, and scores that are held above one of the host's."""
 
@@ -385,6 +408,7 @@ def spoken():
 
 TESTS = (
     traced,
+    decided,
     masked,
     spaced,
     drawn,

@@ -89,6 +89,24 @@ describe("analysis: models of somebody's own", () => {
     assert.ok((await said(MODEL)).some((what) => what.startsWith("loss: out.mean()")));
   });
 
+  it("takes a pinned graph before a config that imported code names, whatever class that makes", async () => {
+    const made = `from transformers import AutoConfig, AutoModelForSeq2SeqLM
+def seer():
+    return AutoModelForSeq2SeqLM.from_config(AutoConfig.from_pretrained("small", trust_remote_code=True))
+`;
+    const files = { ...traced("Seer"), "made.py": made, "small/config.json": '{"model_type": "gpt2"}' };
+    const text = script("Seer", { B: 4, I: 236 }, false, "seer()").replace(
+      "from model import Seer",
+      "from made import seer",
+    );
+    const pins =
+      "runs:\n  - match: train.py\n    model: .vramlens/graphs/Seer.json\n    dtype: float32\n    image_size: 236\n";
+    const analyzer = createAnalyzer(memoryRuntime({ "train.py": text, ...files, ".vramlens.yaml": pins }));
+    const [run] = (await analyzer.analyse(uri("train.py"), {})).runs;
+    assert.equal(run?.model?.source, "trace");
+    assert.equal(run?.perDevice?.allocatedPeakBytes, 19689472);
+  });
+
   it("asks for a trace where there is none", async () => {
     const run = await runOf(script("Seer", { B: 2, I: 64 }, false), {});
     assert.equal(run.perDevice, null);

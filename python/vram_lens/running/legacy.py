@@ -42,7 +42,7 @@ def install():
     def cast(tensor, kind=None, *given, **more):
         dtype = kind.dtype if isinstance(kind, _Kind) else kinds.get(kind) if isinstance(kind, str) else None
         if dtype is not None:
-            return tensor.to("cuda", dtype)
+            return tensor.to(dtype) if tensor.device.type == "cuda" else tensor.to("cuda", dtype)
         return of(tensor, *(() if kind is None else (kind,)), *given, **more)
 
     torch.Tensor.type = cast

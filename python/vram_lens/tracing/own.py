@@ -9,7 +9,6 @@ import platform
 import time
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._pytree import tree_leaves
 
 from ..running.ledger import move_parameters
@@ -21,6 +20,7 @@ from .fit import NotExplained
 from .layers import functions
 from .record import PLAIN, Event, trace
 from .regimes import BF16, FP32, Capture, Regime, described
+from .values import Answering
 from .write import StructureDiffers, graph
 
 EVERY = (Regime(FP32), Regime(FP32), Regime(FP32), Regime(FP32, BF16), Regime(BF16), Regime(BF16, BF16))
@@ -153,13 +153,13 @@ class Own:
 
     def __init__(self, build, inputs, loss=""):
         self.build, self.inputs, self.loss, self.found = build, inputs, loss, ""
-        self.tried, self.unseen, self.base, self.there = None, set(), {}, None
+        self.tried, self.unseen, self.read, self.base, self.there = None, set(), set(), {}, None
 
     def recorded(self, sizes, regime):
         """One capture at some sizes and in one regime."""
         gc.disable()  # a tensor goes when its last reference goes, at the same place every time
         try:
-            mode = FakeTensorMode(allow_non_fake_inputs=True)
+            mode = Answering(self.read.add)
             if self.there is None:
                 self.there = attributes_there(self.build, mode)
             model = made(self.build, regime.load, mode)
@@ -203,7 +203,7 @@ class Own:
     def made(self):
         """The model and the mode of its tensors, made once: whether it runs at some sizes leaves nothing behind that decides memory."""
         if self.tried is None:
-            mode = FakeTensorMode(allow_non_fake_inputs=True)
+            mode = Answering(self.read.add)
             try:
                 self.tried = (made(self.build, FP32, mode), mode)
             finally:
@@ -323,7 +323,7 @@ def _said(error):
 
 def guessed(build, loss=""):
     """The inputs that a model takes, found by its signature and its first weights: the first guess that forward runs on."""
-    mode = FakeTensorMode(allow_non_fake_inputs=True)
+    mode = Answering(lambda place: None)
     model = made(build, FP32, mode)
     torch.set_default_dtype(torch.float32)
     error, tried = None, []
@@ -371,7 +371,13 @@ def recorded_at(own, values, conditions, regimes, holds, progress):
     moving = [x for x, of in values.items() if len(set(of)) > 1]
     atoms = [*moving, *(term for term in captures[0].env if term.split("(")[-1][0] in moving)]
     made = graph(captures, task_of(own.inputs), "none", [*conditions], atoms, [])
-    return made, {"holds": [*([holds] if holds else []), *conditions, *sorted(own.unseen)], "loss": own.found}
+    return made, {"holds": [*([holds] if holds else []), *conditions, *sorted(own.unseen), *read_at(own)], "loss": own.found}
+
+
+def read_at(own):
+    """Where the model's code asks for values, which a graph has none of."""
+    places = sorted(own.read)
+    return [f"values taken as 0 in {', '.join(places[:3])}{' and elsewhere' if len(places) > 3 else ''}"] if places else []
 
 
 def versions():
@@ -420,6 +426,8 @@ def quiet():
     os.environ.setdefault("TORCHDYNAMO_DISABLE", "1")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    from ..running import legacy
     from . import answers
 
     answers.install()
+    legacy.install()

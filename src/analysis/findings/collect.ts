@@ -120,7 +120,7 @@ const SYNTAX_CODES: Readonly<Record<string, string>> = table({
 
 function modelProblems(inputs: RunInputs, resolution: Resolution, result: EstimateResult | undefined): Problem[] {
   const { model } = inputs;
-  const stated = resolution.settings.find("config_name") ?? resolution.settings.find("model");
+  const stated = resolution.settings.strongest(["config_name", "model"]);
   const uri = stated?.place?.uri ?? inputs.main.uri;
   const span = stated?.place?.valueSpan ?? { start: 0, end: 0 };
   const at = { uri, span };

@@ -84,6 +84,12 @@ export class Settings {
     return this.all(name).find(usable);
   }
 
+  /** The strongest usable statement of any of some names; where one layer states several, the first's. */
+  strongest(names: readonly SettingName[]): Setting | undefined {
+    const found = names.flatMap((name) => this.find(name) ?? []);
+    return this.layers.flatMap(({ settings }) => found.find((one) => settings.includes(one)) ?? [])[0];
+  }
+
   /** The strongest statement that leaves the value open: `auto`, a template, an explicit null. */
   open(name: SettingName): Setting | undefined {
     const [first] = this.all(name);

@@ -218,7 +218,7 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
     { id: "linked", settings: versions },
   ];
   const before = new Settings(layers);
-  const modelSetting = before.find("config_name") ?? before.find("model");
+  const modelSetting = before.strongest(["config_name", "model"]);
   const name = context.modelOverride ?? (modelSetting === undefined ? undefined : String(modelSetting.value));
   let model: ModelFound | undefined;
   const spelled =

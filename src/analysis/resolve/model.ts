@@ -99,7 +99,7 @@ type FoundModel = Extract<ModelFound, { kind: "found" }>;
 
 export function modelOf(c: ResolveContext): TrainingRun["model"] | null {
   const { model } = c.inputs;
-  const stated = c.settings.find("config_name") ?? c.settings.find("model");
+  const stated = c.settings.strongest(["config_name", "model"]);
   if (stated !== undefined) c.keep("model", stated);
   if (model === undefined) {
     const open = c.settings.open("model");
@@ -198,6 +198,10 @@ export function runsBody(c: ResolveContext): boolean {
 }
 
 export function taskOf(c: ResolveContext, config: ModelConfig): Task {
+  const of = c.inputs.model;
+  // A traced graph is of one task, whatever the class that the script makes is called.
+  const traced = of?.kind === "found" && of.own !== undefined && TASKS.find((name) => name === of.task);
+  if (traced) return traced;
   const stated = c.settings.string("task");
   if (stated !== undefined) return stated as Task;
   const loaded = c.settings.find("model_class");

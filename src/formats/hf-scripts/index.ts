@@ -29,7 +29,7 @@ import { plainLoop } from "./loop";
 import { networkSettings } from "./networks";
 import { trainerOptimizer } from "./optimizer";
 import { deepspeedExperts, givenModels, otherModels } from "./others";
-import { ownModelCall, ownSettings } from "./own";
+import { ownModelCall, ownSettings, statedSizes } from "./own";
 import { lossOfRound, ownLossOf } from "./own-loss";
 import { pictureSide } from "./pictures";
 import { bareSwitches, callPlace, commandPlace } from "./places";
@@ -108,8 +108,10 @@ function derive({ stated: settings, made: result }: Deriving, view: View, { pars
     result.push(...loadedClass(python), ...configOverrides(python), ...unstated(beside, settings));
     // What neither transformers nor a library builds is somebody's own.
     const { load } = trainingOf(python);
-    if (network.length === 0 && !trained && (load === undefined || load === ownModelCall(python)))
-      result.push(...unstated(ownSettings(python), [...settings, ...result]));
+    if (network.length > 0 || trained) return;
+    const own = load === undefined || load === ownModelCall(python);
+    const sizes = own ? ownSettings(python) : statedSizes(python).filter(({ name }) => name === "micro_batch_size");
+    result.push(...unstated(sizes, [...settings, ...result]));
   }
 }
 

@@ -74,12 +74,15 @@ const SIZES: readonly (readonly [RegExp, SettingName])[] = [
  */
 export function ownSettings(python: PythonModule, call = ownModelCall(python)): readonly LocatedSetting[] {
   const name = CLASS.exec(call?.callee ?? "")?.[1];
-  if (call === undefined || name === undefined) return [];
-  const sizes = SIZES.flatMap(([pattern, setting]): LocatedSetting[] => {
+  return call === undefined || name === undefined ? [] : [at("model", call, `own/${name}`), ...statedSizes(python)];
+}
+
+/** The sizes that constants of a script state. */
+export function statedSizes(python: PythonModule): readonly LocatedSetting[] {
+  return SIZES.flatMap(([pattern, setting]): LocatedSetting[] => {
     const entry = python.assignments.entries.find(
       ({ key, value }) => pattern.test(key) && typeof plain(value) === "number",
     );
     return entry === undefined ? [] : [said(setting, entry)];
   });
-  return [at("model", call, `own/${name}`), ...sizes];
 }
