@@ -113,7 +113,7 @@ function oneWord(entry: Entry | undefined): Entry | undefined {
   return entry === undefined || first === undefined ? entry : { ...entry, value: first };
 }
 
-/** Processes of the launcher by its own options and environment. */
+/** Processes of the launcher by its own options and environment; torchrun has `PET_` before each of its options there (torch/distributed/run.py). */
 function launched(command: ShellCommand, granted: Granted | undefined): LocatedSetting | undefined {
   const { flags, environment } = command;
   const total = entryOf(flags, ["num_processes", "ddp_world_size", ...(runsByMpi(command) ? ["np", "n"] : [])]);
@@ -122,7 +122,7 @@ function launched(command: ShellCommand, granted: Granted | undefined): LocatedS
   const factor = factorOf(total?.value);
   if (total !== undefined && factor !== undefined) return stated("least_devices", total, factor, true);
   const nodesEntry = entryOf(flags, ["nnodes", "num_nodes", "num_machines"]);
-  const asked = countOf(nodesEntry?.value) ?? countOf(entryOf(environment, ["NNODES"])?.value);
+  const asked = countOf(nodesEntry?.value) ?? countOf(entryOf(environment, ["NNODES", "PET_NNODES"])?.value);
   // A count that only the job knows (`$SLURM_NNODES`) is the one its lines ask for.
   const nodes = asked ?? (nodesEntry?.value.kind === "unknown" ? granted?.nodes : undefined) ?? 1;
   const perNode = oneWord(entryOf(flags, ["nproc_per_node", "num_gpus", "nproc", "gpus_per_node"]));
@@ -140,7 +140,7 @@ function launched(command: ShellCommand, granted: Granted | undefined): LocatedS
     const isWhole = include.value.value.split("@").every((host) => host.includes(":"));
     if (count > 0 && isWhole) return stated("world_size", include, count, true);
   }
-  const processes = entryOf(environment, ["NPROC_PER_NODE"]);
+  const processes = entryOf(environment, ["NPROC_PER_NODE", "PET_NPROC_PER_NODE"]);
   const own = countOf(processes?.value);
   if (processes !== undefined && own !== undefined) return stated("world_size", processes, own * nodes, false);
   const devices = entryOf(environment, ["CUDA_VISIBLE_DEVICES"]);

@@ -118,6 +118,11 @@ describe("analysis: jobs of clusters", () => {
     assert.equal(edited({ name: "optimizer", value: "adafactor" }), "refused.no-such-key");
   });
 
+  it("torchrun with processes alone runs on the nodes that the operator tells it of", () => {
+    const { value } = readOf(POD.replace("torchrun, train.py", "torchrun, --nproc_per_node=8, train.py"));
+    assert.equal(value("world_size"), 32);
+  });
+
   it("a config that a job starts has its GPUs", async () => {
     const files = { "train-job.yaml": STARTING, "qlora.yml": QLORA, "model/config.json": JSON.stringify(TINY_LLAMA) };
     const { report: started } = await createAnalyzer(memoryRuntime(files)).analyse(uri("qlora.yml"), {});

@@ -6,7 +6,7 @@ import { moved } from "../moved";
 import { readScript } from "../shell";
 import { mainCommand } from "../shell/main-command";
 import { emptyMap } from "../text";
-import type { LocatedNode, MapNode, ParsedDocument, ShellScript, Span } from "../tree";
+import type { Entry, LocatedNode, MapNode, ParsedDocument, ShellCommand, ShellScript, Span } from "../tree";
 import { isScalar, type Job } from "./job";
 import { kubernetesJob } from "./kubernetes";
 import { skypilotJob } from "./skypilot";
@@ -69,11 +69,19 @@ function scriptOf(original: string, { run, environment, asks }: Job): ShellScrip
   const known = environment.map((entry) => ({ ...entry, value: joined.remark(entry.value, original) }));
   const script = readScript(joined.text, known);
   return {
-    commands: script.commands.map((command) => moved(command, joined.place)),
+    commands: script.commands.map((command) => moved(given(command, known), joined.place)),
     variables: moved(script.variables, joined.place),
     directives: { ...emptyMap({ start: 0, end: original.length }), entries: [...asks] },
     ...("words" in run ? { sealed: true as const } : {}),
   };
+}
+
+/** The command with what the job sets for all of its programs; what is set for one of them wins. */
+function given(command: ShellCommand, known: readonly Entry[]): ShellCommand {
+  const own = command.environment.entries;
+  const others = known.filter(({ key }) => own.every((entry) => entry.key !== key));
+  const entries = [...others.map((entry) => ({ ...entry, keySpan: entry.value })), ...own];
+  return { ...command, environment: { ...command.environment, entries } };
 }
 
 /** `$(NAME)` of a container's words is a variable of its environment. */
