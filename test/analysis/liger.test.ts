@@ -38,6 +38,30 @@ describe("analysis: Liger", () => {
     for (const family of ["gpt2", "bloom", "opt", "phi", "gpt_neox", "granite"]) assert.ok(!offered(family));
   });
 
+  it("is read where a script calls it: behind the load without the model it reaches the loss alone", async () => {
+    const script = (before: string, after: string, loader = "AutoModelForCausalLM") =>
+      `from liger_kernel.transformers import ${loader}, apply_liger_kernel_to_llama
+from transformers import Trainer, TrainingArguments
+${before}
+model = ${loader}.from_pretrained("./model")
+${after}
+args = TrainingArguments("out", per_device_train_batch_size=2, bf16=True)
+Trainer(model=model, args=args, train_dataset=data).train()
+`;
+    for (const [before, after, loss, layers, loader] of [
+      ["", "", false, false],
+      ["apply_liger_kernel_to_llama()", "", true, true],
+      ["apply_liger_kernel_to_llama(rms_norm=False)", "", true, "gates"],
+      ["apply_liger_kernel_to_llama(swiglu=False, fused_linear_cross_entropy=False)", "", false, "norms"],
+      ["", "apply_liger_kernel_to_llama()", true, false],
+      ["", "apply_liger_kernel_to_llama(model=model)", true, true],
+      ["", "", true, true, "AutoLigerKernelForCausalLM"],
+    ] as const) {
+      const run = await runOf(script(before, after, loader), TINY_LLAMA, "train.py");
+      assert.deepEqual([run.fusedLoss, run.fusedLayers], [loss, layers], `${before}|${after}|${loader}`);
+    }
+  });
+
   it("gives no fused loss where ms-swift computes the loss of each token itself, but its layers", async () => {
     const swift =
       "model: ./model\nattn_impl: sdpa\ntuner_type: full\ndataset_num_proc: 4\nmax_length: 64\nuse_liger_kernel: true\noutput_dir: out\nbf16: true\nper_device_train_batch_size: 2\n";

@@ -24,6 +24,7 @@ import { freezingOf } from "./freezing";
 import { unfollowedHelpers } from "./helpers";
 import { pythonKeys, READ_BESIDE, scriptKeys, TRAINED, type Trained } from "./keys";
 import { changedLayers } from "./layers";
+import { ligerCalls } from "./liger-calls";
 import { loadedClass } from "./loads";
 import { plainLoop } from "./loop";
 import { networkSettings } from "./networks";
@@ -64,6 +65,7 @@ function derive({ stated: settings, made: result }: Deriving, view: View, { pars
       ...unslothSettings(python),
       ...preparedForKbit(python),
       ...embeddingsTold(python),
+      ...ligerCalls(python),
       ...builtModel(python),
       ...freezingOf(python),
       ...unfollowedHelpers(python),
