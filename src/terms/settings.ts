@@ -586,6 +586,8 @@ export const SETTINGS = {
   /** Ranks that an expert's own matrices are split over. */
   expert_tensor_parallel: { type: "integer", min: 1 },
   host_memory: { type: "string" },
+  numa_nodes: { type: "integer", min: 1 },
+  cxl_memory: { type: "string" },
   nodes: { type: "integer" },
   num_machines: { type: "integer" },
   /** GPUs that the scheduler's lines grant the job. */

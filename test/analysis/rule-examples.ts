@@ -74,6 +74,17 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     pins: "sequence_length: 128\nhost_memory: 4GiB\ndevice: { name: 24GB, count: 2 }",
     model: { hidden_size: 2048, intermediate_size: 5504, num_hidden_layers: 16, vocab_size: 32000 },
   },
+  "host-memory-full": {
+    train: "bf16: true",
+    pins: "sequence_length: 128\nhost_memory: 1GiB\ndtype: float32\ndevice: { name: 24GB, count: 2 }",
+    model: {
+      torch_dtype: "bfloat16",
+      hidden_size: 2048,
+      intermediate_size: 5504,
+      num_hidden_layers: 16,
+      vocab_size: 32000,
+    },
+  },
   "ds-optimizer-max-grad-norm": {
     deepspeed: '{"zero_optimization": {"stage": 1}, "optimizer": {"type": "Adam", "params": {"max_grad_norm": 1.0}}}',
   },

@@ -7,9 +7,9 @@ import type { Lever, LeverId, SearchOptions } from "../../core/advise/types";
 import { filledShare } from "../../core/allocator/lengths";
 import { DEVICES_PER_MACHINE, deviceOf } from "../../core/hardware/devices";
 import type { TrainingRun } from "../../core/training/run";
-import { sizeIn } from "../../terms/sizes";
 import type { RunAnalysis } from "../estimate/run-analysis";
 import { frameworkOf } from "../frameworks/frameworks";
+import { hostRoom } from "../pins/machine";
 import type { Resolution } from "../resolve";
 import { editsFor } from "./edits";
 
@@ -22,7 +22,7 @@ function reserveOf({ options }: RunAnalysis): number {
 
 /** Host memory that one GPU's process may use: its share of what is pinned for a machine; null when nothing is. */
 export function hostLimitOf({ settings }: Resolution, run: TrainingRun): number | null {
-  const bytes = sizeIn(settings.string("host_memory"));
+  const bytes = hostRoom(settings);
   return bytes > 0 ? Math.floor(bytes / Math.min(run.parallel.worldSize, DEVICES_PER_MACHINE)) : null;
 }
 

@@ -1,6 +1,7 @@
 /** Puts a run's analysis into the report every surface shows. */
 
 import type { VariedReserve } from "../../core/allocator/lengths";
+import { machineMemory } from "../../core/cost/host-memory";
 import { poolGrowth } from "../../core/padded";
 import { COMPONENT_KINDS, type ComponentKind, type Estimate, type Phase } from "../../core/report/estimate";
 import type { ReportFinding, ReportGuide, ReportPlan, ReportRun, ReportSetting } from "../../core/report/schema";
@@ -24,6 +25,7 @@ import { withholding } from "../linking/outside";
 import { uncountedDirections, uncountedKeys } from "../linking/uncounted";
 import { writtenAs } from "../linking/written";
 import { type Locale, size, t, text } from "../messages";
+import { machineOf } from "../pins/machine";
 import type { Resolution, Resolved, Supposition } from "../resolve";
 import { measurementOf } from "./measured";
 import { countOf, fitsOn, statementOf } from "./statement";
@@ -126,6 +128,9 @@ export function assembleRun(parts: ReportParts): ReportRun {
     host: {
       ...(estimate === undefined ? { pinnedBytes: 0, pageableBytes: 0, nvmeBytes: 0 } : estimate.host),
       ...(hostLimit === null ? {} : { limitBytes: hostLimit }),
+      ...(estimate === undefined || resolution.run === null
+        ? {}
+        : { machine: { ...machineMemory(resolution.run, estimate, machineOf(resolution.settings)) } }),
     },
     time: parts.time,
     verdict: parts.varied.verdict,

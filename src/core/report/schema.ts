@@ -224,6 +224,17 @@ export const runSchema = z.object({
     nvmeBytes: bytes,
     /** RAM that one GPU's process may use, where the pins say how much a machine has. */
     limitBytes: bytes.optional(),
+    /** One machine: what its ranks keep in its memory while they train, what they copy while weights are loaded, and files mapped once for all. */
+    machine: z
+      .object({
+        ranks: z.number().int(),
+        trainingBytes: bytes,
+        loadingBytes: bytes.nullable(),
+        mappedBytes: bytes,
+        /** Where the larger of the first two lies, where the pins say what the machine has. */
+        tiers: z.array(z.object({ tier: z.enum(["near", "far", "cxl", "beyond"]), bytes })).readonly(),
+      })
+      .optional(),
   }),
   time: z
     .object({

@@ -117,6 +117,9 @@ const runSchema = z.strictObject({
   state_space_kernels: z.optional(z.boolean()),
   /** RAM of a machine, for states that wait there: `256GiB`. */
   host_memory: z.optional(z.string()),
+  /** NUMA nodes that have it, and memory behind CXL, in the machine's far nodes. */
+  numa_nodes: z.optional(z.number().check(z.minimum(1))),
+  cxl_memory: z.optional(z.string()),
   libraries: z.optional(librariesSchema),
 });
 
@@ -164,6 +167,8 @@ const NAMES: Readonly<Record<string, SettingName>> = table({
   "device.count": "world_size",
   "device.occupied": "device_occupied",
   host_memory: "host_memory",
+  numa_nodes: "numa_nodes",
+  cxl_memory: "cxl_memory",
   ...Object.fromEntries(LIBRARIES.map((name) => [`libraries.${name}`, `library.${name}` as const])),
 });
 

@@ -232,7 +232,7 @@ export const ANALYSIS = {
   "hover.largest-either":
     "Largest that fits: **{alone}** (global batch {other}), or **{batch}** with `gradient_accumulation_steps: {steps}` (stays {global}).",
   "hover.managed":
-    "In managed memory it would run, **{low} to {high} times slower**: a step migrates {least} to {most} to the host and back.",
+    "In managed memory it would run **{low} to {high} times slower**: a step moves {least} to {most} there and back.",
   "hover.no-batch-fits": "Even batch size 1 does not fit.",
   "hover.overridden": "Overridden: {value} from {where} counts.",
   "hover.chain": "Global batch **{total}** = {factors}.",

@@ -32,6 +32,8 @@ export const PINS = {
   "pin.device.count": "Number of GPUs.",
   "pin.device.occupied": "What a desktop or another process takes of the card, such as 1.5GiB.",
   "pin.host_memory": "RAM of a machine, such as 256GiB: what offloading may fill.",
+  "pin.numa_nodes": "NUMA nodes that share the machine's RAM: what a rank keeps beyond its own node's part is far.",
+  "pin.cxl_memory": "CXL memory of a machine, such as 512GiB: what its RAM has no room for.",
   "pin.traces": "How models of your own are traced, by the name of the graph. `vram-lens trace` keeps it here.",
   "pin.traces.file": "The Python file, or the model's folder, relative to this file.",
   "pin.traces.entry": "A class, a function, or a call that makes the model. Left out: the class of the graph's name.",

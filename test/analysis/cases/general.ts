@@ -8,6 +8,14 @@ export const GENERAL_CASES: Readonly<Record<string, Case>> = {
     estimated: true,
     fixed: true,
   },
+  "host-memory-full": {
+    story: "Eight processes load a checkpoint in float32, each a copy of its own, on a machine for one.",
+    files: {
+      ...sft("dtype: float32"),
+      ...pins("host_memory: 8GiB\n    device: { name: RTX 4090, count: 8 }"),
+    },
+    estimated: true,
+  },
   tight: {
     story: "The batch was raised until the first steps went through; the band of the estimate reaches beyond the card.",
     files: { ...sft("per_device_train_batch_size: 16", "gradient_checkpointing: false"), ...pins("device: 27.8GB") },

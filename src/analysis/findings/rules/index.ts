@@ -6,6 +6,7 @@ import { DEEPSPEED_OFFLOAD_RULES } from "./deepspeed/offload";
 import { DEEPSPEED_OPTIMIZERS_RULES } from "./deepspeed/optimizers";
 import { DEEPSPEED_PRECISION_RULES } from "./deepspeed/precision";
 import { DEEPSPEED_ZERO_RULES } from "./deepspeed/zero";
+import { HOST_RULES } from "./host";
 import { KEY_RULES } from "./keys";
 import { LOOP_RULES } from "./loops";
 import { STOP_RULES } from "./stops";
@@ -37,6 +38,7 @@ export const RULES: readonly Rule[] = [
   ...TRAINER_ATTENTION_RULES,
   ...TRAINER_MODEL_RULES,
   ...TRL_RULES,
+  ...HOST_RULES,
   ...LOOP_RULES,
   ...STOP_RULES,
 ];

@@ -1,8 +1,8 @@
 /** Offload to the host and to drives. */
 import { DEVICES_PER_MACHINE } from "../../../../core/hardware/devices";
-import { sizeIn } from "../../../../terms/sizes";
 import type { Setting } from "../../../frameworks/settings";
 import { size } from "../../../messages/units";
+import { hostRoom } from "../../../pins/machine";
 import { type Facts, hit, type Rule, removal, replacement, rule, set } from "../../rule";
 
 export const DEEPSPEED_OFFLOAD_RULES: readonly Rule[] = [
@@ -80,7 +80,7 @@ export const DEEPSPEED_OFFLOAD_RULES: readonly Rule[] = [
   rule("ds-host-memory-full", "error", (facts) => {
     const at = offloaded(facts);
     const { bytes, ranks } = keptOnMachine(facts);
-    const ram = sizeIn(facts.settings.string("host_memory"));
+    const ram = hostRoom(facts.settings);
     return hit(at, at !== undefined && ram > 0 && bytes > ram, {
       args: { bytes: size(bytes), ram: size(ram), ranks },
     });

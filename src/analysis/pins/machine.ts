@@ -1,0 +1,22 @@
+/** A machine's own memory, as people state it. */
+import type { Machine } from "../../core/cost/host-memory";
+import { sizeIn } from "../../terms/sizes";
+import type { Settings } from "../frameworks/settings";
+
+/** What the pins say of a machine's memory. */
+export function machineOf(settings: Settings): Machine {
+  const memoryBytes = sizeIn(settings.string("host_memory"));
+  const cxlBytes = sizeIn(settings.string("cxl_memory"));
+  return {
+    memoryBytes: memoryBytes > 0 ? memoryBytes : null,
+    numaNodes: settings.number("numa_nodes") ?? 1,
+    cxlBytes,
+    skipped: settings.find("device_map") !== undefined,
+  };
+}
+
+/** What a machine has beside its GPUs, in bytes; 0 where its RAM is not said. */
+export function hostRoom(settings: Settings): number {
+  const { memoryBytes, cxlBytes } = machineOf(settings);
+  return memoryBytes === null ? 0 : memoryBytes + cxlBytes;
+}
