@@ -33,6 +33,17 @@ describe("sizes that PyTorch refuses", () => {
     );
   });
 
+  it("layers of which nothing says how many there are, and experts that are not there to be chosen", () => {
+    const heads = { num_attention_heads: 4, num_key_value_heads: 4 };
+    const small = { hidden_size: 64, ...heads, vocab_size: 512, intermediate_size: 64 };
+    assert.equal(refusal("llama", { ...small, num_hidden_layers: null }), "engine.sizes");
+    for (const num_local_experts of [0, 4])
+      assert.equal(
+        refusal("mixtral", { ...small, num_hidden_layers: 2, num_local_experts, num_experts_per_tok: 6 }),
+        "engine.chosen",
+      );
+  });
+
   it("a number that is stated as a list, a map or a truth: the class's own does not stand for it", () => {
     const small = { num_attention_heads: 4, num_hidden_layers: 2, vocab_size: 512, intermediate_size: 64 };
     for (const hidden_size of [[64], { size: 64 }, true])

@@ -48,6 +48,7 @@ export const ENGINE = {
     "PyTorch raises: sizes {sizes} and {others} do not go together, by the sizes in the model's `config.json`",
   "engine.heads":
     "PyTorch raises: {heads} heads of queries do not go with {of} of keys, by the sizes in the model's `config.json`",
+  "engine.chosen": "PyTorch raises: {count} of {of} values cannot be chosen, by the sizes in the model's `config.json`",
   "engine.nothing-joined": "PyTorch raises: nothing is left to be joined, by the sizes in the model's `config.json`",
   "engine.weight-size": "no weight can have the size {sizes} that the model's `config.json` gives `{name}`",
   "engine.config": "the model's `config.json` cannot be run: {failure}",

@@ -37,6 +37,7 @@ export const ENGINE: Readonly<Record<keyof typeof EN, string>> = {
   "engine.view": "PyTorch 会报错：按模型 `config.json` 的尺寸，{count} 个元素放不进 {sizes}",
   "engine.broadcast": "PyTorch 会报错：按模型 `config.json` 的尺寸，{sizes} 与 {others} 不能相互广播",
   "engine.heads": "PyTorch 会报错：按模型 `config.json` 的尺寸，{heads} 个查询头与 {of} 个键头不匹配",
+  "engine.chosen": "PyTorch 会报错：按模型 `config.json` 的尺寸，{of} 个值里选不出 {count} 个",
   "engine.nothing-joined": "PyTorch 会报错：按模型 `config.json` 的尺寸，没有可拼接的张量",
   "engine.weight-size": "模型的 `config.json` 使 `{name}` 的尺寸成为 {sizes}，没有这样的权重",
   "engine.config": "无法按模型的 `config.json` 运行：{failure}",

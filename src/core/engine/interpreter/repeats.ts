@@ -9,7 +9,7 @@ import { checkpoint, type Segment } from "../checkpoint";
 import { layerLabel, NO_LAYER } from "../folding/label";
 import { type Folding, leftOut, planAcrossKinds, planFolding } from "../folding/plan";
 import { type Loop, NO_ROUND, roundLabel } from "../folding/rounds";
-import { NotModelled } from "../not-modelled";
+import { ImpossibleSizes, NotModelled } from "../not-modelled";
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import type { Context, Input } from "./frame";
@@ -55,8 +55,12 @@ export class Repeats {
 
   run(instruction: RepeatInstruction, context: Context): void {
     const { from, to, bodies, carry, out } = instruction.repeat;
-    const first = Number(this.operands.evaluate(from, context));
-    const last = Number(this.operands.evaluate(to, context));
+    const [first, last] = [from, to].map((bound) => {
+      const value = this.operands.evaluate(bound, context);
+      // Nothing is no number of layers: config classes refuse it, and `range` does.
+      if (value === null) throw new ImpossibleSizes(say("engine.sizes"));
+      return Number(value);
+    }) as [number, number];
     this.torch.ledger.checkRoom(last - first);
     const inputs = this.operands.tensors(instruction.repeat.in, context).map((tensor) => tensor?.retain() ?? null);
     // A carried value that main never drops by name goes with the round that consumes it.

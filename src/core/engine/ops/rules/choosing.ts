@@ -1,6 +1,8 @@
 /** Operators that choose values: the largest, the smallest, the order. */
 
 import { table } from "../../../../terms/table";
+import { say } from "../../../../words/message";
+import { refuseSizes } from "../../not-modelled";
 import type { Tensor } from "../../tensor";
 import type { Torch } from "../../torch";
 import type { Arguments, Rule } from "../arguments";
@@ -22,7 +24,11 @@ function topk(torch: Torch, args: Arguments): Tensor[] {
   const self = args.tensor(0);
   const dim = args.number(2, -1, "dim");
   const k = dim < 0 ? dim + self.rank : dim;
-  const sizes = self.sizes.map((size, d) => (d === k ? args.number(1, 1) : size));
+  const count = args.number(1, 1);
+  const of = self.rank === 0 ? 1 : self.size(k);
+  // aten/src/ATen/native/Sorting.cpp, TORCH_META_FUNC(topk)
+  if (count > of) refuseSizes([count, of], say("engine.chosen", { count, of }));
+  const sizes = self.sizes.map((size, d) => (d === k ? count : size));
   const node = torch.record("TopkBackward0", [self], (torch, [gradient]) => [
     gradient ? selectedGradient(torch, gradient, self.sizes) : null,
   ]);
