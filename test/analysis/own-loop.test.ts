@@ -110,6 +110,23 @@ describe("analysis: a loop of one's own", () => {
     );
   });
 
+  it("keeps a cache while a Trainer before 5.0 evaluates, though checkpointing switches it off in training", async () => {
+    const text = `from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+model = AutoModelForCausalLM.from_pretrained("./model")
+args = TrainingArguments(output_dir="out", per_device_train_batch_size=2, gradient_checkpointing=True)
+trainer = Trainer(model=model, args=args, train_dataset=data)
+trainer.train()
+`;
+    const files = { "train.py": text, "model/config.json": JSON.stringify(TINY_LLAMA) };
+    const kept = async (transformers: string) => {
+      const inputs = await gatherFiles({ ...files, "requirements.txt": `transformers==${transformers}\n` }, "train.py");
+      const { run } = resolveRun(inputs, {});
+      return [run?.keepsCache, run?.evaluationKeepsCache];
+    };
+    assert.deepEqual(await kept("4.48.3"), [undefined, "as-made"]);
+    assert.deepEqual(await kept("5.0.0"), [undefined, undefined]);
+  });
+
   it("keeps a cache as attention was given it where an earlier library is pinned, which copied nothing before 4.56", async () => {
     const text = `from transformers import AutoModelForCausalLM
 model = AutoModelForCausalLM.from_pretrained("./model")

@@ -31,15 +31,16 @@ export function loopOf(c: ResolveContext, task: Task): Pick<TrainingRun, "loop">
 }
 
 /**
- * Whether models that write keep a cache in their outputs (`use_cache` of their config), which checkpointing switches off. The
- * Trainer's arguments do since 5.0 (transformers/trainer.py); a plain Trainer of before has it until its loss is returned.
+ * Whether models that write keep a cache in their outputs (`use_cache` of their config), which checkpointing switches off in training
+ * (`if self.gradient_checkpointing and self.training and use_cache`, models/phi/modeling_phi.py of 4.48). The Trainer's arguments do since
+ * 5.0 (transformers/trainer.py); a plain Trainer of before has it until its loss is returned.
  */
 export function cacheOf(
   c: ResolveContext,
   task: Task,
   config: ModelConfig,
   checkpointed: boolean,
-): Pick<TrainingRun, "keepsCache" | "handsOutCache"> {
+): Pick<TrainingRun, "keepsCache" | "evaluationKeepsCache" | "handsOutCache"> {
   const loops = c.settings.string("loop_holds") !== undefined && c.settings.on("loop_keeps_cache");
   const trains = c.trains && !c.ownLoop && c.framework.trainer === "plain" && holds("transformers<5", c.libraries);
   // A module of the script's own has no config for the Trainer to switch it off in.
@@ -48,14 +49,15 @@ export function cacheOf(
   const caches =
     (loops || trains || (module && c.trains)) &&
     (WRITES.has(task) || (module && decodes && runsBody(c))) &&
-    !checkpointed &&
+    (!checkpointed || trains) &&
     factsOf(String(config["model_type"])).cacheless?.includes(task) !== true &&
     (c.settings.boolean("use_cache") ?? config["use_cache"]) !== false;
   // transformers/cache_utils.py: DynamicLayer.update joins them to nothing since 4.56, which copies them
   if (!caches) return {};
   const handsOutCache = handsOutTuples(config, c.libraries.transformers);
+  const kept = holds("transformers<4.56", c.libraries) ? "as-made" : "copies";
   return {
-    keepsCache: holds("transformers<4.56", c.libraries) ? "as-made" : "copies",
+    ...(checkpointed ? { evaluationKeepsCache: kept } : { keepsCache: kept }),
     ...(handsOutCache ? { handsOutCache } : {}),
   };
 }

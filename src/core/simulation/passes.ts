@@ -120,9 +120,9 @@ export class Passes {
   }
 
   /** Interpreters whose outputs keep keys and values of every layer, as tuples of the outputs or in an object beside them. */
-  private caching(program: Program): PassFactory {
+  private caching(program: Program, keepsCache: TrainingRun["keepsCache"]): PassFactory {
     const heads = Number(program.view.scope("num_key_value_heads") ?? 0);
-    const { keepsCache, handsOutCache } = this.setup.run;
+    const { handsOutCache } = this.setup.run;
     return (way) => {
       const cache = new KeptCache(heads, keepsCache !== "as-made");
       // Outputs of every layer are copied, which only layers that are run have.
@@ -173,7 +173,7 @@ export class Passes {
   /**
    * Passes of a step or of an evaluation: the loss that a script writes itself takes the model's place there.
    *
-   * @param asksOutputs whether what the model gave stands behind the loss
+   * @param asksOutputs whether what the model gave stands behind the loss, as in an evaluation
    */
   around(
     program: Program,
@@ -184,7 +184,8 @@ export class Passes {
   ): PassFactory {
     const { run, spec } = this.setup;
     const { ownLoss } = run;
-    if (ownLoss === undefined || spec !== null) return this.of(program, scope, loss, at);
+    const kept = run.keepsCache ?? (asksOutputs ? run.evaluationKeepsCache : undefined);
+    if (ownLoss === undefined || spec !== null) return this.of(program, scope, loss, at, kept);
     const { companionAt, reference } = this.models;
     const other = reference === null ? null : companionAt(at);
     return ownLossPasses(
@@ -200,7 +201,7 @@ export class Passes {
         holds: ownLoss.module !== undefined,
         weight: (name) => this.models.model.byName.get(name),
         heads: Number(program.view.scope("num_key_value_heads") ?? 0),
-        keepsCache: run.keepsCache,
+        keepsCache: kept,
         interpretersOf: (called, cache, more) => this.interpretersOf(called, cache, more),
         other: other &&
           reference && { ...this.runnable(other, reference.model, "none"), caches: run.task === "causal-lm" },
@@ -244,14 +245,22 @@ export class Passes {
   }
 
   /** Makes what a micro-batch runs: the model, or a loss around it where there is one. */
-  of(program: Program, scope: Scope | null, loss: TrainerGraph | undefined, at: RunSizes): PassFactory {
+  of(
+    program: Program,
+    scope: Scope | null,
+    loss: TrainerGraph | undefined,
+    at: RunSizes,
+    keepsCache = this.setup.run.keepsCache,
+  ): PassFactory {
     const { torch, models } = this;
     const { spec, run } = this.setup;
     if (spec === null || loss === undefined || scope === null)
       return this.besideOthers(
         program,
         at,
-        run.keepsCache === undefined ? (this.smoothed(program) ?? this.interpretersOf(program)) : this.caching(program),
+        keepsCache === undefined
+          ? (this.smoothed(program) ?? this.interpretersOf(program))
+          : this.caching(program, keepsCache),
       );
     const { rater, raterUsage } = models;
     const rated = rater?.at(at);

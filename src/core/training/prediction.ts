@@ -28,14 +28,18 @@ export function predict(
 ): Prediction {
   for (let fold: Fold | null = FOLDS[0]; fold !== null; ) {
     const state = torch.ledger.state();
-    const pass = passes(fold);
+    const folded = passes(fold);
+    // A cache has every layer's, which only layers that are run make.
+    const pass = folded.keptCache === undefined ? folded : passes("none");
     strategy.beginPass?.(torch);
     const outputs = torch.asRegion(() => forward(torch, pass, batch, autocast, null));
     if (rests) strategy.endPass?.(torch);
-    const storages = [...new Set(outputs.map(({ storage }) => storage))];
+    // What the outputs keep of keys and values goes with them, when `prediction_step` returns.
+    const left = [...outputs, ...(pass.keptCache?.() ?? [])];
+    const storages = [...new Set(left.map(({ storage }) => storage))];
     // A region hands over what is left as the gradients of holders.
     const holders = storages.map((storage) => {
-      const output = outputs.find((tensor) => tensor.storage === storage)!;
+      const output = left.find((tensor) => tensor.storage === storage)!;
       const holder = hostTensor(torch.ledger, output.sizes, output.dtype);
       holder.grad = output;
       return holder;

@@ -165,6 +165,8 @@ export interface TrainingRun {
    * 5.0): copies, or what attention was given.
    */
   readonly keepsCache?: "copies" | "as-made";
+  /** The same of the evaluation's outputs, where checkpointing switches it off in training alone. */
+  readonly evaluationKeepsCache?: "copies" | "as-made";
   /** Whether embeddings are told to require grad (`enable_input_require_grads`); absent: as the newest release does it under checkpointing. */
   readonly tellsInputs?: boolean;
   /** The model hands that cache out as tuples of tensors: outputs like others, which accelerate copies to float32. */
