@@ -191,6 +191,7 @@ def text_of(rows, versions):
         "same run goes through the analyzer (`bench/reference-check.ts`). Errors are relative to PyTorch's peak. Where a case found a fault, the fault was mended and the case stays on this page.",
         "Both loops are plain PyTorch: a micro-batch is let go before the next, where transformers' Trainer holds all of a step (scripts that the Trainer itself ran: `test/analysis/scripts`).",
         "Reserved bytes are compared where the base is not packed: while PyTorch loads one, its pool holds whole weights, which the oracle has packed before.",
+        "Of several ranks the oracle replays one pool for all CUDA streams; on a card each stream has pools of its own (`c10/cuda/CUDACachingAllocator.cpp`), which the report counts and so is up to half above that reference. Replayed in one pool, drawn runs of DeepSpeed and FSDP2 agree with it ([parallel.md](parallel.md)).",
         "A fixed set of cases is in [accuracy.md](accuracy.md), real cards are in [published-memory.md](published-memory.md).",
         "",
         *table("all", {"all": rows}),
