@@ -141,7 +141,7 @@ const RUNS: Readonly<Record<string, () => Widened>> = {
     of(
       { model_type: "swinv2" },
       {
-        ...{ task: "image-cls", attention: "none", imageSize: 224, microBatchSize: 2, sequenceLength: 0 },
+        ...{ task: "image-cls", imageSize: 224, microBatchSize: 2, sequenceLength: 0 },
         checkpointing: { useReentrant: false },
       },
     ),
