@@ -77,6 +77,8 @@ const FAMILIES: Readonly<Record<string, Family>> = table({
   fuyu: { anySize: { patch: 30 } },
   // No patches of a picture are merged (VideoLlama3ImageProcessor, `merge_size`).
   video_llama_3: { anySize: { patch: 16 } },
+  // `SegformerImageProcessor` (models/segformer/image_processing_segformer.py, `size`): a config says the side its encoder was made with.
+  segformer: { assumedSide: 512 },
   // DINOv2 reads up to 518 pixels, and its processor crops 224 of them (facebook/dinov2-base, preprocessor_config.json, `crop_size`).
   // Cubes of this side are what MONAI's tutorials of volumes cut (spleen_segmentation_3d, swin_unetr_btcv_segmentation_3d).
   monai: { assumedSide: 96 },

@@ -269,10 +269,11 @@ function imageSizeOf(c: ResolveContext, config: ModelConfig, task: Task): number
       ? (vision["image_size"] ?? sideOfPair(config))
       : patchesASide * pixels(vision["patch_size"], 16));
   if (unit === null && typeof own === "number") {
+    if (task !== "image-segmentation") return own;
     // Segmentation runs at any size, mostly a larger one than its encoder was made with.
-    if (task === "image-segmentation")
-      c.suppose(say("assume.image-size", { size: own }), "image_size", { image_size: String(2 * own) });
-    return own;
+    const size = Math.max(own, assumedSide);
+    c.suppose(say("assume.image-size", { size }), "image_size", { image_size: String(2 * size) });
+    return size;
   }
   // Processors of pictures of any size scale larger ones down to a number of pixels.
   const most = c.settings.number("image_max_pixels");

@@ -2,9 +2,9 @@
 import type { LayerSize, OwnLayer, OwnModule } from "../../../terms/own-loss";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
+import type { Scope } from "../../graph/expression";
 import type { LoadedModel } from "../model";
 import { withWeights } from "../more-weights";
-import type { ModelConfig } from "../run";
 import { operator } from "./functions";
 import { NotFollowed, type Value } from "./values";
 
@@ -17,15 +17,16 @@ const OPERATORS: ReadonlyMap<string, string> = new Map([
   ["Sigmoid", "sigmoid"],
 ]);
 
-function sizeOf(size: LayerSize, config: ModelConfig): number {
-  const known = typeof size === "number" ? size : Number(config[size.config]) * size.times;
+/** @param scope the config as its class has it: by other names than the file's, too */
+function sizeOf(size: LayerSize, scope: Scope): number {
+  const known = typeof size === "number" ? size : Number(scope(size.config)) * size.times;
   if (!Number.isSafeInteger(known) || known < 1) throw new NotFollowed();
   return known;
 }
 
 /** Sizes of a layer's weight, and of its bias. */
-function weightsOf({ kind, sizes, bias }: OwnLayer, config: ModelConfig): (readonly [string, number[]])[] {
-  const known = sizes.map((size) => sizeOf(size, config));
+function weightsOf({ kind, sizes, bias }: OwnLayer, scope: Scope): (readonly [string, number[]])[] {
+  const known = sizes.map((size) => sizeOf(size, scope));
   const [out] = known.slice(-1);
   if (out === undefined) return [];
   const weight = kind === "Linear" ? known.toReversed() : known;
@@ -37,12 +38,12 @@ export function withOwnLayers(
   torch: Torch,
   model: LoadedModel,
   module: OwnModule | undefined,
-  config: ModelConfig,
+  scope: Scope,
 ): LoadedModel {
   if (module === undefined) return model;
   const own = new Map<string, Tensor>();
   for (const layer of module.layers)
-    for (const [name, sizes] of weightsOf(layer, config)) {
+    for (const [name, sizes] of weightsOf(layer, scope)) {
       const tensor = torch.empty("empty", sizes, "float32");
       tensor.requiresGradFlag = true;
       torch.ledger.relabel(tensor.storage.id, "weights");
