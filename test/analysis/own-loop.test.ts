@@ -53,6 +53,26 @@ describe("analysis: a loop of one's own", () => {
     assert.equal((await runOf({ optimizer: "make_optimizer(model)" })).optimizer.name, "adamw_torch");
   });
 
+  it("has its weights in the dtype that it casts them to, whatever they were loaded as", async () => {
+    const load = 'AutoModelForSequenceClassification.from_pretrained("./model", torch_dtype=torch.bfloat16).cuda()';
+    for (const [cast, dtype] of [
+      ["", "bfloat16"],
+      ["\nmodel.float()", "float32"],
+      ["\nmodel = model.float()", "float32"],
+      ["\nmodel.to(torch.float16)", "float16"],
+    ])
+      assert.equal((await runOf({ load: `${load}${cast}` })).loadDtype, dtype, cast);
+  });
+
+  it("takes DeepSpeed's config from the dict that its engine is given", async () => {
+    const { parallel } = await runOf({
+      head: 'ds = {"train_micro_batch_size_per_gpu": 12, "bf16": {"enabled": True}, "zero_optimization": {"stage": 2}}',
+      optimizer: "torch.optim.AdamW(model.parameters())\nengine, *_ = deepspeed.initialize(model=model, config=ds)",
+      step: "outputs = engine(**batch)\nengine.backward(outputs.loss)",
+    });
+    assert.equal(parallel.deepspeed?.zeroStage, 2);
+  });
+
   it("computes in the dtype of its autocast, float16 where none is named", async () => {
     const step = (words: string) => `with ${words}:\n    loss = model(**batch).loss\nscaler.scale(loss).backward()`;
     const autocast = async (words: string) => (await runOf({ step: step(words) })).autocast;

@@ -60,7 +60,10 @@ function derive({ stated: settings, made: result }: Deriving, view: View, { pars
   result.push(...unstated(besideTower(settings), settings));
   if (python !== undefined) {
     const trained = hasTrainer(python);
-    const loop = trained ? [] : plainLoop(python);
+    const followed = trained ? [] : plainLoop(python);
+    // What a loop casts its model to is later than what it was loaded as.
+    const isCast = ({ name }: LocatedSetting) => name === "load_dtype";
+    const [casts, loop] = [followed.filter(isCast), followed.filter((setting) => !isCast(setting))];
     result.push(
       ...unslothSettings(python),
       ...preparedForKbit(python),
@@ -83,6 +86,8 @@ function derive({ stated: settings, made: result }: Deriving, view: View, { pars
         ...loaderOfTrainer(python),
       );
     result.push(
+      ...casts,
+      ...readDeepspeedBlock(loop).settings,
       ...others,
       ...ownLoss,
       ...(trained

@@ -209,8 +209,9 @@ function engineOf({ calls }: PythonModule): LocatedSetting[] {
   const config = given(call, "config") ?? given(call, "config_params");
   const inParts = calls.some(({ callee }) => /(?:^|\.)(?:zero\.Init|HfDeepSpeedConfig)$/.test(callee));
   const file = plain(config);
+  const isRead = typeof file === "string" || config?.kind === "map";
   return [
-    ...(typeof file === "string" ? [{ ...at("deepspeed", call, file, config), key: "deepspeed" }] : []),
+    ...(isRead ? [{ ...at("deepspeed", call, file ?? null, config), key: "deepspeed" }] : []),
     at("zero3_init", call, inParts),
   ];
 }
