@@ -59,6 +59,37 @@ def decided():
     assert any(step.get("op") == "roll" for step in graph["main"]["body"]), graph["main"]
 
 
+class Doubled(torch.autograd.Function):
+    """A function that asks for what it saved by the name of before."""
+
+    @staticmethod
+    def forward(ctx, x, weight):
+        ctx.save_for_backward(x, weight)
+        return x * weight
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, weight = ctx.saved_variables
+        return grad * weight, (grad * x).sum(0)
+
+
+class Doubling(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(8))
+
+    def forward(self, x):
+        return Doubled.apply(x, self.weight)
+
+
+def both_ways():
+    """Both directions of an autograd function of somebody's own are seen."""
+    from .tracing import inputs, own
+
+    _, facts = own.traced(own.Own(Doubling, inputs.read("x=float[B,8]")))
+    assert facts["holds"] == [], facts
+
+
 class Masked(torch.nn.Module):
     """A mask filled with a number of the device's own, and scores that are held above one of the host's."""
 
@@ -409,6 +440,7 @@ def spoken():
 TESTS = (
     traced,
     decided,
+    both_ways,
     masked,
     spaced,
     drawn,

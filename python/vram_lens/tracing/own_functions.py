@@ -26,6 +26,11 @@ class Context:
     def save_for_backward(self, *tensors):
         self.saved_tensors = tensors
 
+    @property
+    def saved_variables(self):
+        """What it was called before (torch/autograd/function.py)."""
+        return self.saved_tensors
+
     def save_for_forward(self, *tensors):
         pass
 

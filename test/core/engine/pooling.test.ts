@@ -159,6 +159,13 @@ describe("operators of convolutional networks", () => {
     assert.deepEqual(made, [`pixel_shuffle ${BYTES}`]);
   });
 
+  it("pixel_unshuffle copies points into channels, and back", () => {
+    const { out, made, back } = train("pixel_unshuffle", 2);
+    assert.deepEqual(out.sizes, [2, 12, 8, 8]);
+    assert.deepEqual(made, [`pixel_unshuffle ${BYTES}`]);
+    assert.deepEqual(back, [`pixel_shuffle ${BYTES}`]);
+  });
+
   it("roll gives its gradient back rolled", () => {
     const { made, back } = train("roll", [1], [2]);
     assert.deepEqual(made, [`roll ${BYTES}`]);

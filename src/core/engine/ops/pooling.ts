@@ -175,14 +175,23 @@ function rearranged(
   return out;
 }
 
-/** `pixel_shuffle`: channels become points of a larger picture, a copy both ways (aten/src/ATen/native/PixelShuffle.cpp). */
+/**
+ * `pixel_shuffle`: channels become points of a picture larger by `factor`, below one fewer (`pixel_unshuffle`); a copy both ways
+ * (aten/src/ATen/native/PixelShuffle.cpp).
+ */
 export function pixelShuffle(torch: Torch, input: Tensor, factor: number): Tensor {
   const [samples = 1, channels = 1, high = 1, wide = 1] = input.sizes;
+  const [out, back] = factor < 1 ? ["pixel_unshuffle", "pixel_shuffle"] : ["pixel_shuffle", "pixel_unshuffle"];
   const node = torch.record("PixelShuffleBackward0", [input], (torch, [gradient]) => [
-    gradient ? torch.empty("pixel_unshuffle", [samples, channels, high, wide], gradient.dtype) : null,
+    gradient ? torch.empty(back, [samples, channels, high, wide], gradient.dtype) : null,
   ]);
-  const sizes = [samples, channels / factor ** 2, high * factor, wide * factor];
-  return torch.attach(node, torch.empty("pixel_shuffle", sizes, input.dtype));
+  // By a whole number, either way: the inverse of three is none.
+  const by = Math.round(1 / factor);
+  const sizes =
+    factor < 1
+      ? [samples, channels * by ** 2, high / by, wide / by]
+      : [samples, channels / factor ** 2, high * factor, wide * factor];
+  return torch.attach(node, torch.empty(out, sizes, input.dtype));
 }
 
 /** `feature_dropout` (`nn.Dropout2d`): a factor for each channel (aten/src/ATen/native/Dropout.cpp, make_feature_noise). */

@@ -88,5 +88,6 @@ export const PICTURES: Readonly<Record<string, Rule>> = table({
   col2im: (t, a) => pooling.columnsToPicture(t, a.tensor(0), a.numbers(1), a.numbers(2)),
   adaptive_avg_pool1d: (t, a) => pooling.adaptiveAveragePool(t, a.tensor(0), a.numbers(1)),
   adaptive_avg_pool2d: (t, a) => pooling.adaptiveAveragePool(t, a.tensor(0), a.numbers(1)),
+  pixel_unshuffle: (t, a) => pooling.pixelShuffle(t, a.tensor(0), 1 / a.number(1, 1, "downscale_factor")),
   pixel_shuffle: (t, a) => pooling.pixelShuffle(t, a.tensor(0), a.number(1, 1, "upscale_factor")),
 });
