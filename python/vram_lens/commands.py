@@ -11,12 +11,17 @@ from .words import BAD_USAGE, Stopped, one_line, relative, torch_at_hand
 _ENTRY = re.compile(r"(.+?\.py)(?::(.*))?$", re.DOTALL)
 
 
+UNINSTALLED = {"PIP_NO_INDEX": "1", "UV_OFFLINE": "1"}
+"""Code that installs what it lacks while it is imported starts pip or uv, which find nothing then: nobody asked for that."""
+
+
 def ready(autograd=True):
     """Torch on a device that is not there; a forward that is only recorded needs no autograd there."""
     from . import device
 
     device.hide()
     os.environ["TORCHDYNAMO_DISABLE"] = "1"
+    os.environ.update(UNINSTALLED)
     torch = torch_at_hand()
     try:
         if autograd:

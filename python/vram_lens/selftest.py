@@ -90,6 +90,15 @@ def both_ways():
     assert facts["holds"] == [], facts
 
 
+def uninstalled():
+    """An installer that somebody's code starts finds no packages."""
+    import subprocess
+    import sys
+
+    asked = [sys.executable, "-m", "pip", "install", "--dry-run", "--no-deps", "--disable-pip-version-check", "colorama==0.4.6"]
+    assert subprocess.run(asked, capture_output=True).returncode, "pip would have installed something"
+
+
 class Masked(torch.nn.Module):
     """A mask filled with a number of the device's own, and scores that are held above one of the host's."""
 
@@ -441,6 +450,7 @@ TESTS = (
     traced,
     decided,
     both_ways,
+    uninstalled,
     masked,
     spaced,
     drawn,
