@@ -15,6 +15,7 @@ const MORE: ReadonlySet<EffectId> = new Set<EffectId>([
   "ema",
   "engine-part",
   "entropy_coeff",
+  "expert-buffers",
   "experts",
   "fsdp_forward_prefetch",
   "lossy",

@@ -121,6 +121,15 @@ const RUNS: Readonly<Record<string, () => Widened>> = {
     const spread = { ...parallel, worldSize: 2, expertParallel: 2, mainParameters };
     return of(EXPERTS, { microBatchSize: 4, sequenceLength: 2048, parallel: spread });
   },
+  "combined-experts": () => {
+    const { model, parallel } = causalRun({});
+    const fsdp = { version: 2, sharding: "full_shard", cpuOffload: false, reshardAfterForward: true } as const;
+    const code = "torchtitan.qwen3_moe";
+    const spread = { ...parallel, worldSize: 4, expertParallel: 2, pipelineParallel: 2, fsdp };
+    const config = { ...EXPERTS, num_hidden_layers: 2 };
+    const run = causalRun({ model: { ...model, family: EXPERTS.model_type, code, config }, parallel: spread });
+    return { run, graphs: graphsOf(code) };
+  },
   "missing-kernels": () => ({
     run: causalRun({}),
     graphs: { ...llama, kernels: { packages: ["fused"], module: "self_attn" } },

@@ -49,6 +49,22 @@ const EXCHANGED_ROWS: EffectRule = {
   },
 };
 
+/**
+ * Experts of a sharded model in pipeline stages, or with sequences split among ranks: each is followed as it runs alone, and no
+ * reference run has them together, so that nothing says which way the number is off.
+ */
+const COMBINED_EXPERTS: EffectRule = {
+  id: "combined-experts",
+  source:
+    "torchtitan/models/llama4/infra/parallelize.py, parallelize_llama: one mesh of all of them, on each stage that distributed/pipeline_parallel.py makes; capture/truth/torchtitan_experts.py runs it without either",
+  effects: ({ run: { parallel }, simulation: { noticed } }) => {
+    const { fsdp, pipelineParallel, contextParallel } = parallel;
+    if (fsdp === null || !noticed.has("exchanged-rows") || Math.max(pipelineParallel, contextParallel) <= 1) return [];
+    const settleWith = pipelineParallel > 1 ? "pipeline_parallel" : "context_parallel";
+    return [{ what: say("engine.combined-experts"), settleWith, moreBytes: 0, lessBytes: 0 }];
+  },
+};
+
 /** Adapters on experts whose matrices are stored together take plain LoRA only. */
 const ADAPTED_EXPERTS: EffectRule = {
   id: "adapted-experts",
@@ -162,6 +178,7 @@ export const OF_DATA: readonly EffectRule[] = [
   PIECES,
   ADAPTED_EXPERTS,
   EXCHANGED_ROWS,
+  COMBINED_EXPERTS,
   MIXED_DTYPES,
   TAKEN_FOR,
 ];

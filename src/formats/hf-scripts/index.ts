@@ -21,7 +21,7 @@ import { embedding } from "./embedding";
 import { exampleSettings } from "./examples";
 import { foreignAdapter } from "./foreign-adapter";
 import { freezingOf } from "./freezing";
-import { unfollowedChanges, unfollowedHelpers } from "./helpers";
+import { unfollowedHelpers } from "./helpers";
 import { pythonKeys, READ_BESIDE, scriptKeys, TRAINED, type Trained } from "./keys";
 import { changedLayers } from "./layers";
 import { ligerCalls } from "./liger-calls";
@@ -35,7 +35,6 @@ import { lossOfRound, ownLossOf } from "./own-loss";
 import { pictureSide } from "./pictures";
 import { bareSwitches, callPlace, commandPlace } from "./places";
 import { recognisedLoop, recognisePython, recogniseShell } from "./recognise";
-import { replacedModules } from "./replaced";
 import { resizedVocabulary } from "./resizing";
 import { recordingLength, tokenizedLengths } from "./tokenizing";
 import { callsBefore, trainingOf } from "./training";
@@ -75,12 +74,7 @@ function derive({ stated: settings, made: result }: Deriving, view: View, { pars
       ...unfollowedHelpers(python),
       ...deepspeedExperts(python),
     );
-    result.push(
-      ...resizedVocabulary(python),
-      ...changedLayers(python),
-      ...replacedModules(python),
-      ...unfollowedChanges(python),
-    );
+    result.push(...resizedVocabulary(python), ...changedLayers(python));
     const others = otherModels(python);
     const ownLoss = trained ? ownLossOf(python) : lossOfRound(python, others.length > 0);
     if (trained)

@@ -77,7 +77,7 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
   ),
   own.memory("parallelism.expert_parallel_degree", "expert_parallel", "expert"),
   own.memory("parallelism.expert_tensor_parallel_degree", null, "expert", { min: 1 }),
-  own.memory("parallelism.expert_parallel_comm_backend", null, "expert"),
+  own.memory("parallelism.expert_parallel_comm_backend", null, "expert-buffers"),
   own.memory(
     "parallelism.pipeline_parallel_schedule",
     "pipeline_schedule",

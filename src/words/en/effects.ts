@@ -50,6 +50,8 @@ export const EFFECTS = {
   vocabulary: "Size of the vocabulary: embeddings and logits grow in proportion.",
   "token-dispatcher":
     "How tokens come to the GPUs of their experts: `allgather` gathers those of all GPUs, `alltoall` sends each its own.",
+  "expert-buffers":
+    "How rows reach their experts: DeepEP and HybridEP keep buffers of their own outside PyTorch's pool.",
   experts: "Number of experts: each holds its own weights.",
   heads: "Attention heads.",
   data: "Data source.",

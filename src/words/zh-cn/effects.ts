@@ -52,6 +52,7 @@ export const EFFECTS: Readonly<Record<keyof typeof EN, string>> = {
   vocabulary: "词表大小：嵌入与 logits 成比例增长。",
   "token-dispatcher":
     "token 如何到达其专家所在的 GPU：`allgather` 聚合所有 GPU 的 token，`alltoall` 只向各 GPU 发送其所需的 token。",
+  "expert-buffers": "token 行送达专家的方式：DeepEP 和 HybridEP 在 PyTorch 显存池之外另有缓冲区。",
   experts: "专家数：每个专家都有自己的权重。",
   heads: "注意力头数。",
   data: "数据来源。",
