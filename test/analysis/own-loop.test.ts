@@ -73,6 +73,35 @@ describe("analysis: a loop of one's own", () => {
     assert.equal(parallel.deepspeed?.zeroStage, 2);
   });
 
+  it("has no number where a script puts modules of its own into the layers, and names those it puts elsewhere", async () => {
+    const load = (change: string) => ({
+      load: `AutoModelForSequenceClassification.from_pretrained("./model").cuda()\n${change}`,
+    });
+    for (const change of [
+      "for layer in model.bert.encoder.layer:\n    layer.attention.self.query = LoRALinear(layer.attention.self.query)",
+      "model.bert.encoder.layer[0].output = Own(model.config)",
+      "for name, module in model.named_modules():\n    setattr(model.get_submodule(name), 'x', Quantized(module))",
+    ]) {
+      const { run, obstacles } = await resolutionOf(load(change));
+      assert.deepEqual([run, obstacles.map(({ code }) => code)], [null, ["not-modelled"]], change);
+    }
+    for (const change of [
+      "model.classifier = Own(64, 2)",
+      "model.config.hidden_act = get('x')",
+      "for p in model.parameters(): p.data = p.data.clone()",
+    ])
+      assert.ok((await resolutionOf(load(change))).run, change);
+  });
+
+  it("names what libraries change of a model or a step and nothing follows", async () => {
+    const { suppositions } = await resolutionOf({
+      load: 'AutoModelForSequenceClassification.from_pretrained("./model").cuda()\nconvert_to_float8_training(model)',
+      step: "with torch.autograd.graph.save_on_cpu():\n    loss = model(**batch).loss\nloss.backward()",
+    });
+    const said = suppositions.find(({ message }) => message.id === "assume.uncounted")?.message.args?.["keys"];
+    assert.equal(said, "convert_to_float8_training, torch.autograd.graph.save_on_cpu");
+  });
+
   it("computes in the dtype of its autocast, float16 where none is named", async () => {
     const step = (words: string) => `with ${words}:\n    loss = model(**batch).loss\nscaler.scale(loss).backward()`;
     const autocast = async (words: string) => (await runOf({ step: step(words) })).autocast;

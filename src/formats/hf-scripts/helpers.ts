@@ -18,6 +18,22 @@ function isElsewhere({ callee }: PythonCall, python: PythonModule): boolean {
   return !python.functions.has(callee) && !python.classes.some(({ name }) => name === callee);
 }
 
+/**
+ * Functions of libraries that change what a model or a step keeps, and that nothing here follows: float8 and packed weights of torchao,
+ * what is saved on the host (torch/autograd/graph.py), a model that is spread or offloaded by accelerate (big_modeling.py), hooks that step
+ * in backward (torch/optim, `register_post_accumulate_grad_hook`).
+ */
+const CHANGES =
+  /(?:^|\.)(?:convert_to_float8_training|quantize_|save_on_cpu|saved_tensors_hooks|dispatch_model|(?:cpu|disk)_offload|load_checkpoint_and_dispatch|register_post_accumulate_grad_hook|register_comm_hook)$/;
+
+/** Calls of those, by what they are called. */
+export function unfollowedChanges(python: PythonModule): readonly LocatedSetting[] {
+  const found = new Map(
+    python.calls.flatMap((call) => (CHANGES.test(call.callee) ? [[call.callee, call] as const] : [])),
+  );
+  return [...found.values()].map(({ callee, calleeSpan }) => uncounted(callee, calleeSpan, calleeSpan));
+}
+
 /** The calls, each as a key that nothing is computed from. */
 export function unfollowedHelpers(python: PythonModule): readonly LocatedSetting[] {
   const { load, trainer } = trainingOf(python);

@@ -21,7 +21,7 @@ import { embedding } from "./embedding";
 import { exampleSettings } from "./examples";
 import { foreignAdapter } from "./foreign-adapter";
 import { freezingOf } from "./freezing";
-import { unfollowedHelpers } from "./helpers";
+import { unfollowedChanges, unfollowedHelpers } from "./helpers";
 import { pythonKeys, READ_BESIDE, scriptKeys, TRAINED, type Trained } from "./keys";
 import { changedLayers } from "./layers";
 import { ligerCalls } from "./liger-calls";
@@ -35,6 +35,7 @@ import { lossOfRound, ownLossOf } from "./own-loss";
 import { pictureSide } from "./pictures";
 import { bareSwitches, callPlace, commandPlace } from "./places";
 import { recognisedLoop, recognisePython, recogniseShell } from "./recognise";
+import { replacedModules } from "./replaced";
 import { resizedVocabulary } from "./resizing";
 import { recordingLength, tokenizedLengths } from "./tokenizing";
 import { callsBefore, trainingOf } from "./training";
@@ -74,7 +75,12 @@ function derive({ stated: settings, made: result }: Deriving, view: View, { pars
       ...unfollowedHelpers(python),
       ...deepspeedExperts(python),
     );
-    result.push(...resizedVocabulary(python), ...changedLayers(python));
+    result.push(
+      ...resizedVocabulary(python),
+      ...changedLayers(python),
+      ...replacedModules(python),
+      ...unfollowedChanges(python),
+    );
     const others = otherModels(python);
     const ownLoss = trained ? ownLossOf(python) : lossOfRound(python, others.length > 0);
     if (trained)

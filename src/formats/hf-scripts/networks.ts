@@ -53,6 +53,11 @@ function classesOf({ call }: Named, { assignments, calls }: PythonModule): reado
     : [];
 }
 
+/** Whether a name of a network with its value is a head that is read (`classesOf`). */
+export function isReadHead(name: string, value: string, python: PythonModule): boolean {
+  return HEAD.test(name) && /^(?:[\w.]{1,80}\.)?Linear\(/.test(value) && builtNetwork(python) !== undefined;
+}
+
 /** The call that makes a library's network; the first, which a later one for comparison does not replace. */
 export function builtNetwork(python: PythonModule): PythonCall | undefined {
   return python.calls.find((call) => networkOf(call, python) !== undefined) ?? monaiCall(python);

@@ -262,6 +262,7 @@ function byExperts(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonl
     return { reason: say("engine.experts-divide", { degree, family: name }) };
   const local = {
     ...run,
+    quirks: { ...run.quirks, sharesExperts: true as const },
     model: { ...run.model, config: withSizes(run.model.config, family, { ...sizes, ...groupsOf(sizes, view) }) },
   };
   const kept = ({ module, name }: TensorSpec): boolean =>

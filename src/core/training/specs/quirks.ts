@@ -4,6 +4,8 @@ export interface Quirks {
   readonly keepsGradients?: true;
   /** Softmax keeps its input for backward beside its output: torch before 1.11 (pytorch/pytorch pull request 65242). */
   readonly keepsSoftmaxInputs?: true;
+  /** A rank's model has its own share of the experts alone: its router, which stands for the whole one, may choose more than those. */
+  readonly sharesExperts?: true;
 }
 
 /** Experts that routers give tokens to: all alike, or the same for every token. */

@@ -27,7 +27,7 @@ function topk(torch: Torch, args: Arguments): Tensor[] {
   const count = args.number(1, 1);
   const of = self.rank === 0 ? 1 : self.size(k);
   // aten/src/ATen/native/Sorting.cpp, TORCH_META_FUNC(topk)
-  if (count > of) refuseSizes([count, of], say("engine.chosen", { count, of }));
+  if (count > of && torch.quirks.sharesExperts !== true) refuseSizes([count, of], say("engine.chosen", { count, of }));
   const sizes = self.sizes.map((size, d) => (d === k ? count : size));
   const node = torch.record("TopkBackward0", [self], (torch, [gradient]) => [
     gradient ? selectedGradient(torch, gradient, self.sizes) : null,
