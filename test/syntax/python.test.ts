@@ -229,3 +229,35 @@ for step, batch in enumerate(loader):
     assert.deepEqual(plain(calls.find(({ callee }) => callee === "f")?.keywords), { lr: 0.1, on: true });
   });
 });
+
+describe("syntax: methods of texts in Python", () => {
+  const calls = (name: string) =>
+    (
+      parsePython(`
+name = ${name}.lower()
+if name.startswith(("sgd", "nag")):
+    o = SGD(p)
+elif name.endswith("prop"):
+    o = RMSprop(p)
+elif name.strip() == "adamw":
+    o = AdamW(p)
+else:
+    raise ValueError(name.upper())
+`).python?.calls ?? []
+    ).flatMap(({ callee }) => (/^[A-Z]/.test(callee) && callee !== "ValueError" ? [callee] : []));
+
+  it("decide which branch is taken", () => {
+    assert.deepEqual(calls('"SGD_nesterov"'), ["SGD"]);
+    assert.deepEqual(calls('"RMSprop"'), ["RMSprop"]);
+    assert.deepEqual(calls('" AdamW "'), ["AdamW"]);
+  });
+
+  it("of a text that is not known, or given what is not, decide nothing", () => {
+    assert.deepEqual(calls("chosen()"), ["SGD", "RMSprop", "AdamW"]);
+    const value = (call: string) =>
+      plain(parsePython(`T(a=${call})`).python?.calls.find(({ callee }) => callee === "T")?.keywords);
+    assert.deepEqual(value('"a,b".startswith("a")'), { a: true });
+    for (const call of ['"a".startswith(x)', '"a".lower(1)', '"a".startswith("a", 1)', '"a".title()'])
+      assert.notEqual(typeof (value(call) as { a: unknown }).a, "boolean", call);
+  });
+});

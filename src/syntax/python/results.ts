@@ -9,6 +9,7 @@ import type { Evaluating } from "./evaluating";
 import { knownAnswer, knownResult, onlyCuts } from "./idioms";
 import { dtypeNamed } from "./literals";
 import { childNamed, childrenOf, span } from "./nodes";
+import { textMethod } from "./text-methods";
 
 /** Calls that make a mapping of their keyword arguments, or an object that has them as attributes. */
 const MAPPINGS: ReadonlySet<string> = new Set(
@@ -40,6 +41,8 @@ export function callValue(on: Evaluating, node: SyntaxNode, depth: number): Loca
   if (plain !== undefined) return plain;
   const measured = list === null ? undefined : sizeOf(on, node, name, list, depth);
   if (measured !== undefined) return measured;
+  const text = list === null ? undefined : textMethod(on, node, list, depth);
+  if (text !== undefined) return text;
   const range = list !== null && name === "range" ? counted(on, node, list, depth) : undefined;
   if (range !== undefined) return range;
   if (list !== null && CONVERSIONS.has(name)) {
