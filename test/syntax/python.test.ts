@@ -261,3 +261,23 @@ else:
       assert.notEqual(typeof (value(call) as { a: unknown }).a, "boolean", call);
   });
 });
+
+describe("syntax: parameters of Python that a caller may leave out", () => {
+  const enabled = (passes: string) => {
+    const text = `
+def one(model, scaler=None):
+    with autocast("cuda", enabled=scaler is not None):
+        model(1)
+scaler = GradScaler()
+one(model${passes})
+`;
+    const call = parsePython(text).python?.calls.find(({ callee }) => callee === "autocast");
+    return (plain(call?.keywords) as { enabled: unknown }).enabled;
+  };
+
+  it("are not None where a call gives them what is not known", () => {
+    assert.equal(enabled(""), false);
+    assert.equal(enabled(", None"), false);
+    for (const given of [", scaler", ", scaler=scaler"]) assert.notEqual(typeof enabled(given), "boolean", given);
+  });
+});

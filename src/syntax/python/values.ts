@@ -274,6 +274,9 @@ export class Evaluator implements Evaluating {
     const differs = first !== undefined && values.some((value) => value === undefined || !isSame(value, first));
     if (first !== undefined && !(this.strict && differs)) return first;
     if (parameter.standard === null || (this.strict && differs)) return undefined;
+    // `None` only says that a caller may leave it out: what one gives in its place is something, whatever it is.
+    const [handed] = parameter.standard.name === "None" ? values.filter((value) => value !== undefined) : [];
+    if (handed !== undefined) return handed;
     const held = parameter.standard.name === "CallExpression" ? this.call(parameter.standard) : null;
     return (held && defaultHeld(held)) ?? this.evaluate(parameter.standard, depth + 1);
   }
