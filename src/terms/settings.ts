@@ -595,6 +595,14 @@ export const SETTINGS = {
   /** GPUs that the scheduler's lines grant the job. */
   granted_devices: { type: "integer" },
   least_devices: { type: "integer" },
+  /** The call by which a loop of one's own copies its model to several GPUs, or spreads it over them. */
+  spread_by: { type: "string", pointedAt: { several: 7 } },
+  /** The call by which one process splits a batch over all GPUs it sees (`DataParallel`). */
+  gathers_replicas: { type: "string" },
+  /** Every micro-batch reduces its gradients. */
+  reduces_each: { type: "boolean" },
+  /** torch's sharding casts parameters by a policy of its own, and no autocast does. */
+  mixed_policy: { type: "boolean" },
   parallelism_config: { type: "map" },
   /** Layers that the embedding, and the last norm with the head, count as when layers are divided into stages. */
   pipeline_first_less_layers: { type: "integer", min: 0 },

@@ -27,7 +27,9 @@ export function openSplit(resolution: Resolution): OpenSplit | undefined {
 export function isCountOpen(resolution: Resolution): boolean {
   const { run, resolved } = resolution;
   return (
-    run !== null && resolved.get("world_size")?.from === "assumed" && (impliesSeveral(run) || hasHosts(resolution))
+    run !== null &&
+    resolved.get("world_size")?.from === "assumed" &&
+    (impliesSeveral(run) || hasHosts(resolution) || resolution.settings.find("spread_by") !== undefined)
   );
 }
 

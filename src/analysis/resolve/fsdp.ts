@@ -5,6 +5,7 @@ import type { FsdpSpec } from "../../core/training/run";
 import { floatNamed } from "../../terms/dtypes";
 import { table } from "../../terms/table";
 import { say } from "../../words/message";
+import type { OwnFsdp } from "../frameworks/framework";
 import type { Setting } from "../frameworks/settings";
 import { holds } from "../frameworks/versions";
 import type { ResolveContext } from "./context";
@@ -57,6 +58,21 @@ function isUnsplit({ settings, inputs: { model } }: ResolveContext): boolean {
   return !said && model?.kind === "found" && factsOf(String(model.config["model_type"])).unsplit === true;
 }
 
+/**
+ * What torch itself does where a script's loop calls it: layers and the rest are groups, the model's own parameters stay gathered
+ * (torch/distributed/fsdp/_fully_shard/_fully_shard.py), and nothing is raised.
+ */
+function byLoop({ settings, ownLoop }: ResolveContext): OwnFsdp | undefined {
+  if (!ownLoop || settings.find("spread_by") === undefined) return undefined;
+  const version = settings.number("fsdp_version") === 2 ? 2 : 1;
+  return {
+    version,
+    ...(version === 2 ? { groups: "layers", rootStays: true } : {}),
+    ...(settings.find("mixed_policy") === undefined ? { autocastsAround: true } : {}),
+    ...(settings.on("reduces_each") ? { reducesEach: true } : {}),
+  };
+}
+
 /** `fsdp: "full_shard auto_wrap offload"` (4.x), or `fsdp: true` with `fsdp_config` (5.x). */
 export function fsdpSpec(c: ResolveContext, worldSize: number): FsdpSpec | null {
   const { settings } = c;
@@ -74,7 +90,7 @@ export function fsdpSpec(c: ResolveContext, worldSize: number): FsdpSpec | null 
   c.put("fsdp", sharding, origin.from, origin.key, origin.place);
   supposeWrapped(c);
   const replicas = replicasOf(c, sharding, worldSize);
-  const own = c.framework.fsdpOf?.(settings, c.libraries) ?? c.framework.fsdp ?? {};
+  const own = byLoop(c) ?? c.framework.fsdpOf?.(settings, c.libraries) ?? c.framework.fsdp ?? {};
   // torchtune/training/_distributed.py (get_shard_conditions)
   const units = settings.find("fsdp_units")?.value;
   const apart = Array.isArray(units) ? units.filter((unit) => typeof unit === "string") : [];

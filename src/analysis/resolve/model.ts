@@ -307,6 +307,9 @@ function meshOf(
 }
 
 export function worldSizeOf(c: ResolveContext, device: DeviceSpec | null): number {
+  // One process: replicas' outputs are gathered and their gradients summed where the parameters are (torch/nn/parallel/data_parallel.py).
+  const replicas = c.settings.find("gathers_replicas");
+  if (replicas !== undefined) c.suppose(say("assume.replicas", { call: replicas.key }), replicas.key);
   const stated = c.keepNumber("world_size", 1);
   if (stated !== undefined) return Math.floor(stated);
   const chosen = c.choice.deviceCount ?? (device !== null && device.count > 1 ? device.count : undefined);
@@ -337,7 +340,10 @@ export function worldSizeOf(c: ResolveContext, device: DeviceSpec | null): numbe
     return count;
   }
   c.put("world_size", 1, "assumed", "device.count", null);
-  if (c.inputs.deepspeed !== undefined || c.settings.string("fsdp_options") !== undefined) {
+  const spread = c.settings.find("spread_by");
+  if (spread !== undefined)
+    c.suppose(say("assume.ranks-open", { call: spread.key }), "device.count", { world_size: "8" });
+  else if (c.inputs.deepspeed !== undefined || c.settings.string("fsdp_options") !== undefined) {
     c.suppose(say("assume.world-size"), "device.count", { world_size: "8" });
   }
   return 1;

@@ -9,6 +9,7 @@ import { at, given, keyword, plain, said } from "./called";
 import { castInLoop } from "./casts";
 import { rawOf, trainedNames } from "./loads";
 import { isOptimizer, optimizerSettings } from "./optimizer";
+import { spreadSettings } from "./spread";
 import { callsBehind, trainingOf } from "./training";
 
 const ACCUMULATION =
@@ -196,6 +197,7 @@ export function plainLoop(python: PythonModule): readonly LocatedSetting[] {
     ...clippingOf(python),
     ...accumulationOf(python),
     ...engineOf(python),
+    ...spreadSettings(python),
   ];
 }
 

@@ -306,6 +306,9 @@ export const ANALYSIS = {
   "assume.fewest-gpus": "{count} GPUs, the fewest that the split needs: no launcher says how many",
   "assume.one-machine": "{count} GPUs, those of one machine: the launcher's number of machines is not known here",
   "assume.all-gpus": "1 GPU: `{launcher}` runs on all that it finds, which is not known here",
+  "assume.ranks-open": "1 GPU: how many processes `{call}` runs in is not known here",
+  "assume.replicas":
+    "1 GPU: `{call}` splits the batch over all visible ones; the first also holds all outputs and sums all gradients",
   "assume.count-unread": "1 GPU: how many `{key}` gives is not known here",
   "assume.world-size": "1 GPU: no launcher says how many",
   "assume.load-dtype": "weights in {dtype}: neither config nor model says otherwise",

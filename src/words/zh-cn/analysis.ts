@@ -281,6 +281,8 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "assume.fewest-gpus": "{count} 张 GPU，切分所需的最少数量：没有启动器说明数量",
   "assume.one-machine": "{count} 张 GPU，即一台机器的数量：启动器的机器数量在此未知",
   "assume.all-gpus": "1 张 GPU：`{launcher}` 会使用它找到的所有 GPU，此处不知道有多少",
+  "assume.ranks-open": "1 张 GPU：此处不知道 `{call}` 在多少个进程中运行",
+  "assume.replicas": "1 张 GPU：`{call}` 把批分到所有可见的 GPU；第一张还保存全部输出并汇总全部梯度",
   "assume.count-unread": "1 张 GPU：此处不知道 `{key}` 给出多少",
   "assume.world-size": "1 张 GPU：没有启动器说明数量",
   "assume.load-dtype": "权重为 {dtype}：配置和模型都未说明",
