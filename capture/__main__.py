@@ -24,6 +24,7 @@ def graphs(args):
     from .recording.graphs import conditioned, facts, family_graphs, texts_alone
     from .recording.rotary import cuts_by_cosines, widened
     from .recording.run import make_config
+    from .recording.stages import name_stages
     from .storing.stored import content_of, shortest
 
     OUT.mkdir(parents=True, exist_ok=True)
@@ -46,8 +47,11 @@ def graphs(args):
                 content = {**stored, **facts(name, FAMILIES[name], stored["graphs"]), "head": stored["head"], "graphs": stored["graphs"]}
             elif args.embedders:
                 content = embedders.mark(name, content_of((OUT / f"{name}.json").read_text()))
+            elif args.stages:
+                content = name_stages(name, content_of((OUT / f"{name}.json").read_text()))
             else:
-                content = embedders.mark(name, normed(name, mark(name, family_graphs(name, args.task, args.attention))))
+                recorded = name_stages(name, family_graphs(name, args.task, args.attention))
+                content = embedders.mark(name, normed(name, mark(name, recorded)))
                 if args.task or args.attention:
                     stored = content_of((OUT / f"{name}.json").read_text())
                     kept = [
@@ -203,7 +207,7 @@ def release(args):
 def media(args):
     from .truth.media_receipts import receipts
 
-    receipts(args.family, args.per, args.seed)
+    receipts(args.family, args.per, args.seed, args.recomputed)
     return 0
 
 
@@ -280,6 +284,7 @@ def main():
         "--conditions", action="store_true", help="only state in stored graphs which branch was captured where it is the only one"
     )
     g.add_argument("--embedders", action="store_true", help="only mark in stored graphs what embeds the inputs")
+    g.add_argument("--stages", action="store_true", help="only name in stored graphs the stages that are recomputed whole")
     g.add_argument("--trace", action="store_true", help="print the Python traceback of a failure")
     g.set_defaults(run=graphs)
     o = commands.add_parser("earlier", help="record the families of an earlier release of transformers, the one that is imported")
@@ -340,6 +345,7 @@ def main():
     m.add_argument("--family", nargs="*", required=True)
     m.add_argument("--per", type=int, default=4, help="cases per task and attention")
     m.add_argument("--seed", default="media")
+    m.add_argument("--recomputed", action="store_true", help="all of them under checkpointing, as many as --per says")
     m.set_defaults(run=media)
     n = commands.add_parser("nnunet", help="receipts of nnU-Net's networks: test/core/nnunet.jsonl")
     n.add_argument("--count", type=int, default=60)

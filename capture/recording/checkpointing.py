@@ -1,9 +1,43 @@
 """What a model's code does only under gradient checkpointing, which the recorded forward runs without."""
 
+import contextlib
 import copy
 import importlib
 import inspect
 import re
+import sys
+
+from torch.utils import checkpoint
+
+
+@contextlib.contextmanager
+def noting(model, units):
+    """Notes the modules that `torch.utils.checkpoint.checkpoint` is given, which calls its function plainly meanwhile."""
+    within, kept = [], checkpoint.checkpoint
+    places = [m for m in (checkpoint, sys.modules.get("transformers.modeling_utils")) if getattr(m, "checkpoint", None) is kept]
+
+    def plainly(function, *args, use_reentrant=None, preserve_rng_state=True, **kwargs):
+        within.append(None)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            within.pop()
+
+    def enter(module, _):
+        if within and within[-1] is None:
+            within[-1] = module
+            units.add(module)
+
+    hooks = [m.register_forward_pre_hook(enter) for m in model.modules()]
+    for place in places:
+        place.checkpoint = plainly
+    try:
+        yield
+    finally:
+        for place in places:
+            place.checkpoint = kept
+        for hook in hooks:
+            hook.remove()
 
 
 def mark(family, graphs):

@@ -12,8 +12,8 @@ import random
 from . import environment  # noqa: F401  (before torch is used)
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.utils import checkpoint
 
+from .checkpointing import noting
 from .graphs import flat
 from vram_lens.tracing.layers import functions
 from .record import trace
@@ -145,37 +145,6 @@ def on_device(library, name, labels, side, dtype, mode):
             return to_fake(model, dtype)
 
 
-@contextlib.contextmanager
-def _noting(model, units):
-    """Notes the outermost modules that run within `torch.utils.checkpoint.checkpoint`, which calls its function plainly meanwhile."""
-    within, kept = [], checkpoint.checkpoint
-
-    def plainly(function, *args, use_reentrant=None, preserve_rng_state=True, **kwargs):
-        within.append(None)
-        try:
-            return function(*args, **kwargs)
-        finally:
-            within.pop()
-
-    def enter(module, _):
-        if within and within[-1] is None:
-            within[-1] = module
-            units.add(module)
-
-    def leave(module, *_):
-        if within and within[-1] is module:
-            within[-1] = None
-
-    hooks = [h for m in model.modules() for h in (m.register_forward_pre_hook(enter), m.register_forward_hook(leave))]
-    checkpoint.checkpoint = plainly
-    try:
-        yield
-    finally:
-        checkpoint.checkpoint = kept
-        for hook in hooks:
-            hook.remove()
-
-
 def units_of(library, name):
     """
     Paths of the modules that the library's own switch has recomputed in backward (timm: `set_grad_checkpointing`,
@@ -189,7 +158,7 @@ def units_of(library, name):
         model.set_grad_checkpointing(True)
     except (AttributeError, AssertionError):
         return []
-    with mode, _noting(model, units), torch.no_grad():
+    with mode, noting(model, units), torch.no_grad():
         model(torch.zeros(2, 3, side, side, device="cuda"))
     model.set_grad_checkpointing(False)
     return [path for path, module in model.named_modules() if module in units]

@@ -4,6 +4,7 @@ The cases are those of `verify.py`, some with a part of the model left untrained
 truth is `truth.py`'s. Cases already there are kept.
 """
 
+import itertools
 import json
 import pathlib
 import random
@@ -38,12 +39,20 @@ def drawn(name, per, seed):
         yield case
 
 
-def receipts(names, per, seed):
+def under_checkpointing(name, per):
+    """Cases of a family of pictures, all of them under checkpointing and every third of the reentrant kind."""
+    graphs = content_of((ROOT / "models" / "graphs" / f"{name}.json").read_text())
+    for number, case in enumerate(itertools.islice(cases(name, graphs, 4, "stages"), per)):
+        kind = {"use_reentrant": True} if number % 3 == 2 else {}
+        yield {**case, "checkpointing": True, "id": f"{name}-recomputed-{number}", **kind}
+
+
+def receipts(names, per, seed, recomputed=False):
     for name in names:
         file = FOLDER / f"{name}.jsonl"
         file.parent.mkdir(exist_ok=True)
         have = drawn_in(file)
-        for case in drawn(name, per, seed):
+        for case in under_checkpointing(name, per) if recomputed else drawn(name, per, seed):
             if case["id"] in have:
                 continue
             try:

@@ -16,6 +16,7 @@ from .check import evaluate
 from .state_space import FAMILIES as STATE_SPACES
 from ..families.every_family import FAMILIES
 from ..recording.graphs import ALONE, draw_sizes, flat
+from ..recording.stages import marked
 from ..storing.stored import content_of
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -45,7 +46,7 @@ def cases(name, graphs, per, seed, attentions=None):
                 if i.get("call") in ("Linear", "Conv1D") and not (n := i["path"].split(".")[-1]).isdigit()
             }
         )
-        wrapped = any((i.get("repeat") or i).get("checkpoint") for g in own for f in [g["main"], *g["blocks"]] for i in f["body"])
+        wrapped = any(marked(g) for g in own)
         for _ in range(per):
             (dtype, amp), checkpointing, adapter = turns[count % len(turns)]
             checkpointing = checkpointing and wrapped  # models that do not support it refuse

@@ -146,14 +146,6 @@ const RUNS: Readonly<Record<string, () => Widened>> = {
   }),
   cudnn: () =>
     of({ model_type: "resnet" }, { task: "image-cls", imageSize: 384, microBatchSize: 8, sequenceLength: 0 }),
-  stages: () =>
-    of(
-      { model_type: "swinv2" },
-      {
-        ...{ task: "image-cls", imageSize: 224, microBatchSize: 2, sequenceLength: 0 },
-        checkpointing: { useReentrant: false },
-      },
-    ),
   cusolver: decomposed,
   "spread-late": () => {
     const { run, graphs } = of(

@@ -128,10 +128,10 @@ class Frame implements SavedTensorHooks {
     if (this.recomputed) return;
     this.recomputed = true;
     const { torch } = this;
+    // What hooks keep comes back before autocast is as it was (`ctx.get_saved_tensors`, `recompute_fn`), and goes afterwards.
+    const back = new Map([...this.packed].map(([k, handle]) => [k, handle.unpack()]));
+    for (const k of this.differentiable) back.get(k)!.requiresGradFlag = true;
     recomputing(torch, this.autocast, () => {
-      // What hooks keep comes back for the recomputation and goes with it.
-      const back = new Map([...this.packed].map(([k, handle]) => [k, handle.unpack()]));
-      for (const k of this.differentiable) back.get(k)!.requiresGradFlag = true;
       torch.hooks.push(new RecomputationHooks(torch, this.holders));
       torch.policy = this.cache?.replay() ?? null;
       const outputs = this.segment(this.inputs.map((input, k) => back.get(k) ?? input));

@@ -130,6 +130,8 @@ export interface OwnBackward {
 
 /** Runs blocks for `i` from `from` to `to` (exclusive), feeding outputs to the next round. */
 export interface RepeatInstruction {
+  /** It stands in a unit of checkpointing that was made of a part of `main`: its rounds are layers all the same. */
+  readonly ofUnit?: true;
   readonly repeat: {
     readonly from: Expression;
     readonly to: Expression;
@@ -221,6 +223,8 @@ export interface ArchitectureGraph {
   readonly batch: readonly BatchTensor[];
   /** Modules that `main` has written out and that checkpointing recomputes one by one. */
   readonly units?: readonly string[];
+  /** As `units`, of layers that are checkpointed as the run says: stages, whose repeats stand in `main`. */
+  readonly stages?: readonly string[];
   /** `main_input_name` of the model's class, where the batch holds text and that is not its main input (BLIP). */
   readonly mainInput?: string;
   /** `main` takes the batch and gives the loss first, then what else the model returns (logits). */

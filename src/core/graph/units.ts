@@ -11,10 +11,13 @@
  * (transformers/models/zamba2/modeling_zamba2.py, `Zamba2MambaDecoderLayer` in `Zamba2HybridLayer`, both of them
  * `GradientCheckpointingLayer`s), which is given the states by position and the attention's by name.
  *
+ * And whole stages of pyramids, whose layers stand in loops of the main function (transformers/models/swinv2/modeling_swinv2.py,
+ * `Swinv2Stage`; swin's layers are checkpointed inside their stages, too).
+ *
  * And the blocks of networks that a library builds by name, whose graphs say which its own switch has recomputed (timm's
  * `set_grad_checkpointing`; models/_manipulate.py, `checkpoint_seq` and `checkpoint`, neither of them the reentrant kind).
  */
-import { bareName, readIn } from "./reads";
+import { bareName, layerPath, nameOf, readIn } from "./reads";
 import type { ArchitectureGraph, BlockInstruction, GraphFunction, Instruction } from "./types";
 
 /** The layer whose module a path of the main function is or lies in. */
@@ -42,24 +45,29 @@ function among(layers: readonly string[]): LayerOf {
   };
 }
 
+/** Where a layer's function stands; null: nothing says. */
+type PathOf = (block: number) => string | null;
+
 /** Consecutive instructions of one layer; null: of none. */
 interface Run {
   readonly layer: string | null;
   readonly body: Instruction[];
 }
 
-/** The module an instruction belongs to: its own path, or the scope it stands in. */
-function placeOf(instruction: Instruction, scope: string): string {
+/** The module an instruction belongs to: its own path, that of the layers it repeats, or the scope it stands in. */
+function placeOf(instruction: Instruction, scope: string, pathOf: PathOf): string {
   if ("scope" in instruction) return instruction.scope;
+  if ("repeat" in instruction) return pathOf(instruction.repeat.bodies[0]?.block ?? 0) ?? scope;
+  if ("block" in instruction) return pathOf(instruction.block) ?? scope;
   return "call" in instruction ? instruction.path : scope;
 }
 
-function runsOf(body: readonly Instruction[], layerOf: LayerOf): Run[] {
+function runsOf(body: readonly Instruction[], layerOf: LayerOf, pathOf: PathOf): Run[] {
   const runs: Run[] = [];
   let scope = "";
   for (const instruction of body) {
     if ("scope" in instruction) scope = instruction.scope;
-    const layer = layerOf(placeOf(instruction, scope));
+    const layer = layerOf(placeOf(instruction, scope, pathOf));
     const last = runs[runs.length - 1];
     // What a layer calls last stands before the drops of what called it.
     if (last !== undefined && ("drop" in instruction || last.layer === layer)) last.body.push(instruction);
@@ -68,26 +76,39 @@ function runsOf(body: readonly Instruction[], layerOf: LayerOf): Run[] {
   return runs;
 }
 
-const madeBy = (instruction: Instruction): readonly string[] =>
-  "op" in instruction || "call" in instruction || "block" in instruction
-    ? instruction.out.filter((name) => name !== null).map(bareName)
-    : [];
+function madeBy(instruction: Instruction): readonly string[] {
+  if ("repeat" in instruction) return madeBy({ ...instruction.repeat, op: "" });
+  return "out" in instruction ? instruction.out.filter((name) => name !== null).map(bareName) : [];
+}
+
+/** What the first round of a repeat takes over from its caller, unless that lets go of it by name. */
+function takenOver(instruction: Instruction): readonly string[] {
+  if (!("repeat" in instruction)) return [];
+  const { in: operands, carry } = instruction.repeat;
+  return operands.flatMap((operand, k) => (carry[k] === null ? [] : (nameOf(operand) ?? [])));
+}
 
 /**
  * The layer's function and what the caller drops after it.
  *
  * @param given what the caller hands out where it ends with the layer; null: it goes on
+ * @param kept what the caller lets go of by name
  */
 function unitOf(
   body: readonly Instruction[],
   given: readonly string[] | null,
+  kept: ReadonlySet<string>,
 ): { readonly fn: GraphFunction; readonly after: readonly string[] } {
   const made = new Set(body.flatMap(madeBy));
   const dropped = body.flatMap((one) => ("drop" in one ? one.drop : []));
-  const inside = body.map(
-    (one): Instruction => ("drop" in one ? { drop: one.drop.filter((name) => made.has(name)) } : one),
+  const inside = body.map((one): Instruction => {
+    if ("repeat" in one) return { repeat: one.repeat, ofUnit: true };
+    return "drop" in one ? { drop: one.drop.filter((name) => made.has(name)) } : one;
+  });
+  const passed = new Set(body.flatMap(takenOver));
+  const outputs = [...made].filter(
+    (name) => !dropped.includes(name) && (given === null ? kept.has(name) || !passed.has(name) : given.includes(name)),
   );
-  const outputs = [...made].filter((name) => !dropped.includes(name) && (given === null || given.includes(name)));
   const inputs = [...readIn({ outputs: [], body })].filter((name) => !made.has(name));
   return { fn: { inputs, outputs, body: inside }, after: dropped.filter((name) => !made.has(name)) };
 }
@@ -102,11 +123,12 @@ function split(
   blocks: GraphFunction[],
   calling: (unit: GraphFunction) => Calling,
 ): GraphFunction | null {
-  const runs = runsOf(fn.body, layerOf);
+  const runs = runsOf(fn.body, layerOf, (block) => layerPath(blocks[block] ?? { body: [] }));
   if (runs.every(({ layer }) => layer === null)) return null;
+  const kept = new Set(fn.body.flatMap((one) => ("drop" in one ? one.drop : [])));
   const body = runs.flatMap((run, k): readonly Instruction[] => {
     if (run.layer === null) return run.body;
-    const unit = unitOf(run.body, k === runs.length - 1 ? fn.outputs.map(bareName) : null);
+    const unit = unitOf(run.body, k === runs.length - 1 ? fn.outputs.map(bareName) : null, kept);
     const block: BlockInstruction = {
       block: blocks.push(unit.fn) - 1,
       in: unit.fn.inputs.map((name) => `%${name}`),
@@ -122,7 +144,8 @@ function split(
 /** The graph with those layers as units of checkpointing. */
 export function withUnits(graph: ArchitectureGraph): ArchitectureGraph {
   const blocks: GraphFunction[] = [...graph.blocks];
-  const layerOf = graph.units === undefined ? matching(LAYER) : among(graph.units);
+  const named = graph.units ?? graph.stages;
+  const layerOf = named === undefined ? matching(LAYER) : among(named);
   const main = split(graph.main, layerOf, blocks, ({ inputs }) => ({
     index: "0",
     positional: inputs.map((_, k) => k),

@@ -1,12 +1,11 @@
 /** Code other than what was captured: recomputed in part, compiled, or another's that stands in. */
 import { type Message, say } from "../../words/message";
-import type { ArchitectureGraph } from "../graph/types";
 import type { Estimate } from "../report/estimate";
 import { unmetConditions } from "../simulation/program";
 import { simulateFullest } from "../stages";
 import { isOwnCode } from "../stand-in";
 import { splitsModel } from "../training/parallel/local";
-import type { BandRule, EffectRule } from "./types";
+import type { BandRule } from "./types";
 
 /**
  * How far an architecture may be from the one that stands in for it: activations of a block differ by up to about half
@@ -43,31 +42,6 @@ const RECOMPUTED: BandRule = {
     if (!least.ok) return null;
     const saved = Math.max(0, estimate.allocatedPeakBytes - least.simulation.ledger.peak);
     return { ...estimate, band: { ...estimate.band, lowBytes: estimate.band.lowBytes - saved } };
-  },
-};
-
-/** Whether checkpointing recomputes a part of the graph. */
-function isRecomputed({ units = [], main, blocks }: ArchitectureGraph): boolean {
-  const marked = (one: object): boolean => "checkpoint" in one && one.checkpoint === true;
-  return (
-    units.length > 0 ||
-    [main, ...blocks].some(({ body }) => body.some((step) => marked(step) || ("repeat" in step && marked(step.repeat))))
-  );
-}
-
-/** Layers that checkpointing recomputes stage by stage are counted as kept: at most all activations are spared. */
-const STAGES: EffectRule = {
-  id: "stages",
-  source: "transformers/models/swinv2/modeling_swinv2.py, Swinv2Stage(GradientCheckpointingLayer)",
-  effects: ({ run, ledger, graphs: { graphs } }) => {
-    const own = graphs.filter(({ task }) => task === run.task);
-    if (run.checkpointing === null || own.length === 0 || own.some(isRecomputed)) return [];
-    let lessBytes = 0;
-    for (const { label, bytes } of ledger.aliveByLabel(ledger.peakEvent))
-      if (label.kind === "activations") lessBytes += bytes;
-    return lessBytes === 0
-      ? []
-      : [{ what: say("engine.stages"), settleWith: "gradient_checkpointing", moreBytes: 0, lessBytes }];
   },
 };
 
@@ -140,7 +114,6 @@ const OWN_CODE: BandRule = {
 };
 
 /** Each of these applies. */
-export const OF_STAGES: readonly EffectRule[] = [STAGES];
 export const REWRITTEN: readonly BandRule[] = [RECOMPUTED, COMPILED];
 /** The first of these that does. */
 export const ANOTHER: readonly BandRule[] = [RELATIVE, BRANCH, OWN_CODE];

@@ -1,6 +1,6 @@
 /** The registry of what an estimate does not know for certain, and the band and assumptions that follow. */
 import type { Estimate } from "../report/estimate";
-import { ANOTHER, OF_STAGES, REWRITTEN } from "./code";
+import { ANOTHER, REWRITTEN } from "./code";
 import { kindOf, withUnexplained } from "./coverage";
 import { OF_DATA, OF_HEAD } from "./data";
 import { OF_GRADIENTS, OF_KERNELS, OF_PACKAGES } from "./kernels";
@@ -15,7 +15,6 @@ const EFFECTS: readonly EffectRule[] = [
   ...OF_HEAD,
   ...OF_GRADIENTS,
   ...OF_LOADING,
-  ...OF_STAGES,
 ];
 
 export const UNCERTAINTIES: readonly (EffectRule | BandRule)[] = [...EFFECTS, ...REWRITTEN, ...ANOTHER];

@@ -7,7 +7,6 @@ export const ENGINE = {
   "engine.mixed-dtypes":
     "PyTorch refuses products of two dtypes, which these weights come to: load in float32 or use autocast",
   "engine.transformer-engine": "8-bit copies of Transformer Engine's delayed scaling; other recipes keep more or fewer",
-  "engine.stages": "no recomputation of whole stages: checkpointing spares a part of the activations",
   "engine.cudnn": "no cuDNN workspaces: its kernels may rearrange what convolutions read and write",
   "engine.spread-late":
     "the model lies whole on the card before it is spread; pieces of its pool may be of no use later",

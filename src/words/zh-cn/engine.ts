@@ -7,7 +7,6 @@ export const ENGINE: Readonly<Record<keyof typeof EN, string>> = {
   "engine.adapted-experts": "合并存储的专家按普通 LoRA 估算：peft 在此不支持 dropout、DoRA 和偏置",
   "engine.mixed-dtypes": "按此精度加载后会出现两种精度相乘，PyTorch 会报错：请以 float32 加载或使用 autocast",
   "engine.transformer-engine": "Transformer Engine 的 8 位副本按延迟缩放计算；其他配方保留的更多或更少",
-  "engine.stages": "未计入按整个阶段的重计算：梯度检查点会省去部分激活",
   "engine.cudnn": "未计入 cuDNN 的工作区：其内核可能重排卷积的输入和输出",
   "engine.spread-late": "模型在分片前整个放在 GPU 上；其显存池的碎片之后可能无法再用",
   "engine.cusolver": "未计入为适配器分解权重时 cuSOLVER 的副本和工作区",

@@ -100,14 +100,13 @@ export class Layers {
     const states = this.options.hiddenStates;
     const given = states?.length === 0 ? inputs[positional[0] ?? 0] : null;
     if (given) states?.push(given.retain());
-    const outputs = this.runLayer(block, index, inputs, wrapped, positional, ...rest);
+    const outputs = this.inside(block, index, inputs, wrapped, positional, ...rest);
     if (outputs[0] !== undefined) states?.push(outputs[0].retain());
     return outputs;
   }
 
-  private runLayer(
-    ...[block, index, whole, wrapped, positional, scope, operands, unseen = []]: LayerArguments
-  ): Tensor[] {
+  /** Runs one layer, which may stand in another; as `one` for the rest. */
+  inside(...[block, index, whole, wrapped, positional, scope, operands, unseen = []]: LayerArguments): Tensor[] {
     const fn = this.graph.blocks[block]!;
     const kind = this.options.layerKind(index);
     const inner = layerScope(scope, index, kind);
@@ -237,13 +236,13 @@ export class Layers {
       return;
     }
     // A layer inside a layer is no layer of the model's list.
-    const inside = context.index !== null;
-    const wrapped = instruction.checkpoint && (inside || this.isSelected(this.wrappedBefore));
+    const within = context.index !== null;
+    const wrapped = instruction.checkpoint && (within || this.isSelected(this.wrappedBefore));
     const called = [instruction.block, index, inputs, wrapped, instruction.positional] as const;
-    const outputs = inside
-      ? this.runLayer(...called, context.scope, instruction.in)
+    const outputs = within
+      ? this.inside(...called, context.scope, instruction.in)
       : this.one(...called, context.scope, instruction.in);
-    if (instruction.checkpoint && !inside) this.wrappedBefore++;
+    if (instruction.checkpoint && !within) this.wrappedBefore++;
     this.operands.bind(instruction.out, outputs, context);
   }
 

@@ -84,7 +84,7 @@ export class Repeats {
         ? null
         : (this.segments(instruction, first, last, bodyOf, context) ??
           this.stack(instruction, first, last, bodyOf, context, joinsGradients(instruction, inputs)));
-    const loop = context.index === null ? null : this.loop(instruction, first, last);
+    const loop = context.index === null || instruction.ofUnit === true ? null : this.loop(instruction, first, last);
     const indices =
       run?.indices ?? loop?.indices ?? Array.from({ length: Math.max(0, last - first) }, (_, k) => first + k);
     const outputs = this.rounds(
@@ -92,7 +92,8 @@ export class Repeats {
       indices,
       inputs,
       context,
-      run?.layer ?? this.round(bodyOf, context, loop),
+      run?.layer ??
+        (instruction.ofUnit === true ? this.inUnit(instruction, bodyOf, context) : this.round(bodyOf, context, loop)),
       loop,
     );
     if (loop !== null) this.torch.enterRound(NO_ROUND);
@@ -225,6 +226,21 @@ export class Repeats {
     return body === undefined || others.length > 0 || rounds === null || round !== NO_ROUND
       ? null
       : rounds.begin(this.graph.blocks[body.block]!, first, last);
+  }
+
+  /** Runs a layer of a stage that is checkpointed whole, and recomputed as often: layers are not told apart there. */
+  private inUnit(
+    instruction: RepeatInstruction,
+    bodyOf: (index: number) => number,
+    { scope }: Context,
+  ): LayerRounds["layer"] {
+    const { checkpoint, positional, in: operands, passing = [] } = instruction.repeat;
+    const withheld = withheldInputs(instruction, this.graph.blocks);
+    return (index, _, owned) => {
+      const block = bodyOf(index);
+      const unseen = [...passing, ...(withheld.get(block) ?? [])];
+      return this.layers.inside(block, index, owned, checkpoint, positional, scope, operands, unseen);
+    };
   }
 
   /** Runs a round of a loop inside a layer. */
