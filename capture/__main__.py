@@ -82,6 +82,7 @@ def earlier(args):
     from .recording.graphs import facts, graphs_of
     from .recording.releases import VERSION
     from .recording.rotary import cuts_by_cosines, widened
+    from .recording.stages import name_stages
     from .recording.run import make_config
 
     out = args.out / ".".join(map(str, VERSION))
@@ -108,7 +109,7 @@ def earlier(args):
         except Exception as error:  # what its class fills in is then taken to be what the newest one does
             print(f"{name}: {type(error).__name__}: {str(error)[:300]}", file=sys.stderr)
             own = {"defaults": {}, "derived": {}}
-        content = {"family": name, **own, "head": None, "graphs": found}
+        content = name_stages(name, {"family": name, **own, "head": None, "graphs": found})
         content = widened(embedders.mark(name, mark(name, content)), cuts_by_cosines(make_config(name, {})))
         text = json.dumps(content)
         (out / f"{name}.json").write_text(text.replace("-Infinity", "-3.4e+38").replace("Infinity", "3.4e+38"))
