@@ -302,6 +302,8 @@ export const SETTINGS = {
   use_badam: { type: "boolean" },
   use_llama_pro: { type: "boolean" },
   deepspeed_moe: { type: "boolean" },
+  /** Factors that a program's own code puts on a model, and trains alone. */
+  own_lora: { type: "boolean" },
   /** Modules of a script's own in the place of those of layers. */
   replaced_modules: { type: "boolean" },
   // Adapters

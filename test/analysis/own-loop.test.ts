@@ -102,6 +102,35 @@ describe("analysis: a loop of one's own", () => {
     assert.equal(said, "convert_to_float8_training, torch.autograd.graph.save_on_cpu");
   });
 
+  it("counts compiled code as uncompiled, and says so", async () => {
+    const load = 'AutoModelForSequenceClassification.from_pretrained("./model").cuda()\nmodel = torch.compile(model)';
+    const { run, suppositions } = await resolutionOf({ load });
+    assert.equal(run?.compiled, "model");
+    const said = suppositions.map(({ message }) => message.id).filter((id) => id.startsWith("assume.compile"));
+    assert.deepEqual(said, ["assume.compile-eager"]);
+  });
+
+  it("is the Trainer's switch where the Trainer is given a compiled model", async () => {
+    const text = (compiled: string) => `import torch
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+model = AutoModelForCausalLM.from_pretrained("./model")
+other = AutoModelForCausalLM.from_pretrained("gpt2")
+${compiled}
+args = TrainingArguments("out", per_device_train_batch_size=2)
+Trainer(model=model, args=args, train_dataset=data).train()
+`;
+    for (const [compiled, expected] of [
+      ["", undefined],
+      ["model = torch.compile(model)", "model"],
+      ["model.compile()", "model"],
+      ["other = torch.compile(other)", undefined],
+    ] as const) {
+      const files = { "train.py": text(compiled), "model/config.json": JSON.stringify(TINY_LLAMA) };
+      const { run } = resolveRun(await gatherFiles(files, "train.py"), {});
+      assert.equal(run?.compiled, expected, compiled);
+    }
+  });
+
   it("computes in the dtype of its autocast, float16 where none is named", async () => {
     const step = (words: string) => `with ${words}:\n    loss = model(**batch).loss\nscaler.scale(loss).backward()`;
     const autocast = async (words: string) => (await runOf({ step: step(words) })).autocast;

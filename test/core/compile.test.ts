@@ -117,6 +117,14 @@ describe("compiled models", () => {
     assert.equal(of({ compiled: "layers", offloadsActivations: "once" }).allocatedPeakBytes, eager.allocatedPeakBytes);
   });
 
+  it("are counted as eager in a loop of one's own, with a band that reaches down to one graph", () => {
+    const loop = { holds: "loss" } as const;
+    const [eager, compiled, graph] = [of({ loop }), of({ loop, compiled: "model" }), of({ compiled: "model" })];
+    assert.equal(compiled.allocatedPeakBytes, eager.allocatedPeakBytes);
+    const less = eager.band.lowBytes - compiled.band.lowBytes;
+    assert.ok(less > 0 && Math.abs(less - (eager.allocatedPeakBytes - graph.allocatedPeakBytes)) <= 2 ** 20, `${less}`);
+  });
+
   it("do the same whether equal layers are run or copied", () => {
     for (const change of [{}, { autocast: "bfloat16" as const }, { gradientAccumulationSteps: 2 }]) {
       const run = causalRun({ ...change, compiled: "model" });

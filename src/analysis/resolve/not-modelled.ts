@@ -10,7 +10,7 @@ import type { RunInputs } from "../linking/inputs";
 import type { Obstacle } from "./types";
 
 /** Switches that change memory in a way nothing here follows. */
-const SWITCHES: readonly SettingName[] = ["use_llama_pro", "deepspeed_moe", "replaced_modules"];
+const SWITCHES: readonly SettingName[] = ["use_llama_pro", "deepspeed_moe", "replaced_modules", "own_lora"];
 
 /** Why a trainer is not followed, where there is more to say than that it keeps several models. */
 const REASONS: Readonly<Record<string, MessageId>> = table({

@@ -156,7 +156,7 @@ export function compiledOf(c: ResolveContext): NonNullable<TrainingRun["compiled
         : undefined;
   if (on === undefined || on.value === null || on.value === false) return null;
   if (backend !== undefined && RUNS_EAGERLY.has(String(backend.value).toLowerCase())) return null;
-  c.suppose(say("assume.compile"), on.key);
+  c.suppose(say(c.settings.string("loop_holds") !== undefined ? "assume.compile-eager" : "assume.compile"), on.key);
   const whole = c.settings.boolean("regional_compilation") !== true && c.framework.compilesLayers !== true;
   if (offloadsActivations(c) !== null)
     c.suppose(say(whole ? "assume.compile-offload" : "assume.compile-offload-layers"), on.key);

@@ -1,10 +1,12 @@
 /** Code other than what was captured: recomputed in part, compiled, or another's that stands in. */
 import { type Message, say } from "../../words/message";
+import type { FamilyGraphs } from "../graph/types";
 import type { Estimate } from "../report/estimate";
 import { unmetConditions } from "../simulation/program";
 import { simulateFullest } from "../stages";
 import { isOwnCode } from "../stand-in";
 import { splitsModel } from "../training/parallel/local";
+import type { TrainingRun } from "../training/run";
 import type { BandRule } from "./types";
 
 /**
@@ -49,7 +51,8 @@ const RECOMPUTED: BandRule = {
 const FUSION = 0.06;
 
 /**
- * The number is that of one graph for all that is compiled. Where tracing breaks off, code runs eagerly, at most all of it:
+ * The number is that of one graph for all that is compiled, but in a script's own loop, where it is eager code's and the band reaches
+ * down to that of one graph under the Trainer's loop. Where tracing breaks off, code runs eagerly, at most all of it:
  * the band reaches up to eager's peak. Down it leaves room for fusions that the rules do not follow.
  */
 const COMPILED: BandRule = {
@@ -58,6 +61,7 @@ const COMPILED: BandRule = {
   widened: (estimate, { run, graphs }) => {
     const { compiled, ...eagerRun } = run;
     if (compiled === undefined) return null;
+    if (run.loop !== undefined) return loweredToGraph(estimate, run, graphs);
     const eager = simulateFullest(eagerRun, graphs);
     const step = Math.max(0, estimate.allocatedPeakBytes - estimate.residentBytes);
     const more = eager.ok ? Math.max(0, eager.simulation.ledger.peak - estimate.allocatedPeakBytes) : 0;
@@ -72,6 +76,13 @@ const COMPILED: BandRule = {
     };
   },
 };
+
+/** The band of a loop whose code is counted as eager: what one graph would take is less. */
+function loweredToGraph(estimate: Estimate, { loop: _, ...run }: TrainingRun, graphs: FamilyGraphs): Estimate {
+  const graph = simulateFullest(run, graphs);
+  const less = graph.ok ? Math.max(0, estimate.allocatedPeakBytes - graph.simulation.ledger.peak) : 0;
+  return { ...estimate, band: { ...estimate.band, lowBytes: Math.round(estimate.band.lowBytes - less) } };
+}
 
 const RELATIVE: BandRule = {
   id: "relative",

@@ -15,6 +15,7 @@ import { at, given, plain, said } from "./called";
 import { CALLS, hasTrainer, PREFIXES, pythonViews, TRAINING_CALL, TRL_CALL } from "./calls";
 import { adapterCast, castBeforeTrainer } from "./casts";
 import { roundedLengths } from "./collating";
+import { compiledModel } from "./compiling";
 import { constructed } from "./construct";
 import { embedderSettings } from "./embedders";
 import { embedding } from "./embedding";
@@ -88,6 +89,7 @@ function derive({ stated: settings, made: result }: Deriving, view: View, { pars
         ...trainerOptimizer(python),
         ...resetArguments(python),
         ...castBeforeTrainer(python),
+        ...compiledModel(python),
         ...evaluatesAfter(python),
         ...loaderOfTrainer(python),
       );

@@ -84,6 +84,8 @@ const SCRIPT_KEYS: readonly KeySpec[] = [
   memory("zero_stage", "zero_stage", "zero"),
   memory("offload_optimizer_device", "offload_optimizer", "string", "offload-optimizer"),
   memory("offload_param_device", "offload_param", "string", "offload-param"),
+  // A program's own LoRA alone is trained (DeepSpeedExamples, applications/DeepSpeed-Chat, `only_optimize_lora_parameters`).
+  memory("only_optimize_lora", "own_lora", "adapter"),
   memory("deepspeed_config", "deepspeed", "string", "deepspeed", {
     aliases: ["deepspeed_config_file"],
     link: "engine",

@@ -41,7 +41,8 @@ function puts({ path, attribute, value, deletes }: PythonEffect): boolean {
   const ofSelf = object.kind === "unknown" && object.raw === "self";
   const onConfig = path.steps.some((step) => step.kind === "attribute" && NO_MODULE.test(step.name));
   const isMade = value.kind === "unknown" && MADE.test(value.raw);
-  return isMade && deletes !== true && !ofSelf && !onConfig && !NO_MODULE.test(attribute);
+  // Lists of layers are followed for themselves (`changedLayers`).
+  return isMade && deletes !== true && !ofSelf && !onConfig && !NO_MODULE.test(attribute) && !LAYERS.test(attribute);
 }
 
 /** Whether a way leads through a loop, or through the list of the layers. */

@@ -373,6 +373,7 @@ export const ANALYSIS = {
   "assume.nnunet-labels": "{heads} classes: no `dataset.json` beside the plans",
   "assume.compile-offload": "no saving by offload: compiled code brings all activations back before backward",
   "assume.compile-offload-layers": "compiled layers with offload counted as eager",
+  "assume.compile-eager": "compiled code in a loop of one's own counted as uncompiled (upper bound)",
   "assume.compile": "one compiled graph; a graph break keeps more, at most what eager code keeps",
   "assume.optimizer-errors":
     "{optimizer} counted as AdamW; its error buffers need more: {copies} values more per trained weight, and 1/GPUs of one",

@@ -345,6 +345,7 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "assume.nnunet-labels": "{heads} 个类别：计划旁没有 `dataset.json`",
   "assume.compile-offload": "卸载不省显存：编译后的代码在反向前取回全部激活",
   "assume.compile-offload-layers": "带卸载的编译层按 eager 计",
+  "assume.compile-eager": "自写循环中的编译代码按未编译计（上限）",
   "assume.compile": "编译为一张图；图中断处保留更多，至多与 eager 相同",
   "assume.optimizer-errors":
     "{optimizer} 按 AdamW 计：开始压缩后需要更多显存，每个训练权重多 {copies} 个值（误差缓冲区等），另加每张 GPU 分到的一份",

@@ -26,7 +26,7 @@ export const TRAINER_MODEL_RULES: readonly Rule[] = [
   ),
   rule("torch-compile", "information", (facts) => {
     const at = facts.own("torch_compile") ?? facts.own("torch_compile_backend");
-    return hit(at, at?.value !== false && at?.value !== null);
+    return hit(at, at?.value !== false && at?.value !== null && facts.run?.loop === undefined);
   }),
   rule("remote-code", "information", (facts) => {
     const at = facts.own("trust_remote_code");
