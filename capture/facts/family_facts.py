@@ -189,7 +189,8 @@ def of_captured(family, graphs):
         modules |= {sys.modules[type(part).__module__] for part in model.modules() if "transformers.models" in type(part).__module__}
         layers |= layer_classes(model)
         kept |= set(getattr(model, "_keep_in_fp32_modules", None) or [])
-        cacheless |= {task} if switches_cache_off(type(model)) else set()
+        off = getattr(type(model.config)(), "use_cache", None) is False  # as its config's class has it (MPT)
+        cacheless |= {task} if off or switches_cache_off(type(model)) else set()
     # A class that names none wraps nothing (accelerate/utils/dataclasses.py, set_auto_wrap_policy).
     unsplit = {} if getattr(model, "_no_split_modules", None) else {"unsplit": True}
     lists = {"cacheless": sorted(cacheless), "keptInFloat32": sorted(kept), "layers": sorted(layers)}

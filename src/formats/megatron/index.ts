@@ -39,7 +39,8 @@ function modelType(d: Deriving, view: View): string | undefined {
   const script = view.words.find((word) => /pretrain_\w{1,80}\.py$/.test(word)) ?? "";
   if (/pretrain_(?:t5|ict|vision|vlm|retro)/.test(script)) return undefined;
   if (/pretrain_bert/.test(script)) return "bert";
-  if (d.number("num_experts") !== undefined) return "mixtral";
+  // One expert is none (Megatron-DeepSpeed's default).
+  if ((d.number("num_experts") ?? 1) > 1) return "mixtral";
   if (d.said("swiglu", true) !== undefined || valueAt(view.map, "normalization") === "RMSNorm") return "llama";
   const rotary =
     valueAt(view.map, "position_embedding_type") === "rope" ||
