@@ -1,9 +1,10 @@
 /** Keys that change memory and that nothing is computed from: they are named, unless they ask for nothing. */
 import { strict as assert } from "node:assert";
+import { createAnalyzer } from "../../src/analysis";
 import { axolotl } from "../../src/formats/axolotl";
 import { parseDocument } from "../../src/formats/parse";
 import type { LocatedSetting } from "../../src/formats/types";
-import { TINY_LLAMA } from "./memory-runtime";
+import { memoryRuntime, TINY_LLAMA, uri } from "./memory-runtime";
 import { resolveFiles } from "./resolve-run";
 
 const BASE = "base_model: ./model\ndatasets: []\nmicro_batch_size: 2\nsequence_len: 512\n";
@@ -26,6 +27,17 @@ describe("analysis: keys that are not counted", () => {
     assert.deepEqual(await uncounted("relora: false\nlisa_n_layers:\ntiled_mlp: false\nadapter: lora\n"), []);
     // A block leaves it to its keys, and what costs no GPU memory is none of it.
     assert.deepEqual(await uncounted("qat:\n  weight_dtype: int4\nlow_cpu_mem_usage: true\n"), ["qat.weight_dtype ↑"]);
+  });
+
+  it("leave a band of which nothing is claimed", async () => {
+    const claim = async (lines: string) => {
+      const files = { "axolotl.yml": `${BASE}bf16: true\n${lines}`, "model/config.json": JSON.stringify(TINY_LLAMA) };
+      const [run] = (await createAnalyzer(memoryRuntime(files)).analyse(uri("axolotl.yml"), {})).runs;
+      assert.ok(run?.perDevice);
+      return run.statement.claim;
+    };
+    assert.match((await claim("")) ?? "", /^\d\d % of measured runs/);
+    assert.equal(await claim("relora: true\n"), undefined);
   });
 
   it("are gpt-neox's experts and grouped heads, which its captured code has not, and what Megatron sends to the host", async () => {

@@ -53,7 +53,10 @@ export function statementOf(variant: Variant, locale: Locale): ReportRun["statem
     low: gib(estimate.band.lowBytes),
     high: gib(estimate.band.highBytes),
   };
-  const claim = t(locale, "said.claim", { percent: Math.round(100 * estimate.band.coverage) });
+  // Measured runs had nothing that was left out of their numbers.
+  const whole = !resolution.suppositions.some(({ message }) => message.id === "assume.uncounted");
+  const percent = Math.round(100 * estimate.band.coverage);
+  const claimed = whole ? { claim: t(locale, "said.claim", { percent }) } : {};
   const peak = t(locale, "said.peak", { phase: t(locale, `phase.${estimate.peakPhase}`) });
   if (device === null || usable === null) {
     const need = t(locale, "said.need-open", figures);
@@ -63,7 +66,7 @@ export function statementOf(variant: Variant, locale: Locale): ReportRun["statem
         ? t(locale, "said.fits-none")
         : t(locale, "said.fits-from", { device: deviceLabel(card.name, locale), total: gib(card.memoryBytes) });
     const detail = t(locale, "said.detail-open", { need, peak, room });
-    return { verdict: t(locale, "said.no-device"), detail, need, peak, room, short: `${figures.used} GiB`, claim };
+    return { verdict: t(locale, "said.no-device"), detail, need, peak, room, short: `${figures.used} GiB`, ...claimed };
   }
   const count = countOf(resolution);
   const alone = t(locale, "said.need", { ...figures, usable: gib(usable) });
@@ -80,7 +83,7 @@ export function statementOf(variant: Variant, locale: Locale): ReportRun["statem
       size: gib(Math.abs(difference(usable, estimate.usedPeakBytes))),
     }),
     short: `${figures.used} / ${gib(usable)} GiB`,
-    claim,
+    ...claimed,
   };
 }
 
