@@ -9,12 +9,12 @@ what flex attention gives (its result and a number of every query).
 """
 
 import contextlib
-import gc
 import pathlib
 
 from ..recording import stand_ins
 from .ranks import group
 from .receipt_files import add, arguments
+from .torchtitan_loop import two_steps
 
 stand_ins.install("torch.utils.tensorboard")
 
@@ -138,7 +138,6 @@ def peak(oracle, c):
     torch = oracle.torch
     from torchtitan.config import JobConfig
     from torchtitan.distributed import ParallelDims
-    from torchtitan.distributed.utils import clip_grad_norm_
 
     spec = importlib.import_module(f"torchtitan.models.{c['model']}").get_train_spec()
     job = JobConfig()
@@ -158,24 +157,7 @@ def peak(oracle, c):
         with torch.device("cuda"):
             model = spec.model_cls(arguments)
         spec.parallelize_fn(model, dims, job)
-        model.train()
-        gc.collect()
-        ledger.phase = "optimizer-init"
-        parameters = list(model.parameters())
-        optimizer = torch.optim.AdamW(parameters, lr=3e-4, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1, fused=True)
-        for step in (1, 2):
-            optimizer.zero_grad()
-            ledger.phase = f"forward{step}"
-            inputs, labels = (torch.zeros(c["batch"], c["seq"], dtype=torch.long, device="cuda") for _ in range(2))
-            pred = model(inputs)
-            loss = torch.nn.functional.cross_entropy(pred.flatten(0, 1).float(), labels.flatten(0, 1))
-            del pred
-            ledger.phase = f"backward{step}"
-            loss.backward()
-            ledger.phase = f"step{step}"
-            clip_grad_norm_(parameters, 1.0, foreach=True, ep_enabled=dims.ep_enabled)
-            optimizer.step()
-            del inputs, labels, loss
+        two_steps(torch, ledger, model, c, ep_enabled=dims.ep_enabled)
     return oracle.summarize(list(ledger.events), ledger.size, {})
 
 

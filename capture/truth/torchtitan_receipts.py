@@ -8,11 +8,11 @@ tensors whose storages the oracle follows.
 """
 
 import contextlib
-import gc
 import pathlib
 
 from .ranks import group
 from .receipt_files import add, arguments
+from .torchtitan_loop import two_steps
 
 FILE = pathlib.Path(__file__).resolve().parent.parent.parent / "test" / "analysis" / "torchtitan.jsonl"
 
@@ -90,7 +90,6 @@ def peak(oracle, c):
     from torch.distributed.device_mesh import init_device_mesh
     from torchtitan.config.job_config import ActivationCheckpoint
     from torchtitan.distributed.activation_checkpoint import apply_ac
-    from torchtitan.distributed.utils import clip_grad_norm_
     from torchtitan.models.llama3.infra.parallelize import _op_sac_save_list, apply_fsdp
 
     torch = oracle.torch
@@ -116,25 +115,7 @@ def peak(oracle, c):
             apply_fsdp(model, mesh, torch.bfloat16, torch.float32, False, reshard_after_forward_policy=c["reshard"])
         else:
             amp = lambda: torch.autocast("cuda", torch.bfloat16)  # noqa: E731
-        model.train()
-        gc.collect()
-        ledger.phase = "optimizer-init"
-        parameters = list(model.parameters())
-        optimizer = torch.optim.AdamW(parameters, lr=3e-4, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1, fused=True)
-        for step in (1, 2):
-            optimizer.zero_grad()
-            ledger.phase = f"forward{step}"
-            inputs, labels = (torch.zeros(c["batch"], c["seq"], dtype=torch.long, device="cuda") for _ in range(2))
-            with amp():
-                pred = model(inputs)
-                loss = torch.nn.functional.cross_entropy(pred.flatten(0, 1).float(), labels.flatten(0, 1))
-            del pred
-            ledger.phase = f"backward{step}"
-            loss.backward()
-            ledger.phase = f"step{step}"
-            clip_grad_norm_(parameters, 1.0, foreach=True)
-            optimizer.step()
-            del inputs, labels, loss
+        two_steps(torch, ledger, model, c, amp)
     return oracle.summarize(list(ledger.events), ledger.size, {})
 
 

@@ -2,9 +2,9 @@
  * What a script's own code keeps or runs beside the Trainer's step and that is counted by nothing: copies of the weights (an average of
  * them), further forwards in a loss of its own, further backwards in a step of its own.
  */
-import type { Entry, LocatedNode, PythonCall, PythonClass, PythonModule, Span } from "../../syntax/tree";
+import type { Entry, PythonCall, PythonClass, PythonModule, Span } from "../../syntax/tree";
 import type { LocatedSetting } from "../types";
-import { at, given, isInside, keyword, lastName, placed, plain, said, scalar } from "./called";
+import { at, given, isInside, keyword, lastName, placed, plain, said, scalar, uncounted } from "./called";
 import { rawOf } from "./loads";
 import { LOADER } from "./loop";
 import { builtNetwork } from "./networks";
@@ -18,16 +18,6 @@ const COPIED = /\.clone\(/;
 const OF_MODEL = /\.(?:named_parameters|parameters|state_dict)\(\)/;
 const FORWARDS = /^(?:self\.)?model$/;
 const BACKWARDS = /(?:^|\.)backward$/;
-
-/** Something that changes memory and that nothing is computed from. */
-export function uncounted(key: string, keySpan: Span, node: LocatedNode | Span): LocatedSetting {
-  const { start, end } = node;
-  const told =
-    "kind" in node
-      ? node
-      : { kind: "unknown" as const, raw: key, reason: { id: "open.expression" as const, args: {} }, start, end };
-  return { name: null, key, value: null, uncounted: true, node: told, keySpan, valueSpan: { start, end } };
-}
 
 /** Calls that keep a copy of the whole model they are given (torch/optim/swa_utils.py, AveragedModel; timm/utils/model_ema.py). */
 const COPIES_MODEL = /(?:^|\.)(?:deepcopy|AveragedModel|ModelEma\w{0,20})$/;

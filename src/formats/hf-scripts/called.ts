@@ -22,6 +22,16 @@ export function at(name: SettingName, call: PythonCall, value: Value, node?: Loc
   return placed(name, callee, calleeSpan, said, value);
 }
 
+/** Something that changes memory and that nothing is computed from. */
+export function uncounted(key: string, keySpan: Span, node: LocatedNode | Span): LocatedSetting {
+  const { start, end } = node;
+  const told =
+    "kind" in node
+      ? node
+      : { kind: "unknown" as const, raw: key, reason: { id: "open.expression" as const, args: {} }, start, end };
+  return { name: null, key, value: null, uncounted: true, node: told, keySpan, valueSpan: { start, end } };
+}
+
 /** A setting that an argument or an assignment says. */
 export function said(name: SettingName, { key, keySpan, value: node }: Entry, value = plain(node) ?? null) {
   return placed(name, key, keySpan, node, value);

@@ -6,6 +6,7 @@ import { PEFT_CALLS } from "../peft";
 import type { View } from "../schema";
 import type { ConfigDocument } from "../types";
 import { argumentsSet, parsedArguments } from "./arguments";
+import { given, plain } from "./called";
 import { backwardCall, LOADER, trainingLoader } from "./loop";
 import { isBefore, isLoad, LOADS, MODULE, NAMED, type Training, trainingOf } from "./training";
 import { unslothAdapts } from "./unsloth";
@@ -38,9 +39,8 @@ export const LOOP = /(?:^|\.)(?:backward|AdamW|SGD|Adam|Adafactor|AdamW8bit|Page
 const SWITCHES_ON = /gradient_checkpointing_enable$|\.set_grad_checkpointing$/;
 
 /** Whether a call says that nothing is computed again: `set_grad_checkpointing(False)`. */
-function switchesOff({ callee, positional: [first], keywords }: PythonCall): boolean {
-  const enable = first ?? keywords.entries.find(({ key }) => key === "enable")?.value;
-  return callee.endsWith(".set_grad_checkpointing") && enable?.kind === "scalar" && enable.value === false;
+function switchesOff(call: PythonCall): boolean {
+  return /\.set_grad_checkpointing$/.test(call.callee) && plain(call.positional[0] ?? given(call, "enable")) === false;
 }
 
 export const CALLS: readonly (readonly [RegExp, string])[] = [

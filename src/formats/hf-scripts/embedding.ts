@@ -6,8 +6,7 @@ import type { Entry, LocatedNode, PythonCall, PythonModule } from "../../syntax/
 import { table } from "../../terms/table";
 import { attributesSet } from "../attributes";
 import type { LocatedSetting } from "../types";
-import { uncounted } from "./beside";
-import { at, given, keyword, lastName, plain, said } from "./called";
+import { at, given, keyword, lastName, plain, said, uncounted } from "./called";
 import { callsBehind, trainingOf } from "./training";
 
 const EMBEDS = /(?:^|\.)(?:SentenceTransformer|SparseEncoder)Trainer$/;

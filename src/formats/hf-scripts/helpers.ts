@@ -2,8 +2,7 @@
 import { isLibrary } from "../../syntax/python/libraries";
 import type { PythonCall, PythonModule } from "../../syntax/tree";
 import type { LocatedSetting } from "../types";
-import { uncounted } from "./beside";
-import { given, qualified } from "./called";
+import { given, qualified, uncounted } from "./called";
 import { callsBefore, callsBehind, loadsBehind, trainingOf } from "./training";
 
 /** Names of functions that only tell something of a model. */

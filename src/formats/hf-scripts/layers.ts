@@ -2,12 +2,11 @@
 import type { PythonEffect, PythonModule } from "../../syntax/tree";
 import type { LayerCut } from "../../terms/layer-cut";
 import type { LocatedSetting } from "../types";
-import { uncounted } from "./beside";
-import { listed } from "./called";
+import { listed, uncounted } from "./called";
 import { loadsBehind, trainingOf } from "./training";
 
 /** What transformers' models call the list of their layers. */
-const LAYERS = /^(?:layers?|h|blocks?)$/;
+export const LAYERS = /^(?:layers?|h|blocks?)$/;
 /** More are no way that anybody cuts a model. */
 const MOST_CUTS = 64;
 /** The list of an encoder that stands alone (transformers/models/bert/modeling_bert.py, `encoder.layer`); halves of two have `layers` and `block`. */

@@ -5,7 +5,7 @@
 import type { LocatedNode, PythonCall, PythonModule } from "../../syntax/tree";
 import { type FloatName, floatNamed, shortOf } from "../../terms/dtypes";
 import type { LocatedSetting } from "../types";
-import { at, given, keyword, plain, said } from "./called";
+import { at, given, keyword, plain, said, uncounted } from "./called";
 import { castInLoop } from "./casts";
 import { rawOf, trainedNames } from "./loads";
 import { isOptimizer, optimizerSettings } from "./optimizer";
@@ -29,7 +29,7 @@ function optimizerOf(python: PythonModule): LocatedSetting[] {
   const [made] = callsBehind(python, step?.receiver);
   return made === undefined || PREPARES.test(made.callee)
     ? []
-    : [{ ...at("optimizer", made, ""), name: null, key: made.callee, uncounted: true }];
+    : [uncounted(made.callee, made.calleeSpan, made.calleeSpan)];
 }
 
 /** Calls that hand an optimizer on. */

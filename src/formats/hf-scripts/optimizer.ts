@@ -5,7 +5,7 @@
 import type { LocatedNode, MapNode, PythonCall, PythonModule } from "../../syntax/tree";
 import { OPTIMIZER_CLASSES } from "../../terms/optimizers";
 import type { LocatedSetting } from "../types";
-import { at, given, isInside, keyword, lastName, plain } from "./called";
+import { at, given, isInside, keyword, lastName, plain, uncounted } from "./called";
 import { rawOf } from "./loads";
 import { steppedWeights } from "./stepped";
 import { callsBehind, trainingOf } from "./training";
@@ -71,7 +71,7 @@ export function trainerOptimizer(python: PythonModule): readonly LocatedSetting[
   // One that cannot be followed to where it is made is not counted; without one the Trainer makes its own.
   return stated === undefined || plain(first) === null
     ? []
-    : [{ ...at("optimizer", trainer, "", stated.value), name: null, key: "optimizers", uncounted: true }];
+    : [uncounted("optimizers", trainer.calleeSpan, stated.value)];
 }
 
 function firstOf(node: LocatedNode | undefined): LocatedNode | undefined {

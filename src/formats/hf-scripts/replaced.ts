@@ -4,9 +4,9 @@
  */
 import type { PythonEffect, PythonModule, PythonStep } from "../../syntax/tree";
 import type { LocatedSetting } from "../types";
-import { uncounted } from "./beside";
-import { placed, scalar } from "./called";
+import { placed, scalar, uncounted } from "./called";
 import { isModel } from "./freezing";
+import { LAYERS } from "./layers";
 import { rawOf } from "./loads";
 import { isReadHead } from "./networks";
 import { loadsBehind, trainingOf } from "./training";
@@ -16,8 +16,6 @@ const MADE = /^[\w.]{1,200}\(/;
 /** What hangs on a model and is no module of it. */
 const NO_MODULE =
   /^(?:data|grad|config|\w{0,40}_config|requires_grad|device|dtype|hf_device_map|\w{0,40}tokenizer|\w{0,40}processor)$/;
-/** What models call the list of their layers. */
-const LAYERS = /^(?:layers?|h|blocks?)$/;
 const MOST = 8;
 
 /** Replaced modules: of layers as `replaced_modules`, others as keys that nothing is computed from. */

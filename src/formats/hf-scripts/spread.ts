@@ -5,7 +5,7 @@
 import type { PythonCall, PythonModule } from "../../syntax/tree";
 import { floatNamed, shortOf } from "../../terms/dtypes";
 import type { LocatedSetting } from "../types";
-import { at, given, lastName, plain, qualified } from "./called";
+import { at, given, lastName, plain, qualified, uncounted } from "./called";
 import { rawOf } from "./loads";
 
 /** Whether a call sets gradients aside until the last micro-batch of a step (FSDP1, FSDP2). */
@@ -36,8 +36,8 @@ function policyOf({ calls }: PythonModule): LocatedSetting[] {
 }
 
 /** What is not followed, by the call that asks for it. */
-function unfollowed(call: PythonCall): LocatedSetting {
-  return { ...at("fsdp", call, ""), name: null, key: call.callee, uncounted: true };
+function unfollowed({ callee, calleeSpan }: PythonCall): LocatedSetting {
+  return uncounted(callee, calleeSpan, calleeSpan);
 }
 
 /** FSDP2: the modules that are given to it, from the inside out (torch/distributed/fsdp/_fully_shard/_fully_shard.py). */
