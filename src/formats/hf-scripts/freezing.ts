@@ -27,7 +27,7 @@ import {
   placeAt,
   TRAINS_WAVES,
 } from "./freezing-rules";
-import { isBefore, isCopy, isLoad, loadsBehind, otherCopies, type Training, trainingOf } from "./training";
+import { callAt, isBefore, isCopy, isLoad, loadsBehind, otherCopies, type Training, trainingOf } from "./training";
 
 /** A rule, or why what is done cannot be followed. */
 type Freezing = { readonly rule: WeightRule } | { readonly unknown: string };
@@ -150,7 +150,7 @@ export function isModel(path: PythonPath, training: Training, python: PythonModu
     if (seen.has(key)) return false;
     seen.add(key);
     if (node.alternatives?.some(leads) === true) return true;
-    const call = python.calls.find(({ start, end }) => start === at.start && end === at.end);
+    const call = callAt(python, at);
     if (call === undefined) return false;
     if (call === training.load || (own !== undefined && call.callee === own.name)) return true;
     if (isLoad(call.callee) || copies.includes(call)) return false;

@@ -59,6 +59,11 @@ export function callsBehind(python: PythonModule, node: LocatedNode | undefined)
   return callsOf(python).behind(node);
 }
 
+/** The call that stands in a place. */
+export function callAt(python: PythonModule, place: Span): PythonCall | undefined {
+  return callsOf(python).at(place);
+}
+
 /** The call that a value is the result of; undefined: it may be that of several. */
 export function callBehind(python: PythonModule, node: LocatedNode | undefined): PythonCall | undefined {
   const [call, ...others] = callsBehind(python, node);
@@ -85,8 +90,16 @@ export function isCopy(python: PythonModule, node: LocatedNode | undefined): boo
   return false;
 }
 
-/** Copies of models that are not what the trainer gets: an average of the weights, a teacher. */
+const others = new WeakMap<PythonModule, readonly PythonCall[]>();
+
+/** Copies of models that are not what the trainer gets, found once: an average of the weights, a teacher. */
 export function otherCopies(python: PythonModule): readonly PythonCall[] {
+  const known = others.get(python) ?? copiesApart(python);
+  others.set(python, known);
+  return known;
+}
+
+function copiesApart(python: PythonModule): readonly PythonCall[] {
   const copies = python.calls.filter(({ callee }) => COPIES.test(callee));
   const { trainer, load } = trainingOf(python);
   const own = new Set<PythonCall>();
@@ -137,8 +150,12 @@ class Calls {
     if (node?.kind === "list") return node.items.flatMap((item) => this.behind(item));
     if (node?.kind !== "unknown") return [];
     if (node.alternatives !== undefined) return node.alternatives.flatMap((one) => this.behind(one));
-    const call = this.byPlace.get(placeOf(node.source ?? node));
+    const call = this.at(node.source ?? node);
     return call === undefined ? [] : [call];
+  }
+
+  at(place: Span): PythonCall | undefined {
+    return this.byPlace.get(placeOf(place));
   }
 
   /** The loads that a value goes back to, through calls that wrap the model; the last first. */
