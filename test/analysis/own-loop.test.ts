@@ -103,11 +103,13 @@ describe("analysis: a loop of one's own", () => {
   });
 
   it("counts compiled code as uncompiled, and says so", async () => {
-    const load = 'AutoModelForSequenceClassification.from_pretrained("./model").cuda()\nmodel = torch.compile(model)';
-    const { run, suppositions } = await resolutionOf({ load });
-    assert.equal(run?.compiled, "model");
-    const said = suppositions.map(({ message }) => message.id).filter((id) => id.startsWith("assume.compile"));
-    assert.deepEqual(said, ["assume.compile-eager"]);
+    for (const compiles of ["model = torch.compile(model)", "model.compile()"]) {
+      const load = `AutoModelForSequenceClassification.from_pretrained("./model").cuda()\n${compiles}`;
+      const { run, suppositions } = await resolutionOf({ load });
+      assert.equal(run?.compiled, "model", compiles);
+      const said = suppositions.map(({ message }) => message.id).filter((id) => id.startsWith("assume.compile"));
+      assert.deepEqual(said, ["assume.compile-eager"]);
+    }
   });
 
   it("is the Trainer's switch where the Trainer is given a compiled model", async () => {

@@ -152,10 +152,9 @@ const DATA = /^(?!-)[\w./-]{1,300}\.(?:ya?ml|json|toml)$/;
 /** What hands a program its config by name. */
 const CONFIG = /^--config(?:[-_]file)?(?:=(.+))?$/;
 
-/** The file that the words behind a program hand to it: the first of them, or in a notebook's command what an option names. */
-function handed(words: readonly { readonly text: string }[], named: boolean): string | undefined {
+/** The file that the words behind a program hand to it: what an option names, else the first of them. */
+function handed(words: readonly { readonly text: string }[]): string | undefined {
   const [first] = words;
-  if (!named) return first?.text;
   const option = words.findIndex(({ text }) => CONFIG.test(text));
   return option < 0 ? first?.text : (CONFIG.exec(words[option]?.text ?? "")?.[1] ?? words[option + 1]?.text);
 }
@@ -174,7 +173,7 @@ export async function startedData(
   if (notebook && script.recognised !== undefined && !inCommands(script.recognised.format)) return undefined;
   for (const { words } of script.config?.parsed.shell?.commands ?? []) {
     const program = words.findIndex(({ text }) => /\.py$/.test(text));
-    const path = program < 0 ? undefined : handed(words.slice(program + 1), notebook);
+    const path = program < 0 ? undefined : handed(words.slice(program + 1));
     if (path === undefined || !DATA.test(path)) continue;
     for (const folder of new Set([parentOf(script.uri), ...folders])) {
       const uri = joinUri(folder, path);

@@ -1,5 +1,5 @@
 /** Where a script compiles the model that it trains: `torch.compile(model)`, `model.compile()` (torch/nn/modules/module.py). */
-import type { PythonModule } from "../../syntax/tree";
+import type { PythonCall, PythonModule } from "../../syntax/tree";
 import type { LocatedSetting } from "../types";
 import { at } from "./called";
 import { callsBefore, loadsBehind, trainingOf } from "./training";
@@ -15,4 +15,12 @@ export function compiledModel(python: PythonModule): readonly LocatedSetting[] {
     return compiled !== undefined && load !== undefined && loadsBehind(python, compiled).includes(load);
   });
   return call === undefined ? [] : [at("torch_compile", call, true)];
+}
+
+/** The call that compiles a loop's model: as another (`torch.compile(model)`), whatever its name, or in place by one of the model's names. */
+export function compileInLoop({ calls }: PythonModule, names: ReadonlySet<string>): PythonCall | undefined {
+  return calls.find(
+    ({ callee }) =>
+      callee === "torch.compile" || (METHOD.test(callee) && names.has(callee.slice(0, -".compile".length))),
+  );
 }

@@ -7,6 +7,7 @@ import { type FloatName, floatNamed, shortOf } from "../../terms/dtypes";
 import type { LocatedSetting } from "../types";
 import { at, given, keyword, plain, said, uncounted } from "./called";
 import { castInLoop } from "./casts";
+import { compileInLoop } from "./compiling";
 import { rawOf, trainedNames } from "./loads";
 import { isOptimizer, optimizerSettings } from "./optimizer";
 import { spreadSettings } from "./spread";
@@ -128,7 +129,7 @@ function loopSettings(python: PythonModule): readonly LocatedSetting[] {
   const cacheless = python.assignments.entries.find(
     ({ key, value }) => /\.config\.use_cache$/.test(key) && plain(value) === false,
   );
-  const compiles = python.calls.find(({ callee }) => callee === "torch.compile");
+  const compiles = compileInLoop(python, names);
   return [
     ...optimizerOf(python),
     ...castInLoop(python, names),
