@@ -179,6 +179,31 @@ describe("architecture", () => {
     assert.deepEqual(found, []);
   });
 
+  it("keeps names of families, frameworks and libraries out of patterns and of constants that are compared", () => {
+    const folders = readdirSync(join(root, "src/formats"), { withFileTypes: true }).filter((one) => one.isDirectory());
+    const families = readdirSync(join(root, "models", "graphs")).map((file) => file.replace(/\.json$/, ""));
+    const names = new Set([...folders.map(({ name }) => name), ...families, ...LIBRARIES, "fsdp", "unsloth", "liger"]);
+    const files = ["src/analysis", "src/server", "src/cli", "src/mcp", "src/core", "src/extension", "webview-ui"]
+      .flatMap((layer) => sources(join(root, layer)))
+      .map((file) => ({ file: relative(root, file).replaceAll("\\", "/"), text: readFileSync(file, "utf8") }));
+    const constants = files.flatMap(({ text }) =>
+      [...text.matchAll(/^(?:export )?const (\w+)(?:: \w+)? = "([^"]+)";$/gm)].flatMap(
+        ([, constant = "", value = ""]) => (names.has(value) ? [constant] : []),
+      ),
+    );
+    const compared = new RegExp(`[!=]== (?:${constants.join("|")})\\b|\\b(?:${constants.join("|")}) [!=]==`, "g");
+    const found = files.flatMap(({ file, text }) => [
+      ...[...text.matchAll(compared)].map(([hit]) => `${file}: ${hit}`),
+      // A pattern of the beginning: `/^gemma2/`, `/^(whisper|canary)$/`.
+      ...[...text.matchAll(/\/\^(?![^/\n]*\.)[^/\n]*\//g)].flatMap(([pattern]) =>
+        pattern.split(/[^\w-]+/).some((word) => names.has(word) && word !== "jobs") && !READ_NAMES.test(file)
+          ? [`${file}: ${pattern}`]
+          : [],
+      ),
+    ]);
+    assert.deepEqual(found, []);
+  });
+
   it("asks formats and documents in the analysis for what they are written in, and compares no id, carrier or language", () => {
     const compares =
       /[!=]==\s*"(?:shell|python|notebook)"|\.carrier\b|\bformat\??\.id\s*[!=]==|[!=]==\s*\w*[fF]ormat\??\.id\b/;
@@ -189,6 +214,9 @@ describe("architecture", () => {
     );
   });
 });
+
+/** Where patterns read names: what a command or a class is called says which framework runs, and Python's modules are called by their library. */
+const READ_NAMES = /^src\/(?:analysis\/frameworks|core\/training\/own-loss)\//;
 
 /** Names of frameworks that are also those of keys and settings, which formats read by their names. */
 const KEYS_TOO = new Set(["deepspeed", "fsdp", "accelerate", "unsloth"]);

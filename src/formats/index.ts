@@ -122,14 +122,9 @@ export const FORMATS: readonly Format[] = [
   ]),
 ];
 
-/** Whether two formats read one schema, in whatever it is written. */
-export function isSameSchema(one: Format, other: Format): boolean {
-  return one.id === other.id;
-}
-
 /** How a schema is read where it is written in another way; undefined where it is written so nowhere. */
 export function writtenIn(way: (format: Format) => boolean, schema: Format): Format | undefined {
-  return FORMATS.find((format) => isSameSchema(format, schema) && way(format));
+  return FORMATS.find((format) => format.id === schema.id && way(format));
 }
 
 export interface Recognised extends Recognition {

@@ -166,4 +166,13 @@ describe("analysis: rules", () => {
       assert.equal(readFileSync(join(FOLDER, name), "utf8"), text, name);
     }
   });
+
+  it("asks for no other attention where a model caps its scores, which eager attention alone does", async () => {
+    const found = async (model: Readonly<Record<string, unknown>>) => {
+      const { analysis } = await analyseExample({ trl: "attn_implementation: eager", model }, "en", UNESTIMATED);
+      return (analysis.runs[0]?.findings ?? []).some(({ code }) => code === "eager-attention");
+    };
+    assert.equal(await found({}), true);
+    assert.equal(await found({ attn_logit_softcapping: 50 }), false);
+  });
 });

@@ -68,6 +68,8 @@ export interface Framework {
   readonly trainer?: "plain" | "named" | "within";
   /** DDP looks for parameters without gradients never, or where no adapters are on; absent: as the Trainer has it. */
   readonly findsUnused?: "never" | "without-adapters";
+  /** Scripts of people's own train by it: what these call tells which of such frameworks it is, and a command of theirs tells nothing. */
+  readonly scripts?: true;
   /** Its files are settings that other files' runs use, named by them: of DeepSpeed's engine, or of Accelerate's launcher. */
   readonly part?: "engine" | "launcher";
   /** Why its runs are read only. */
@@ -158,6 +160,8 @@ export interface Framework {
   readonly recorded?: LossSource;
   /** What its one trainer of reinforcement learning is called, which settings tell, no name. */
   readonly reinforces?: string;
+  /** Engines that it trains with and that are followed, as its `strategy` names them. */
+  readonly strategies?: readonly string[];
   /** Model types that it hands to Liger; absent: all that Liger knows. */
   readonly ligerFamilies?: ReadonlySet<string>;
   /** Keys it does not know are dropped; others stop at them. */

@@ -33,6 +33,7 @@ const ROWS: Readonly<Partial<Record<keyof typeof SCHEMAS, Framework>>> = {
   "hf-training-arguments": {
     name: "transformers",
     trainer: "plain",
+    scripts: true,
     // transformers/trainer.py (_prepare_context_parallel_inputs), accelerate/utils/dataclasses.py (TorchContextParallelConfig)
     contextRotation: "allgather",
     packs: () => "by-kernel",
@@ -43,6 +44,7 @@ const ROWS: Readonly<Partial<Record<keyof typeof SCHEMAS, Framework>>> = {
   trl: {
     name: "TRL",
     trainer: "named",
+    scripts: true,
     contextRotation: "allgather",
     packs: () => "by-kernel",
     offloadsAll: "once",
@@ -237,6 +239,7 @@ const ROWS: Readonly<Partial<Record<keyof typeof SCHEMAS, Framework>>> = {
     mainParameters: (settings) => runs(settings, "mcore"),
     recorded: { file: "verl", release: "0.9.1", kernels: "verl" },
     reinforces: "verl",
+    strategies: ["fsdp", "fsdp2", "megatron"],
     // Every estimator without a critic runs the same update.
     flavours: table({ verl: { kind: "grpo" } }),
   },
@@ -297,9 +300,18 @@ function lightningFsdp(settings: Settings, libraries: Versions): OwnFsdp {
   };
 }
 
+const FRAMEWORKS: Readonly<Record<string, Framework>> = table(
+  Object.fromEntries(
+    Object.entries(SCHEMAS).map(([id, { title }]) => [
+      id,
+      ROWS[id as keyof typeof SCHEMAS] ?? { name: title, readOnly: UNFOLLOWED },
+    ]),
+  ),
+);
+
+/** The row of the framework that a format is of: the same one for every way its settings are written. */
 export function frameworkOf({ id }: Pick<Format, "id">): Framework {
-  const schema = id as keyof typeof SCHEMAS;
-  return ROWS[schema] ?? { name: SCHEMAS[schema].title, readOnly: UNFOLLOWED };
+  return FRAMEWORKS[id]!;
 }
 
 /** Whether a document is settings of an engine that no run's own file stands beside. */

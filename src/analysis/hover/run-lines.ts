@@ -3,6 +3,7 @@
 import { migrationOf } from "../../core/cost/managed";
 import type { Estimate, Phase } from "../../core/report/estimate";
 import { grouped } from "../../terms/sizes";
+import { table } from "../../terms/table";
 import { inCode, inMarkdown } from "../../words/printable";
 import { baseName } from "../documents/uris";
 import type { RunAnalysis } from "../estimate/run-analysis";
@@ -123,7 +124,7 @@ export function assumptionsLine(analysis: RunAnalysis): string | undefined {
   const engine = (base.estimate?.assumptions ?? []).map(({ what }) => markdown(what, locale));
   const releases = releasesOf(analysis.inputs, base.resolution);
   const named = ({ library, version }: (typeof releases)[number]): string =>
-    `${library} ${version}${library === MODELS ? standing(analysis) : ""}`;
+    `${library} ${version}${STANDS[library]?.(analysis) ?? ""}`;
   const taken = releases.filter(({ stated }) => !stated).map(named);
   const assumed = [...supposed, ...engine, ...taken].join(" · ");
   const said = assumed === "" ? [] : [t(locale, "hover.assumes", { list: assumed })];
@@ -161,6 +162,9 @@ function standing({ base, inputs, locale }: RunAnalysis): string {
   if (release !== undefined && transformers.startsWith(release)) return "";
   return t(locale, "hover.release-stands", { release: release ?? NEWEST.transformers });
 }
+
+/** What is said beside a library's release. */
+const STANDS: Readonly<Record<string, (analysis: RunAnalysis) => string>> = table({ [MODELS]: standing });
 
 export function noEstimate(analysis: RunAnalysis): string {
   const { base, locale, inputs } = analysis;

@@ -3,7 +3,6 @@
 import { innerFamilyOf, relativeOf } from "../../core/graph/relatives";
 import type { FamilyGraphs } from "../../core/graph/types";
 import { WRITTEN } from "../../core/networks";
-import { NNUNET } from "../../core/networks/nnunet";
 import type { DocumentStore } from "../documents/store";
 import type { Framework } from "../frameworks/framework";
 import { runsOwnCode } from "../frameworks/frameworks";
@@ -62,8 +61,9 @@ export async function graphsFor(
   asked: GraphsAsked,
   context: GatherContext,
 ): Promise<FamilyGraphs | undefined> {
-  const written = model?.kind === "found" ? WRITTEN[family]?.(model.config) : null;
-  if (family === NNUNET || (written !== null && written !== undefined)) return written ?? undefined;
+  const row = WRITTEN[family];
+  const written = model?.kind === "found" ? row?.graphs(model.config) : undefined;
+  if (written || row?.alone === true) return written ?? undefined;
   if (model?.kind === "found" && model.own !== undefined) return model.own.graphs;
   const own = await context.graphs(family, asked);
   if (own !== undefined || model?.kind !== "found") return own;

@@ -37,7 +37,7 @@ import { entered } from "./hydra-program";
 import { findCommand, launchOf, namesFile, ownLaunch, startedConfig } from "./launch";
 import { overridden } from "./overridden-config";
 import { librariesOf, libraryPins } from "./pinned-libraries";
-import { isScripts, type ProgramSearch, readAlike, readProgram, type StartedProgram, startedProgram } from "./program";
+import { type ProgramSearch, readAlike, readProgram, type StartedProgram, startedProgram } from "./program";
 import { type FoundReceipt, findReceipts } from "./receipts";
 import { takenOptions } from "./taken-options";
 
@@ -108,7 +108,8 @@ async function programRun(
     // What a framework's own command says is not overruled by what its code looks like.
     return program !== undefined && readAlike(alone, program.format) ? program : undefined;
   }
-  if (inData(alone) && isScripts(alone)) return configProgram(main, line, { folders, store, dependencies });
+  if (inData(alone) && frameworkOf(alone).scripts === true)
+    return configProgram(main, line, { folders, store, dependencies });
   if (!inCode(alone)) return undefined;
   return line === undefined ? readWithData(main, { folders, store, dependencies }) : readProgram(main, line);
 }

@@ -2,8 +2,7 @@
  * The Python program that a launch command starts, read together with what the command says: its options have the
  * command's values, and their own defaults where the command says nothing. Nothing is executed.
  */
-import { isSameSchema, recogniseFormat, writtenIn } from "../../formats";
-import { HF_SCRIPTS } from "../../formats/hf-scripts";
+import { recogniseFormat, writtenIn } from "../../formats";
 import { TRAINING_ARGUMENTS_KEYS } from "../../formats/hf-training-arguments/keys";
 import { LAUNCHER_OPTIONS } from "../../formats/launchers/options";
 import {
@@ -20,6 +19,7 @@ import type { GivenOptions } from "../../syntax/python";
 import type { Entry, LocatedNode, MapNode, PythonModule, ShellCommand } from "../../syntax/tree";
 import type { CommandLine } from "../compose/overrides";
 import type { DocumentStore, LoadedDocument } from "../documents/store";
+import { frameworkOf } from "../frameworks/frameworks";
 import { located, type Place, type Setting } from "../frameworks/settings";
 import { programFile, programOf, type Search } from "./hydra-program";
 import { withImported } from "./imported-code";
@@ -45,14 +45,10 @@ export interface StartedProgram {
   readonly beside?: readonly LoadedDocument[];
 }
 
-/** Whether scripts of a program's own train by this schema. */
-export function isScripts(format: Format): boolean {
-  return HF_SCRIPTS.some((one) => isSameSchema(one, format));
-}
-
-/** Whether a command and a program are of one schema, or of two whose scripts are told apart by the program alone. */
+/** Whether a command and a program are of one framework, or of two whose scripts are told apart by the program alone. */
 export function readAlike(command: Format, program: Format): boolean {
-  return isSameSchema(command, program) || (isScripts(command) && isScripts(program));
+  const [called, run] = [frameworkOf(command), frameworkOf(program)];
+  return called === run || (called.scripts === true && run.scripts === true);
 }
 
 /** The program of the longest command of a script that starts one of the workspace's. */

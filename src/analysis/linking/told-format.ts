@@ -1,5 +1,5 @@
 /** The format of a config by the command that starts a program on it: the program decides it, not what the keys look like. */
-import { isSameSchema, type Recognised } from "../../formats";
+import type { Recognised } from "../../formats";
 import { configFormat } from "../../formats/launchers";
 import { runs } from "../../formats/recognition";
 import type { ShellCommand } from "../../syntax/tree";
@@ -18,7 +18,8 @@ function mayBeConfig({ config, recognised }: LoadedDocument): boolean {
 function toldBy({ words }: ShellCommand, document: LoadedDocument): LoadedDocument {
   const format = configFormat(words.map(({ text }) => text));
   const { recognised } = document;
-  if (format === undefined || (recognised !== undefined && isSameSchema(recognised.format, format))) return document;
+  if (format === undefined || (recognised !== undefined && frameworkOf(recognised.format) === frameworkOf(format)))
+    return document;
   const told: Recognised = { format, confidence: CERTAIN, because: runs(words[0]?.text ?? format.id) };
   return document.readAs(told);
 }

@@ -33,6 +33,10 @@ export interface Family extends Pick<FamilyFacts, "textPositions" | "speaks"> {
   readonly patchesASide?: number;
   /** It hears frames of a fixed window, whatever a recording's length. */
   readonly hearsWindow?: true;
+  /** It hears and writes, and its config names no spectrogram. */
+  readonly transcribes?: true;
+  /** It hears waves, and its files may leave the sizes of its convolutions out. */
+  readonly hearsWaves?: true;
   /** Frames of that window that one token of the text stands for. */
   readonly framesPerToken?: number;
   /** Tokens that a recording of so many frames is, by models that hear recordings of any length. */
@@ -91,7 +95,13 @@ const FAMILIES: Readonly<Record<string, Family>> = table({
   // Siglip2ImageProcessor makes 256 patches of every size
   siglip2: { patchesASide: 16 },
 
-  whisper: { hearsWindow: true },
+  whisper: { hearsWindow: true, transcribes: true },
+  moonshine: { transcribes: true },
+  speech_to_text: { transcribes: true },
+  cohere_asr: { transcribes: true },
+  canary: { transcribes: true },
+  speecht5: { hearsWaves: true },
+  "speech-encoder-decoder": { hearsWaves: true },
   "audio-spectrogram-transformer": { hearsWindow: true },
   // `audio_config.intermediate_size` of four frames (modeling_voxtral.py, get_audio_features)
   voxtral: { hearsWindow: true, framesPerToken: 4 },

@@ -17,7 +17,7 @@ import { baseName, relativePath } from "../documents/uris";
 import type { Variant } from "../estimate/run-analysis";
 import { usableOf } from "../estimate/verdict";
 import { frameworkOf, isPartAlone } from "../frameworks/frameworks";
-import { LIBRARIES, MODELS, NEWEST } from "../frameworks/versions";
+import { LIBRARIES, type Library, MODELS, NEWEST } from "../frameworks/versions";
 import { hostLimitOf } from "../levers/allowed";
 import { isSettable } from "../linking/asked";
 import type { RunInputs } from "../linking/inputs";
@@ -235,13 +235,13 @@ export function reportedSettings(inputs: RunInputs, resolution: Resolution): Rep
 
 /** Releases that the estimate is of: the trainer's own and transformers', and what else the files state. */
 export function releasesOf(inputs: RunInputs, { libraries, settings }: Resolution): NonNullable<ReportRun["releases"]> {
-  const own = frameworkOf(inputs.format).package;
+  const always: ReadonlySet<Library | undefined> = new Set([MODELS, frameworkOf(inputs.format).package]);
   return LIBRARIES.flatMap((library) => {
     const older = libraries[library] !== NEWEST[library];
     const named = settings.string(`library.${library}`) !== undefined;
     // A release that is not the newest follows from another one that a file states.
     const stated = named || older;
-    const counts = library === MODELS || library === own || (named && older);
+    const counts = always.has(library) || (named && older);
     return counts ? [{ library, version: libraries[library], stated }] : [];
   });
 }

@@ -16,9 +16,6 @@ const ASSUMED_TARGET = 128;
 const ASSUMED_SECONDS = 10;
 const SAMPLING_RATE = 16_000;
 
-/** Models of waves whose files may leave their convolutions' sizes out. */
-const FROZEN = /^(speecht5|speech-encoder-decoder)$/;
-
 /** Tasks by what their models read besides labels. */
 const READS_TOKENS: ReadonlySet<Task> = new Set([
   "causal-lm",
@@ -54,7 +51,7 @@ export function sampleSizesOf(
 ): Pick<TrainingRun, "sequenceLength" | "targetLength" | "imageSize" | "audioSamples"> {
   const audioSamples = HEARS.has(task) && familyOf(config).hearsWindow !== true ? audioSamplesOf(c) : 0;
   const convolutions = config["conv_kernel"] ?? partOf(config, "encoder")["conv_kernel"];
-  if (audioSamples > 0 && (Array.isArray(convolutions) || FROZEN.test(String(config["model_type"]))))
+  if (audioSamples > 0 && (Array.isArray(convolutions) || familyOf(config).hearsWaves === true))
     supposeFrozenFeatures(c);
   return {
     sequenceLength:

@@ -51,14 +51,11 @@ function conditionalTask(config: ModelConfig): Task {
   if (
     typeof config["num_mel_bins"] === "number" ||
     nests(config, "audio_config") ||
-    HEARS.test(String(config["model_type"]))
+    familyOf(config).transcribes === true
   )
     return "speech-seq2seq";
   return "seq2seq-lm";
 }
-
-/** Models that hear and write, whose configs name no spectrogram. */
-const HEARS = /^(whisper|moonshine|speech_to_text|cohere_asr|canary)$/;
 
 function nests(config: ModelConfig, key: string): boolean {
   return typeof config[key] === "object" && config[key] !== null;

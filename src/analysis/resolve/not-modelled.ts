@@ -3,6 +3,7 @@
 import type { SettingName } from "../../terms/settings";
 import { table } from "../../terms/table";
 import type { MessageId } from "../../words/message";
+import type { Framework } from "../frameworks/framework";
 import { frameworkOf } from "../frameworks/frameworks";
 import type { Settings } from "../frameworks/settings";
 import { OWN_LOSS } from "../frameworks/trainers";
@@ -38,12 +39,14 @@ const MULTIMODAL = /(?:^|\s)(?:--)?(?:vision_tower|mm_projector_type|pretrain_mm
 
 type Obstruction = readonly [MessageId, Readonly<Record<string, string>>];
 
-/** What is not followed of a framework that reinforces: engines other than FSDP, reward models on the same GPUs, its SFT trainer. */
-function engineObstacles(settings: Settings, reinforces: boolean, format: string): Obstruction[] {
+/** What is not followed of a framework that reinforces: engines that it has beside, reward models on the same GPUs, its SFT trainer. */
+function engineObstacles(settings: Settings, reinforces: boolean, framework: Framework, format: string): Obstruction[] {
   if (!reinforces) return [["not-modelled.format", { format }]];
-  const strategy = settings.string("strategy") ?? "fsdp";
+  const strategy = settings.string("strategy");
   return [
-    ...(/^(?:fsdp2?|megatron)$/.test(strategy) ? [] : [["not-modelled.engine", { strategy }] as Obstruction]),
+    ...(strategy === undefined || framework.strategies?.includes(strategy) === true
+      ? []
+      : [["not-modelled.engine", { strategy }] as Obstruction]),
     ...(settings.on("reward_model_enabled") ? [["not-modelled.reward-model", {}] as Obstruction] : []),
   ];
 }
@@ -62,7 +65,8 @@ export function obstaclesOf(inputs: RunInputs, settings: Settings, trainer: stri
       trainer: trainer.toUpperCase(),
     });
   if (framework.reinforces !== undefined)
-    for (const [id, args] of engineObstacles(settings, trainer === framework.reinforces, format.id)) add(id, args);
+    for (const [id, args] of engineObstacles(settings, trainer === framework.reinforces, framework, format.id))
+      add(id, args);
   if (settings.on("use_cpu")) add("not-modelled.cpu");
   for (const name of SWITCHES) {
     const stated = settings.find(name);

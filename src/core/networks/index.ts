@@ -6,9 +6,16 @@ import { EFFICIENTNET, efficientnetGraphs } from "./efficientnet";
 import { MONAI, monaiGraphs } from "./monai";
 import { NNUNET, nnunetGraphs } from "./nnunet";
 
-/** By `model_type`; null where a config describes no network of the family's. */
-export const WRITTEN: Readonly<Record<string, ((config: ModelConfig) => FamilyGraphs | null) | undefined>> = table({
-  [EFFICIENTNET]: efficientnetGraphs,
-  [MONAI]: monaiGraphs,
-  [NNUNET]: nnunetGraphs,
+export interface Written {
+  /** Null where a config describes no network of the family's. */
+  readonly graphs: (config: ModelConfig) => FamilyGraphs | null;
+  /** What it describes otherwise is unlike every family that was captured: none stands for it. */
+  readonly alone?: true;
+}
+
+/** By `model_type`. */
+export const WRITTEN: Readonly<Record<string, Written>> = table({
+  [EFFICIENTNET]: { graphs: efficientnetGraphs },
+  [MONAI]: { graphs: monaiGraphs },
+  [NNUNET]: { graphs: nnunetGraphs, alone: true },
 });

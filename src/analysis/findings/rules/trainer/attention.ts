@@ -24,7 +24,8 @@ export const TRAINER_ATTENTION_RULES: readonly Rule[] = [
   }),
   rule("eager-attention", "hint", (facts) => {
     const at = facts.stated("attention");
-    const needed = /^gemma2/.test(facts.run?.model.family ?? "");
+    // Caps on the scores are eager attention's alone (transformers/models/gemma2/modeling_gemma2.py, eager_attention_forward).
+    const needed = typeof facts.run?.model.config["attn_logit_softcapping"] === "number";
     return hit(at, at?.value === "eager" && !needed, {
       fixes: [set("fix.sdpa", {}, true, [{ name: "attention", value: "sdpa" }])],
     });
