@@ -62,6 +62,31 @@ export const SITE = [
     },
   },
   {
+    name: "what has the focus keeps it while the page is made anew around it",
+    view: { viewport: { width: 1280, height: 900 }, locale: "en-US" },
+    run: async (page, url) => {
+      await opened(page, url, /^Does not fit/);
+      const apply = page.locator(".card.first").getByRole("button", { name: /^Apply/ });
+      await apply.focus();
+      const edits = [
+        ["another batch", (text) => text.replace(/(train_batch_size: )\d+/, "$1 6")],
+        ["and another", (text) => text.replace(/(train_batch_size: )\d+/, "$1 7")],
+        ["an error above", (text) => `${text}learning_rate: [\n`],
+        ["no error any more", (text) => text.replace("learning_rate: [\n", "")],
+      ];
+      for (const [what, edit] of edits) {
+        const before = await page.locator("#app").innerText();
+        const after = edit(await config(page).inputValue());
+        await config(page).evaluate((area, value) => {
+          area.value = value;
+          area.dispatchEvent(new Event("input", { bubbles: true }));
+        }, after);
+        await page.waitForFunction((old) => document.querySelector("#app")?.innerText !== old, before);
+        assert.equal(await apply.evaluate((button) => button === document.activeElement), true, what);
+      }
+    },
+  },
+  {
     name: "where the browser speaks Chinese, so does the page",
     view: { viewport: { width: 820, height: 900 }, locale: "zh-CN" },
     run: async (page, url, pictures) => {

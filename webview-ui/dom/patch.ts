@@ -54,25 +54,42 @@ function matches(existing: Node, node: PageNode | string): boolean {
   return last !== undefined && last.tag === node.tag && last.key === node.key;
 }
 
-/** Makes the children of `parent` equal to `nodes`, reusing elements of the same tag and key. */
+/** The child that each node goes on with; null where none is left of its tag and key. */
+function reused(parent: Element, nodes: readonly (PageNode | string)[]): (ChildNode | null)[] {
+  const free = new Set(parent.childNodes);
+  return nodes.map((node) => {
+    for (const child of free) {
+      if (!matches(child, node)) continue;
+      free.delete(child);
+      return child;
+    }
+    return null;
+  });
+}
+
+/**
+ * Makes the children of `parent` equal to `nodes`, reusing elements of the same tag and key. What is no longer wanted goes first, as
+ * an element that is moved loses the focus: only what changes places with another is moved, and has the focus again afterwards.
+ */
 export function patchChildren(parent: Element, nodes: readonly (PageNode | string)[]): void {
+  const found = reused(parent, nodes);
+  const kept = new Set(found);
+  for (const child of [...parent.childNodes]) if (!kept.has(child)) child.remove();
+  const focused = document.activeElement;
   let current: ChildNode | null = parent.firstChild;
-  for (const node of nodes) {
-    let found: ChildNode | null = current;
-    while (found !== null && !matches(found, node)) found = found.nextSibling;
-    if (found === null) {
+  for (const [at, node] of nodes.entries()) {
+    const child = found[at] ?? null;
+    if (child === null) {
       parent.insertBefore(create(node, parent), current);
       continue;
     }
-    if (found === current) current = current.nextSibling;
-    else parent.insertBefore(found, current);
+    if (child === current) current = current.nextSibling;
+    else parent.insertBefore(child, current);
     if (typeof node === "string") {
-      if (found.nodeValue !== node) found.nodeValue = node;
-    } else update(found as unknown as Element, node);
+      if (child.nodeValue !== node) child.nodeValue = node;
+    } else update(child as unknown as Element, node);
   }
-  while (current !== null) {
-    const next: ChildNode | null = current.nextSibling;
-    current.remove();
-    current = next;
+  if (focused !== document.activeElement && focused instanceof HTMLElement && parent.contains(focused)) {
+    focused.focus({ preventScroll: true });
   }
 }

@@ -52,7 +52,7 @@ function cardView(view: View, run: ReportRun, card: PlanCard, first: boolean): P
   const why = plan.why ?? "";
   return h(
     `li.card${first && card.fits ? ".first" : ""}`,
-    { key: `${plan.levers.join("+")} ${plan.title}` },
+    { key: `${plan.levers.join("+")} ${title}` },
     h("h3", null, title),
     h(
       "div.card-numbers",
