@@ -83,6 +83,8 @@ export interface Framework {
    * Undefined: what it makes of such a config was not captured.
    */
   readonly codeOf?: (config: ModelConfig, settings: Settings) => OwnCode | undefined;
+  /** Its own code's experts are linear layers, which whatever packs or adapts linear layers finds. */
+  readonly layersOfExperts?: (settings: Settings) => boolean;
   /** The catalogue's name of a model that its files name, where the library has networks of its own. */
   readonly modelNamed?: (written: string) => string;
   /** Networks follow from its plans. */

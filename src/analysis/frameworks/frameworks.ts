@@ -220,6 +220,8 @@ const ROWS: Readonly<Partial<Record<keyof typeof SCHEMAS, Framework>>> = {
     name: "Lightning",
     ownCode: true,
     codeOf: (config, settings) => (runs(settings, "litgpt") ? litgptCode(config) : undefined),
+    // litgpt/model.py, LLaMAMoE; lightning/fabric/plugins/precision/bitsandbytes.py (_convert_layers: every `torch.nn.Linear`)
+    layersOfExperts: (settings) => runs(settings, "litgpt"),
     // finetune/lora.py, get_batch (lit-gpt 0.1: "force the longest sample at the beginning")
     longestFirst: "litgpt<0.2",
     fsdpOf: (settings, libraries) => lightningFsdp(settings, libraries),
@@ -277,6 +279,14 @@ const ROWS: Readonly<Partial<Record<keyof typeof SCHEMAS, Framework>>> = {
 
 /** Whether a command runs a library's own code of models in the place of transformers'. */
 const runs = (settings: Settings, code: "litgpt" | "mcore"): boolean => settings.string("model_code") === code;
+
+/** Whose models a command trains, where it is not those of the framework that reads the file. */
+const CODE_NAMES: Readonly<Record<string, string>> = table({ litgpt: "litgpt", mcore: "Megatron-core" });
+
+/** Whose own code of models a run trains, to show. */
+export function codeName({ name }: Framework, settings: Settings): string {
+  return CODE_NAMES[settings.string("model_code") ?? ""] ?? name;
+}
 
 /**
  * litgpt's LoRA has `fully_shard` (litgpt/finetune/lora.py, parallelize_fn; lightning/fabric/plugins/precision/amp.py), flat parameters

@@ -26,10 +26,10 @@ import {
   largestOf,
   managedLine,
   measuredLine,
-  newestStands,
   noEstimate,
   placeLink,
   verdictLine,
+  whatStandsIn,
 } from "./run-lines";
 import { type Tried, tryCurve } from "./tried";
 
@@ -80,7 +80,7 @@ export async function hoverOf(analysis: RunAnalysis, target: HoverTarget): Promi
   const largest = curve?.override === "micro_batch_size" ? largestOf(analysis) : undefined;
   const evaluation = EVALUATION_KEYS.has(target.name ?? "") ? evaluationLine(base.estimate, analysis) : undefined;
   return {
-    lead: verdictLine(analysis) + newestStands(analysis) + uncounted,
+    lead: verdictLine(analysis) + whatStandsIn(analysis) + uncounted,
     picture: pictureOf(analysis, drawn),
     table: drawn === null || curve === undefined ? "" : curveTable(tried, curve, base, locale),
     next: [overriddenLine(analysis, target), cost, unused ? t(locale, "hover.unused") : undefined, largest?.said]

@@ -88,7 +88,7 @@ function loadDtypeOf(c: ResolveContext, { adapts }: DiffusionScript, half: DType
 
 /** A program with networks of its own, whose checkpoint is told by the program: a published pipeline stands for it. */
 function supposeOwn(c: ResolveContext, { keepsScores }: DiffusionScript): void {
-  c.suppose(say("assume.own-code", { framework: c.framework.name }), "model");
+  c.suppose(say("assume.own-code", { framework: c.framework.name, code: "diffusers" }), "model");
   const [model, published] = [c.settings.string("model"), c.settings.string("config_name")];
   if (published !== undefined && model !== published)
     c.suppose(say("assume.checkpoint", { name: model ?? "?", published }), "model");

@@ -7,9 +7,9 @@ import { dataParallelSize } from "../../core/training/parallel/degrees";
 import type { ModelConfig, Task, TrainerKind, TrainingRun } from "../../core/training/run";
 import type { StepAction } from "../../terms/step-actions";
 import { say } from "../../words/message";
-import { runsOwnCode } from "../frameworks/frameworks";
+import { codeName, runsOwnCode } from "../frameworks/frameworks";
 import { OWN_LOSS, trainerOf } from "../frameworks/trainers";
-import { holds } from "../frameworks/versions";
+import { holds, MODELS } from "../frameworks/versions";
 import type { RunInputs } from "../linking/inputs";
 import { adapterOf } from "./adapters";
 import { ResolveContext } from "./context";
@@ -81,12 +81,12 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const ownCode = runsOwnCode(c.framework, c.settings);
   const attention = attentionOf(c, config);
   const earlier = ownCode ? undefined : releaseStoodFor(c, task, attention);
-  const stoodFor = ownCode && model?.code === undefined ? c.framework.name : earlier;
+  const stoodFor = ownCode && model?.code === undefined ? codeName(c.framework, c.settings) : earlier;
   if (c.inputs.model?.kind === "found" && c.inputs.model.source === "assumed")
     c.suppose(say("assume.vocabulary", { size: Number(config["vocab_size"]) }), "model");
   if (earlier !== undefined) c.suppose(say("assume.release-code", { release: earlier }), "libraries");
   else if (stoodFor !== undefined && model !== null)
-    c.suppose(say("assume.own-code", { framework: stoodFor }), "model");
+    c.suppose(say("assume.own-code", { framework: stoodFor, code: MODELS }), "model");
   const device = deviceOf(c);
   const precision = precisionOf(c);
   const loadDtype = loadDtypeOf(c, config);

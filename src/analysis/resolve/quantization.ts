@@ -80,8 +80,10 @@ function ofName({ inputs: { model } }: ResolveContext): ModelConfig | undefined 
   return stored && { quantization_config: stored };
 }
 
+/** Whether experts are linear layers of their own: in earlier releases, and in code of a framework's own. */
 export function expertsAreLayers(c: ResolveContext, family: unknown): boolean {
-  return hasSeparateExperts(String(family), (release) => holds(`transformers<${release}`, c.libraries));
+  const own = c.framework.layersOfExperts?.(c.settings) === true;
+  return hasSeparateExperts(String(family), (release) => own || holds(`transformers<${release}`, c.libraries));
 }
 
 /** Experts that are packed with the rest: axolotl's `quantize_moe_experts`, Unsloth's loader, and linear layers of earlier releases. */

@@ -210,6 +210,7 @@ export const ANALYSIS = {
   "hover.broken": "**The file cannot be read as it is**: {reason}",
   "hover.verdict": "**{verdict}** · {detail}",
   "hover.release-stands": " (its models counted as those of {release})",
+  "hover.code-stands": "{code}' code stands in for {framework}'s",
   "hover.newest-stands": "models of transformers {newest} stand in for {release}'s",
   "hover.least": "With *{value}* it needs {bytes} less.",
   "hover.saves": "It saves {bytes} against *{value}*.",
@@ -399,7 +400,7 @@ export const ANALYSIS = {
     "attention that keeps no scores: without `--xformers` or `--sdpa` {framework} keeps them, which needs more",
   "assume.model-name": "`{name}` taken for {published}, by its name",
   "assume.vocabulary": "vocabulary of {size|,} tokens",
-  "assume.own-code": "transformers' code for {framework}'s own: what layers keep may differ",
+  "assume.own-code": "{code}' code for {framework}'s own: what layers keep may differ",
   "assume.release-code":
     "the newest models for those of {release}, which were not recorded: what layers keep may differ",
   "assume.cut-short": "a large run: not every change and batch length was tried",
