@@ -296,12 +296,13 @@ class TrainingSimulation {
     return batchOf({ batch: mediaOf(graph) }, view.expressions, dataView.scope, autocast, models.loadDtype);
   }
 
-  /** The program whose batch has every rank's tokens, where several share a sequence. */
+  /** The program whose batch has every rank's tokens, where several share a sequence, or all samples of a process with several GPUs. */
   private whole(program: Program): Program {
     const { run, family, sizes } = this.setup;
-    const { ring } = run.parallel;
-    if (ring === undefined) return program;
-    return { ...program, dataView: configView(family, run.model.config, { ...sizes, S: sizes.S * ring.degree }) };
+    const { ring, inOneProcess, worldSize } = run.parallel;
+    if (ring === undefined && inOneProcess === undefined) return program;
+    const [B, S] = [sizes.B * (inOneProcess ? worldSize : 1), sizes.S * (ring?.degree ?? 1)];
+    return { ...program, dataView: configView(family, run.model.config, { ...sizes, B, S }) };
   }
 
   /** The batch of the model, or of a trainer's loss with what it hands on to its models. */

@@ -84,7 +84,7 @@ function namedGpu(directives: MapNode): LocatedSetting | undefined {
   return stated("device", asked, CARDS[name] ?? name, false);
 }
 
-type Stated = "world_size" | "least_devices" | "granted_devices" | "num_machines" | "device";
+type Stated = "world_size" | "least_devices" | "visible_devices" | "granted_devices" | "num_machines" | "device";
 
 export function stated(name: Stated, entry: Entry, value: number | string, flag: boolean) {
   const { keySpan, value: node } = entry;
@@ -177,6 +177,15 @@ function ofAll({ words }: ShellCommand): LocatedSetting | undefined {
   return { name: "least_devices", key, value: 1, node, keySpan: at, valueSpan: at };
 }
 
+/** GPUs that a command without a launcher sees: those that its environment names, else those that its job has on a machine. */
+function seen({ environment }: ShellCommand, granted: Granted | undefined): LocatedSetting[] {
+  const devices = entryOf(environment, ["CUDA_VISIBLE_DEVICES"]);
+  const visible = visibleOf(devices);
+  if (devices !== undefined) return visible === undefined ? [] : [stated("visible_devices", devices, visible, false)];
+  if (granted === undefined) return [];
+  return [stated("visible_devices", granted.entry, Math.ceil(granted.total / granted.nodes), false)];
+}
+
 /** The processes that the command starts, and what its job is granted. */
 export function launchCounts(command: ShellCommand, directives: MapNode): readonly LocatedSetting[] {
   const granted = grantedBy(directives);
@@ -186,7 +195,7 @@ export function launchCounts(command: ShellCommand, directives: MapNode): readon
   const gpu = namedGpu(directives);
   return [
     ...(gpu === undefined ? [] : [gpu]),
-    ...(world === undefined ? [] : [world]),
+    ...(world === undefined ? seen(command, granted) : [world]),
     ...(nodes === undefined || machines === undefined ? [] : [stated("num_machines", nodes, machines, true)]),
     ...(granted === undefined ? [] : [stated("granted_devices", granted.entry, granted.total, false)]),
   ];

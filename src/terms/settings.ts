@@ -597,6 +597,8 @@ export const SETTINGS = {
   /** GPUs that the scheduler's lines grant the job. */
   granted_devices: { type: "integer" },
   least_devices: { type: "integer" },
+  /** GPUs that a command sees which starts one process. */
+  visible_devices: { type: "integer", min: 1 },
   /** The call by which a loop of one's own copies its model to several GPUs, or spreads it over them. */
   spread_by: { type: "string", pointedAt: { several: 7 } },
   /** The call by which one process splits a batch over all GPUs it sees (`DataParallel`). */

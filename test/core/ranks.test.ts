@@ -38,6 +38,7 @@ const KINDS = [
   "pipeline-bubbles",
   "ddp",
   "ddp-packed",
+  "replicas",
 ];
 
 /** Receipts that agree on reserved bytes, at least; the large blocks of what waits in a pipeline are one here and many there. */
@@ -55,6 +56,8 @@ function tolerance({ ranks, gradient_checkpointing: recomputes }: Case): number 
   const staysWhole = ranks?.strategy === "SHARD_GRAD_OP" && (recomputes === true || ranks.activation_checkpointing);
   // The order of gradients, which the reducer's buckets follow, is only much that of the parameters turned round.
   if (ranks?.kind === "ddp") return 0.001;
+  // Blocks of the losses' vector.
+  if (ranks?.kind === "replicas") return 0.0005;
   // A router's marks of other ranks' tokens; gradients of a single expert are copied once more.
   if (ranks?.by_experts === true) return 0.004;
   // A micro-batch of all stages of a rank stands for one of each.

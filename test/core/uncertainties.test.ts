@@ -130,6 +130,10 @@ const RUNS: Readonly<Record<string, () => Widened>> = {
     const run = causalRun({ model: { ...model, family: EXPERTS.model_type, code, config }, parallel: spread });
     return { run, graphs: graphsOf(code) };
   },
+  "reentrant-replicas": () => {
+    const parallel = { ...causalRun({}).parallel, worldSize: 4, inOneProcess: { keepsAutocast: false } };
+    return { run: causalRun({ parallel, checkpointing: { useReentrant: true } }), graphs: llama };
+  },
   "missing-kernels": () => ({
     run: causalRun({}),
     graphs: { ...llama, kernels: { packages: ["fused"], module: "self_attn" } },

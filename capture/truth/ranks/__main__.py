@@ -15,7 +15,7 @@ import sys
 import time
 
 from ..receipts import FAMILIES, ROOT, alone, load
-from . import context, copies, evaluating, generating, group, handing, heads, packing, pipeline, saving
+from . import context, copies, evaluating, generating, group, handing, heads, packing, pipeline, replicas, saving
 from .experts import ATTENTION, EXPERTS, sized
 from .sharding import KINDS, Sharded, mesh_of, split_layers
 from ..rows import drawn_in
@@ -127,7 +127,7 @@ GENERATED = ("fsdp2-generated", "fsdp1-generated")
 PACKED = ("fsdp1-packed", "fsdp2-packed")
 MORE = ("fsdp1-more", "fsdp2-more")
 ROUTED = ("fsdp2-experts", "fsdp1-experts")
-COPIED = ("ddp", "ddp-packed")
+COPIED = ("ddp", "ddp-packed", "replicas")
 EVERY = (*KINDS, *COPIED, *OFFLOADED, *SAVED, *EVALUATED, *HANDED, *GENERATED, *PACKED, *MORE, *ROUTED, *SPLIT)
 OPTIMIZERS = ("adamw_torch_fused", "adamw_torch", "sgd", "sgd_momentum", "rmsprop", "adagrad")
 
@@ -219,6 +219,12 @@ def draw(kind, number):
         ranks.pop("activation_checkpointing", None)
         # What becomes of logits is seen where they are large.
         model["vocab_size"] = r.choice((model["vocab_size"], 9000, 30000))
+    if kind == "replicas":
+        # One process has no autocast around its copies, and no more GPUs than a machine (transformers/trainer.py, _wrap_model).
+        case["bf16"] = False
+        ranks["world"] = r.choice((2, 3, 4, 8))
+        ranks.pop("activation_checkpointing", None)
+        case.pop("use_reentrant", None)
     if kind == "fsdp2":
         fewer = [size for size in (2, 4, 8) if world % size == 0 and size < world]
         ranks["reshard"] = r.choice((True, True, True, False, *fewer[:1]))
@@ -590,6 +596,8 @@ def run_stage(oracle, case):
 
 def whole(case, model, modes):
     """Every rank has all of it."""
+    if case["ranks"]["kind"] == "replicas":
+        return replicas.replicas(case, model)
     model = copies.wrapped(case, model, modes)
     return Sharded(model, accumulating=lambda last: contextlib.nullcontext() if last else model.no_sync())
 
@@ -622,7 +630,7 @@ def run(oracle, case):
             _attach_context_parallel_hooks(model)
         if "exchange" in ranks:
             heads.prepare(model, ranks["exchange"], case["batch"])
-        sharded = whole(case, model, (fake, ledger)) if ranks["kind"] == "ddp" else KINDS[ranks["kind"]](case, model, shards)
+        sharded = whole(case, model, (fake, ledger)) if ranks["kind"] in COPIED else KINDS[ranks["kind"]](case, model, shards)
         del model
         if ranks.get("hands_over"):
             handing.over(sharded.model, ledger, fsdp_version={"fsdp1": 1, "fsdp2": 2}[ranks["kind"]])
@@ -635,7 +643,8 @@ def run(oracle, case):
                 with sharded.accumulating(micro == case["grad_accum"] - 1):
                     ledger.phase = f"data{step}"
                     exchanges = ranks.get("exchange")
-                    batch = heads.shared(case, exchanges) if exchanges else oracle.inputs_for(case, config)
+                    given = {**case, "batch": case["batch"] * ranks["world"]} if ranks["kind"] == "replicas" else case
+                    batch = heads.shared(case, exchanges) if exchanges else oracle.inputs_for(given, config)
                     counted = torch.zeros((), dtype=torch.long, device="cuda")
                     with context.split(mesh, batch) if "context" in ranks else contextlib.nullcontext():
                         ledger.phase = f"forward{step}"

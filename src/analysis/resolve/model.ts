@@ -18,6 +18,7 @@ import { familyOf } from "../models/families";
 import type { ModelFound } from "../models/model-found";
 import { isThinker } from "../models/trained-part";
 import type { ResolveContext } from "./context";
+import { usesAllVisible } from "./one-process";
 import { MOST_COUNTED } from "./ranges";
 import type { Resolution } from "./types";
 
@@ -304,9 +305,6 @@ function meshOf(
 }
 
 export function worldSizeOf(c: ResolveContext, device: DeviceSpec | null): number {
-  // One process: replicas' outputs are gathered and their gradients summed where the parameters are (torch/nn/parallel/data_parallel.py).
-  const replicas = c.settings.find("gathers_replicas");
-  if (replicas !== undefined) c.suppose(say("assume.replicas", { call: replicas.key }), replicas.key);
   const stated = c.keepNumber("world_size", 1);
   if (stated !== undefined) return Math.floor(stated);
   const chosen = c.choice.deviceCount ?? (device !== null && device.count > 1 ? device.count : undefined);
@@ -335,6 +333,11 @@ export function worldSizeOf(c: ResolveContext, device: DeviceSpec | null): numbe
     const said = count > 1 ? say("assume.one-machine", { count }) : alone;
     c.suppose(said, "device.count", count > 1 ? undefined : { world_size: "8" });
     return count;
+  }
+  const visible = c.settings.find("visible_devices");
+  if (visible !== undefined && usesAllVisible(c)) {
+    c.keep("world_size", visible);
+    return Number(visible.value);
   }
   c.put("world_size", 1, "assumed", "device.count", null);
   const spread = c.settings.find("spread_by");

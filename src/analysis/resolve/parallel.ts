@@ -21,6 +21,7 @@ import type { Settings } from "../frameworks/settings";
 import { holds } from "../frameworks/versions";
 import type { ResolveContext } from "./context";
 import { fsdpSpec } from "./fsdp";
+import { oneProcessOf } from "./one-process";
 
 /** What `bf16` and `fp16` of the trainer (or of DeepSpeed) switch on. */
 type Compute = "bfloat16" | "float16" | null;
@@ -75,6 +76,7 @@ export function parallelOf(c: ResolveContext, config: ModelConfig, compute: Comp
     ...(framework.sequencePlan === undefined ? {} : { sequencePlan: framework.sequencePlan }),
     ...(framework.splitsLogits ? { splitsLogits: true } : {}),
     ...(main === undefined ? {} : { mainParameters: main }),
+    ...oneProcessOf(c, worldSize),
   };
 }
 
@@ -97,7 +99,7 @@ export function copiesOf(
   { adapted, recomputes }: { readonly adapted: boolean; readonly recomputes: boolean },
 ): ParallelSpec {
   const sharded = parallel.deepspeed !== null || parallel.fsdp !== null || parallel.mainParameters !== undefined;
-  if (sharded || parallel.worldSize === 1) return parallel;
+  if (sharded || parallel.inOneProcess !== undefined || parallel.worldSize === 1) return parallel;
   const never =
     ownLoop ||
     framework.trainer === undefined ||

@@ -65,6 +65,20 @@ const COMBINED_EXPERTS: EffectRule = {
   },
 };
 
+/**
+ * Reentrant checkpoints run a backward of their own for each layer, which goes through the copies' broadcast: zeros for all
+ * parameters that it has no gradients of, and a sum of all.
+ */
+const REENTRANT_REPLICAS: EffectRule = {
+  id: "reentrant-replicas",
+  source: "torch/utils/checkpoint.py, CheckpointFunction.backward; torch/nn/parallel/_functions.py, Broadcast.backward",
+  effects: ({ run: { parallel, checkpointing, loadDtype }, simulation: { parameters } }) => {
+    if (parallel.inOneProcess === undefined || checkpointing?.useReentrant !== true) return [];
+    const moreBytes = 2 * parameters * ELEMENT_BYTES[loadDtype];
+    return [{ what: say("engine.reentrant-replicas"), settleWith: "use_reentrant", moreBytes, lessBytes: 0 }];
+  },
+};
+
 /** Adapters on experts whose matrices are stored together take plain LoRA only. */
 const ADAPTED_EXPERTS: EffectRule = {
   id: "adapted-experts",
@@ -179,6 +193,7 @@ export const OF_DATA: readonly EffectRule[] = [
   ADAPTED_EXPERTS,
   EXCHANGED_ROWS,
   COMBINED_EXPERTS,
+  REENTRANT_REPLICAS,
   MIXED_DTYPES,
   TAKEN_FOR,
 ];

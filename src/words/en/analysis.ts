@@ -310,6 +310,10 @@ export const ANALYSIS = {
   "assume.ranks-open": "1 GPU: how many processes `{call}` runs in is not known here",
   "assume.replicas":
     "1 GPU: `{call}` splits the batch over all visible ones; the first also holds all outputs and sums all gradients",
+  "assume.first-replica":
+    "{count} GPUs in one process (`DataParallel`); counted is the first, which also holds all outputs and sums all gradients",
+  "assume.trainer-replicas":
+    "{count} visible GPUs, no launcher: `DataParallel` without autocast; GPU 0 is counted, with all outputs and summed gradients",
   "assume.count-unread": "1 GPU: how many `{key}` gives is not known here",
   "assume.world-size": "1 GPU: no launcher says how many",
   "assume.load-dtype": "weights in {dtype}: neither config nor model says otherwise",

@@ -26,6 +26,8 @@ export const ENGINE = {
     "expert parallel degree {degree}: tokens spread evenly; those sent and received come on top",
   "engine.token-dispatcher":
     "experts' tokens counted as `alltoall` sends them, not as `{dispatcher}`: `allgather` holds those of {ranks} GPUs at once",
+  "engine.reentrant-replicas":
+    "reentrant checkpointing under `DataParallel`: each layer sums gradients of the whole model, which is not counted",
   "engine.combined-experts":
     "experts with pipeline stages or split sequences: counted as each runs alone; no reference run has them together",
   "engine.exchanged-rows":

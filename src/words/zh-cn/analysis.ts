@@ -283,6 +283,10 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "assume.one-machine": "{count} 张 GPU，即一台机器的数量：启动器的机器数量在此未知",
   "assume.all-gpus": "1 张 GPU：`{launcher}` 会使用它找到的所有 GPU，此处不知道有多少",
   "assume.ranks-open": "1 张 GPU：此处不知道 `{call}` 在多少个进程中运行",
+  "assume.first-replica":
+    "一个进程使用 {count} 张 GPU（`DataParallel`）；估算的是第一张，它还保存全部输出并汇总全部梯度",
+  "assume.trainer-replicas":
+    "{count} 张可见 GPU，没有启动器：Trainer 使用 `DataParallel`，不带 autocast；估算的是第一张 GPU，它还保存全部输出并汇总全部梯度",
   "assume.replicas": "1 张 GPU：`{call}` 把批分到所有可见的 GPU；第一张还保存全部输出并汇总全部梯度",
   "assume.count-unread": "1 张 GPU：此处不知道 `{key}` 给出多少",
   "assume.world-size": "1 张 GPU：没有启动器说明数量",

@@ -22,6 +22,7 @@ export const ENGINE: Readonly<Record<keyof typeof EN, string>> = {
   "engine.expert-parallel": "专家并行度 {degree}：假设 token 均匀分布；收发的 token 另计",
   "engine.token-dispatcher":
     "专家的 token 按 `alltoall` 的收发方式计，不按 `{dispatcher}`：`allgather` 会同时保留 {ranks} 张 GPU 的 token",
+  "engine.reentrant-replicas": "`DataParallel` 下的可重入重计算：每层反向传播都会汇总整个模型的梯度，这部分未计入",
   "engine.combined-experts": "专家与流水线阶段或序列切分同时使用：各自按单独运行计算，没有参考运行能验证二者的组合",
   "engine.exchanged-rows": "专家并行度 {degree}：假设 token 行均匀分配到各 GPU；所持专家被选中更多的 GPU 会收到更多",
 

@@ -122,7 +122,7 @@ const SCHEDULES = {
 
 /** A sharded run in the words of `capture/truth/ranks`. */
 export interface Ranks {
-  readonly kind: "fsdp2" | "blocks" | "fsdp1" | "tensor" | "pipeline" | "ddp";
+  readonly kind: "fsdp2" | "blocks" | "fsdp1" | "tensor" | "pipeline" | "ddp" | "replicas";
   readonly world: number;
   readonly replicas?: number;
   readonly reshard?: boolean | number;
@@ -338,6 +338,7 @@ function spreadOf(ranks: Ranks, c: Case): TrainingRun["parallel"] {
             fsdp: fsdpOf({ ...ranks, kind: "blocks", reduce_dtype: "float32" }),
           }),
     };
+  if (ranks.kind === "replicas") return { ...spread, inOneProcess: { keepsAutocast: false } };
   if (ranks.kind === "ddp") return { ...spread, ddp: copiesOf(ranks, c) };
   const unsplit = ranks.kind !== "blocks" && factsOf(c.model.model_type).unsplit === true;
   return ranks.kind === "tensor"

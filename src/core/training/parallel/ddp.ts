@@ -95,7 +95,7 @@ export class DistributedDataParallel implements Strategy, Watcher {
 }
 
 /** `compute_bucket_assignment_by_size`: a bucket of each dtype is closed once it has as much as its limit, the last limit holds for all that follow. */
-function bucketed(order: readonly Tensor[], limits: readonly number[]): readonly (readonly Tensor[])[] {
+export function bucketed(order: readonly Tensor[], limits: readonly number[]): readonly (readonly Tensor[])[] {
   const closed: Tensor[][] = [];
   const open = new Map<DType, { own: Tensor[]; bytes: number; limit: number }>();
   for (const tensor of order) {

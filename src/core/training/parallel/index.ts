@@ -7,6 +7,7 @@ import { DistributedDataParallel, singleDevice } from "./ddp";
 import { expertShare } from "./degrees";
 import { fsdp } from "./fsdp";
 import { mainParameters } from "./main-parameters";
+import { Replicas } from "./replicas";
 import type { Strategy } from "./strategy";
 import { SplitModules } from "./tensor-plan/modules";
 import { planOf, type TensorPlan } from "./tensor-plan/plan";
@@ -55,5 +56,6 @@ function byData(run: TrainingRun): Strategy {
   }
   if (parallel.worldSize <= 1) return singleDevice();
   if (parallel.fsdp !== null) return fsdp(run);
+  if (parallel.inOneProcess !== undefined) return new Replicas(parallel.worldSize, parallel.inOneProcess.keepsAutocast);
   return new DistributedDataParallel(parallel.ddp ?? {});
 }

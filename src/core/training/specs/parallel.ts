@@ -200,6 +200,11 @@ export interface ParallelSpec {
   readonly mainParameters?: MainParametersSpec;
   /** One process puts layers on every GPU and a micro-batch goes through them in turn (`device_map`), no other beside it. */
   readonly oneAtATime?: true;
+  /** One process copies the model to every GPU for each forward, and the first one gathers what they give (torch's DataParallel). */
+  readonly inOneProcess?: {
+    /** Autocast is inside the copies, too. */
+    readonly keepsAutocast: boolean;
+  };
   /** One stage of the pipeline, in a run whose layers are that stage's already (`stagesOf`). */
   readonly stage?: StageSpec;
   /** How transformers' plan splits linear layers, in a run whose config has one GPU's sizes already (`localRun`). */

@@ -43,9 +43,9 @@ export const TRAINER_SHARDING_RULES: readonly Rule[] = [
     return hit(at, facts.framework.trainer !== undefined && keeps && isWhole, { args: { steps: Number(at?.value) } });
   }),
   rule("data-parallel", "hint", (facts) => {
-    const at = facts.pin("world_size");
+    const { fsdp, tensorParallel = 1, inOneProcess } = facts.run?.parallel ?? {};
+    const at = inOneProcess === undefined ? facts.pin("world_size") : facts.stated("visible_devices");
     const launched = facts.settings.all("world_size").some((setting) => setting.from === "linked");
-    const { fsdp, tensorParallel = 1 } = facts.run?.parallel ?? {};
     // A model that is split while it is loaded needs the launcher for that.
     const sharded = facts.inputs.deepspeed !== undefined || fsdp != null || tensorParallel > 1;
     return hit(at, facts.trainer && !launched && !sharded && typeof at?.value === "number" && at.value > 1, {
