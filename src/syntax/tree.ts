@@ -103,7 +103,7 @@ export type PythonTest =
       readonly subject: PythonPath;
     }
   /** A number that counts the rounds of a loop over a sequence, by the rounds in which it holds. */
-  | { readonly kind: "rounds"; readonly at: readonly number[]; readonly over: PythonPath }
+  | { readonly kind: "rounds"; readonly chosen: PythonStep; readonly over: PythonPath }
   /** `isinstance(m, nn.LayerNorm)`, by the last names of the classes. */
   | { readonly kind: "instance"; readonly classes: readonly string[]; readonly subject: PythonPath }
   | { readonly kind: "open"; readonly raw: string };

@@ -63,10 +63,21 @@ function inRounds({ path, guards }: Deed): Pick<Deed, "path" | "guards"> {
       continue;
     }
     const wanted = holds === (test.kind !== "not");
-    const at = Array.from({ length: MAX_ROUNDS }, (_, k) => k).filter((k) => inner.at.includes(k) === wanted);
-    steps = steps.with(place, { kind: "picked", at });
+    steps = steps.with(place, wanted ? inner.chosen : others(inner.chosen));
   }
   return { path: { ...path, steps }, guards: left };
+}
+
+/** The rounds beside the chosen ones. */
+function others(chosen: PythonStep): PythonStep {
+  if (chosen.kind === "picked") {
+    const at = Array.from({ length: MAX_ROUNDS }, (_, k) => k).filter((k) => !chosen.at.includes(k));
+    return { kind: "picked", at };
+  }
+  if (chosen.kind !== "items") return chosen;
+  const { from, to } = chosen;
+  if (to !== null) return { kind: "items", from: to, to: null };
+  return from === 0 ? { kind: "picked", at: [] } : { kind: "items", from: 0, to: from };
 }
 
 /** Conditions that hold together, one by one. */
