@@ -94,6 +94,21 @@ export function trainingLoader(python: PythonModule): PythonCall | undefined {
   return loaders.find((call) => !HELD_OUT.test(nameOf(call))) ?? loaders[0];
 }
 
+/** Processes that make the loader's batches, and how many each makes ahead. */
+function workersOf(python: PythonModule): LocatedSetting[] {
+  const call = trainingLoader(python);
+  if (call === undefined) return [];
+  const rows = [
+    ["loader_workers", "num_workers"],
+    ["loader_prefetch", "prefetch_factor"],
+  ] as const;
+  return rows.flatMap(([name, key]) => {
+    const node = given(call, key);
+    const value = plain(node);
+    return typeof value === "number" ? [at(name, call, value, node)] : [];
+  });
+}
+
 /** The batch where no keyword says it; the table of keys reads that one. */
 function batchOf(python: PythonModule): LocatedSetting[] {
   const call = trainingLoader(python);
@@ -194,6 +209,7 @@ export function plainLoop(python: PythonModule): readonly LocatedSetting[] {
     // Accelerate converts what a prepared model returns (accelerate/accelerator.py, prepare_model).
     ...(prepared ? [] : [at("loop_keeps_dtype", backward, true)]),
     ...loopSettings(python),
+    ...workersOf(python),
     ...autocastOf(python),
     ...clippingOf(python),
     ...accumulationOf(python),
