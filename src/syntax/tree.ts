@@ -143,6 +143,8 @@ export interface PythonCall extends Span {
   /** The object whose method it is, and the way to it. */
   readonly receiver?: LocatedNode;
   readonly path?: PythonPath;
+  /** The key that a written dictionary has its result under. */
+  readonly key?: string;
   /** Dotted name as written, e.g. `torch.optim.AdamW`; the method alone when the receiver is an expression. */
   readonly callee: string;
   readonly calleeSpan: Span;
