@@ -170,6 +170,8 @@ export interface PythonClass extends Span {
 export interface PythonRound extends Span {
   /** It is a function of its own, whose names go when it returns. */
   readonly apart: boolean;
+  /** What its loop counts over (`for micro in range(4)`), where that is known. */
+  readonly counts?: ListNode;
   /** What it computes; null: something that is not read. */
   readonly loss: OwnLoss | null;
   /** What it does behind its first gradients; absent: it takes them once, or does what is not read. */

@@ -5,7 +5,7 @@
 import type { LocatedNode, PythonCall, PythonModule } from "../../syntax/tree";
 import { type FloatName, floatNamed, shortOf } from "../../terms/dtypes";
 import type { LocatedSetting } from "../types";
-import { at, given, keyword, plain, said, uncounted } from "./called";
+import { at, given, isInside, keyword, plain, said, scalar, uncounted } from "./called";
 import { castInLoop } from "./casts";
 import { compileInLoop } from "./compiling";
 import { rawOf, trainedNames } from "./loads";
@@ -74,8 +74,14 @@ function clippingOf({ calls }: PythonModule): LocatedSetting[] {
 const STEPS = /(?:optim\w{0,40}|opt|scaler)\.step$/i;
 
 /** Micro-batches of a step: what a condition before an optimizer's step asks for, else what a name says. */
-function accumulationOf({ assignments, calls }: PythonModule): LocatedSetting[] {
+function accumulationOf({ assignments, calls, round }: PythonModule): LocatedSetting[] {
   const step = calls.find(({ callee }) => STEPS.test(callee));
+  const counts = round?.counts;
+  // A loop that only takes gradients, and steps behind it, goes once around for each micro-batch.
+  if (step !== undefined && round !== undefined && counts !== undefined && !isInside(step, round)) {
+    const times = Math.max(1, counts.items.length);
+    return [at("gradient_accumulation_steps", step, times, scalar(times, counts))];
+  }
   const every = step?.guards?.find(({ holds, every }) => holds && typeof plain(every) === "number")?.every;
   if (step !== undefined && every !== undefined)
     return [at("gradient_accumulation_steps", step, plain(every) as number, every)];
