@@ -6,7 +6,7 @@
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { HostToPage } from "../src/server/protocol";
+import type { HostToPage } from "../src/server/panelProtocol";
 import { pageHtml, reportMessage } from "../test/webview/harness";
 import { LanguageClient } from "./client";
 

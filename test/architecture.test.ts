@@ -46,6 +46,21 @@ function layerOf(path: string): string | undefined {
   return Object.keys(MAY_IMPORT).find((layer) => path === layer || path.startsWith(`${layer}/`));
 }
 
+const LONGEST_FILE = 400;
+
+/** What is longer, and why. */
+const LONGER_FILES: Readonly<Record<string, string>> = {
+  "src/terms/settings.ts": "one table: a row a setting",
+  "src/words/en/analysis.ts": "one table: a row a sentence",
+  "src/words/en/effects.ts": "one table: a row a key's words",
+  "src/words/zh-cn/effects.ts": "one table: a row a key's words",
+  "src/core/simulate.ts": "the steps of a run, in their order",
+  "src/core/engine/torch.ts": "one class: the state that every operator runs in",
+  "src/core/engine/ledger.ts": "one class: events, with what plays and rewinds them",
+  "src/core/engine/folding/unroller.ts": "one class: the copies of a layer's events",
+  "src/core/engine/interpreter/index.ts": "one class: the kinds of instructions",
+};
+
 /** The head of a table by names: `const X: Readonly<Record<string, …>> = {`, over one line or several. */
 const TABLE =
   /^(?:export )?const (\w+): (?:Readonly<)?(?:Partial<)?(?:Readonly<)?Record<\s*string\b(?:[^=]|=>)*? = \{/gm;
@@ -202,6 +217,21 @@ describe("architecture", () => {
       ),
     ]);
     assert.deepEqual(found, []);
+  });
+
+  it("has files of one subject, short enough to be read at once", () => {
+    const long = [...Object.keys(MAY_IMPORT)]
+      .flatMap((layer) => sources(join(root, layer)))
+      .map(
+        (file) =>
+          [relative(root, file).replaceAll("\\", "/"), readFileSync(file, "utf8").split("\n").length - 1] as const,
+      )
+      .filter(([file, lines]) => lines > LONGEST_FILE && LONGER_FILES[file] === undefined);
+    assert.deepEqual(long, []);
+    const shorter = Object.keys(LONGER_FILES).filter(
+      (file) => readFileSync(join(root, file), "utf8").split("\n").length - 1 <= LONGEST_FILE,
+    );
+    assert.deepEqual(shorter, []);
   });
 
   it("asks formats and documents in the analysis for what they are written in, and compares no id, carrier or language", () => {

@@ -1,5 +1,5 @@
 /** Entry of the panel's page: messages in, state, page out. Renders one report and keeps no model of its own. */
-import type { HostToPage, PageToHost } from "../src/server/protocol";
+import type { HostToPage, PageToHost } from "../src/server/panelProtocol";
 import { patchChildren } from "./dom/patch";
 import { translator } from "./messages";
 import { lookAhead } from "./model/asker";

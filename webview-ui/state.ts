@@ -1,6 +1,7 @@
 /** State of the page and how messages and actions change it. Pure: effects are the entry's business. */
 import type { Report, ReportCompared, ReportGuide, ReportRun, ReportSweep } from "../src/core/report/schema";
-import type { HostToPage, LocalCard } from "../src/server/protocol";
+import type { HostToPage } from "../src/server/panelProtocol";
+import type { LocalCard } from "../src/terms/local-card";
 import { type Answer, type Asker, ask, newAsker, settle } from "./model/asker";
 import { setKey, stillTried, type WhatIfSet } from "./model/controls";
 import { ARRANGEMENT, type Arrangement, readSaved, type Saved } from "./saved";

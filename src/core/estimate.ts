@@ -239,11 +239,7 @@ function read(
       ? null
       : operatorsOf(
           ledger,
-          {
-            tensors: simulation.trainableTensors,
-            offloadedBytes: simulation.offloadedBytes,
-            taken: run.keepsBatches === "step" ? run.gradientAccumulationSteps : 1,
-          },
+          { tensors: simulation.trainableTensors, offloadedBytes: simulation.offloadedBytes },
           graphs.kernels === undefined ? null : new RegExp(`\\.${graphs.kernels.module}$`),
         ),
   };

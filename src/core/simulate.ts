@@ -35,7 +35,8 @@ import { type Waiting, whileWaiting, withBuffers } from "./training/parallel/pip
 import { shareOf } from "./training/parallel/tensor";
 import type { EvaluationSpec, GenerationSpec, SavingSpec, TrainingRun, WeightSyncSpec } from "./training/run";
 import { NO_QUIRKS } from "./training/specs/quirks";
-import { type Before, runSteps, STEPS, zeroGrad } from "./training/step";
+import { runSteps, STEPS, zeroGrad } from "./training/step";
+import type { Before } from "./training/step-options";
 import {
   lossScope,
   mediaOf,

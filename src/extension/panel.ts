@@ -1,35 +1,29 @@
 /** The panel: hosts the page, feeds it reports of the document it shows, and does what the page asks for. */
 import * as vscode from "vscode";
-import type { Range } from "../core/report/schema";
+import type { HostToPage, PageAction, PageState, PageToHost } from "../server/panelProtocol";
 import {
   CLIENT_COMMANDS,
   type CompareResult,
-  type EditsResult,
   type GuideResult,
-  type HostToPage,
   METHODS,
-  type PageAction,
-  type PageState,
-  type PageToHost,
-  type PlanEditsParams,
   type ReportParams,
   type ReportResult,
   type RunParams,
-  type SettleParams,
   type SweepResult,
   type WhatIfParams,
   type WhatIfResult,
 } from "../server/protocol";
-import { bytesOf } from "../terms/base64";
 import { chooseAgainst } from "./against";
-import { applyEdits, dirtyDocuments, type Outcome, saveEdited } from "./applyEdits";
+import type { Outcome } from "./applyEdits";
 import type { CurrentDocument } from "./currentDocument";
 import { chooseDevice } from "./devicePick";
 import { configUri, labelOf } from "./documents";
 import type { LocalCards } from "./localCard";
 import { chooseModel, pointToModel } from "./modelPick";
-import { makeNonce, panelHtml } from "./panelHtml";
+import { saveReport, writePin, writePlan, writeTried } from "./panelEdits";
+import { page, pageOptions } from "./panelPage";
 import type { PreviewHost } from "./preview";
+import { reveal } from "./reveal";
 import type { Session } from "./session";
 
 const VIEW_TYPE = "vramlens.panel";
@@ -69,7 +63,7 @@ export class PanelHost implements vscode.Disposable {
       VIEW_TYPE,
       "VRAM Lens",
       { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true },
-      this.options(),
+      pageOptions(this.context),
     );
     this.adopt(view, uri, undefined);
   }
@@ -81,7 +75,7 @@ export class PanelHost implements vscode.Disposable {
 
   private adopt(view: vscode.WebviewPanel, uri: vscode.Uri | undefined, state: PageState | undefined): void {
     this.panel?.dispose();
-    view.webview.options = this.options();
+    view.webview.options = pageOptions(this.context);
     view.iconPath = vscode.Uri.joinPath(this.context.extensionUri, "images", "icon.png");
     const panel = new Panel(view, this, uri, state);
     this.panel = panel;
@@ -89,14 +83,6 @@ export class PanelHost implements vscode.Disposable {
       panel.dispose();
       if (this.panel === panel) this.panel = undefined;
     });
-  }
-
-  private options(): vscode.WebviewOptions & vscode.WebviewPanelOptions {
-    return {
-      enableScripts: true,
-      enableFindWidget: true,
-      localResourceRoots: [vscode.Uri.joinPath(this.context.extensionUri, "dist")],
-    };
   }
 }
 
@@ -280,16 +266,16 @@ class Panel {
         void this.against(message.runId);
         break;
       case "applyPlan":
-        this.act("applyPlan", this.plan(message, false));
+        this.act("applyPlan", writePlan(this.host, this.uri, message, false));
         break;
       case "previewPlan":
-        this.act("previewPlan", this.plan(message, true));
+        this.act("previewPlan", writePlan(this.host, this.uri, message, true));
         break;
       case "applyWhatIf":
-        this.act("applyWhatIf", this.tried(message, false));
+        this.act("applyWhatIf", writeTried(this.host, this.uri, message, false));
         break;
       case "previewWhatIf":
-        this.act("previewWhatIf", this.tried(message, true));
+        this.act("previewWhatIf", writeTried(this.host, this.uri, message, true));
         break;
       case "localCards":
         this.showLocalCards();
@@ -307,13 +293,14 @@ class Panel {
         void vscode.commands.executeCommand(CLIENT_COMMANDS.traceModel, this.uri);
         break;
       case "reveal":
-        void this.reveal(vscode.Uri.parse(message.uri), message.range);
+        this.revealed = configUri(vscode.Uri.parse(message.uri)).toString();
+        void reveal(vscode.Uri.parse(message.uri), message.range, this.view.viewColumn);
         break;
       case "settle":
-        this.act("settle", this.settle(message.key, message.value));
+        this.act("settle", writePin(this.host, this.uri, message));
         break;
       case "export":
-        this.act("export", this.save(message.format, message.text));
+        this.act("export", saveReport(this.uri, message));
         break;
       case "selectRun":
         this.runId = message.runId;
@@ -401,80 +388,4 @@ class Panel {
       () => this.post({ type: "localCards", cards: [] }),
     );
   }
-
-  private async plan(
-    { runId, planIndex, title }: { readonly runId: string; readonly planIndex: number; readonly title: string },
-    preview: boolean,
-  ): Promise<Outcome | undefined> {
-    if (this.uri === undefined) return undefined;
-    const params: PlanEditsParams = { uri: this.uri.toString(), runId, planIndex, title };
-    const result = await this.host.session.request<EditsResult>(METHODS.planEdits, params);
-    return preview ? this.host.previews.show(result) : applyEdits(result);
-  }
-
-  private async tried(
-    { runId, set }: { readonly runId: string; readonly set: Readonly<Record<string, string>> },
-    preview: boolean,
-  ): Promise<Outcome | undefined> {
-    if (this.uri === undefined) return undefined;
-    const params: WhatIfParams = { uri: this.uri.toString(), runId, set };
-    const result = await this.host.session.request<EditsResult>(METHODS.whatIfEdits, params);
-    return preview ? this.host.previews.show(result) : applyEdits(result);
-  }
-
-  private async settle(key: string, value: string): Promise<Outcome | undefined> {
-    if (this.uri === undefined) return undefined;
-    const params: SettleParams = { uri: this.uri.toString(), key, value };
-    const result = await this.host.session.request<EditsResult>(METHODS.settle, params);
-    const dirty = dirtyDocuments();
-    const outcome = await applyEdits(result);
-    if (outcome.ok) await saveEdited(result, dirty);
-    return outcome;
-  }
-
-  private async reveal(uri: vscode.Uri, range: Range): Promise<void> {
-    const selection = new vscode.Range(range.start.line, range.start.character, range.end.line, range.end.character);
-    const visible = vscode.window.visibleTextEditors.find(({ document }) => document.uri.toString() === uri.toString());
-    const other = vscode.window.visibleTextEditors.find(({ viewColumn }) => viewColumn !== this.view.viewColumn);
-    this.revealed = configUri(uri).toString();
-    const viewColumn = visible?.viewColumn ?? other?.viewColumn ?? vscode.ViewColumn.One;
-    // A cell is shown in its notebook, which only this command knows.
-    if (configUri(uri) === uri) await vscode.window.showTextDocument(uri, { selection, viewColumn });
-    else await vscode.commands.executeCommand("vscode.open", uri, { selection, viewColumn });
-  }
-
-  private async save(
-    format: Extract<PageToHost, { type: "export" }>["format"],
-    text: string,
-  ): Promise<Outcome | undefined> {
-    const { t } = vscode.l10n;
-    if (format === "copy") {
-      await vscode.env.clipboard.writeText(text);
-      return { ok: true, message: t("Copied") };
-    }
-    const ending = format === "markdown" ? "md" : format;
-    const base = this.uri?.path.replace(/\.[^./]*$/, "") ?? "/report";
-    const proposed = this.uri?.scheme === "untitled" ? undefined : this.uri?.with({ path: `${base}.vram.${ending}` });
-    const target = await vscode.window.showSaveDialog({
-      ...(proposed === undefined ? {} : { defaultUri: proposed }),
-      filters: { [ending.toUpperCase()]: [ending] },
-    });
-    if (target === undefined) return undefined;
-    const bytes = format === "png" ? bytesOf(text) : new TextEncoder().encode(text);
-    await vscode.workspace.fs.writeFile(target, bytes);
-    return { ok: true, message: t("Saved {0}", labelOf(target)) };
-  }
-}
-
-function page(webview: vscode.Webview, context: vscode.ExtensionContext): string {
-  const resource = (name: string) =>
-    webview.asWebviewUri(vscode.Uri.joinPath(context.extensionUri, "dist", name)).toString();
-  return panelHtml({
-    cspSource: webview.cspSource,
-    scriptUri: resource("webview.js"),
-    styleUri: resource("webview.css"),
-    nonce: makeNonce(),
-    language: vscode.env.language,
-    title: "VRAM Lens",
-  });
 }

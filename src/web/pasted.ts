@@ -4,7 +4,7 @@ import { joinUri } from "../analysis/documents/uris";
 import type { FileAccess } from "../analysis/runtime";
 import { withEdits } from "../core/report/apply";
 import type { Report, ReportEdit } from "../core/report/schema";
-import type { HostToPage } from "../server/protocol";
+import type { HostToPage } from "../server/panelProtocol";
 import type { Locale } from "../server/text";
 
 export interface Pasted {

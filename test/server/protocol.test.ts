@@ -1,4 +1,4 @@
-/** docs/protocol.md against src/server/protocol.ts: who changes the messages changes their description. */
+/** docs/protocol.md against src/server/protocol.ts and panelProtocol.ts: who changes the messages changes their description. */
 import { strict as assert } from "node:assert";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -7,7 +7,9 @@ import { METHODS } from "../../src/server/protocol";
 
 const root = join(__dirname, "..", "..");
 const page = readFileSync(join(root, "docs", "protocol.md"), "utf8");
-const source = readFileSync(join(root, "src", "server", "protocol.ts"), "utf8");
+const [source = "", panel = ""] = ["protocol", "panelProtocol"].map((name) =>
+  readFileSync(join(root, "src", "server", `${name}.ts`), "utf8"),
+);
 
 /** Hash of the code without comments and layout, so that rewording a comment changes nothing. */
 function fingerprint(text: string): string {
@@ -22,15 +24,13 @@ describe("protocol page", () => {
   });
 
   it("names every message of the panel", () => {
-    const types = [...(source.split("// ---- The panel")[1] ?? "").matchAll(/readonly type: "(\w+)"/g)].map(
-      (match) => match[1] ?? "",
-    );
+    const types = [...panel.matchAll(/readonly type: "(\w+)"/g)].map((match) => match[1] ?? "");
     assert.ok(types.length > 10);
     for (const type of types) assert.ok(page.includes(`\`${type}\``), type);
   });
 
   it("was read again when the messages changed", () => {
-    const hash = fingerprint(source);
+    const hash = fingerprint(source + panel);
     const stated = /<!-- protocol\.ts: (\w+) -->/.exec(page)?.[1];
     assert.equal(stated, hash, `bring docs/protocol.md up to date, then write ${hash} into its last line`);
   });

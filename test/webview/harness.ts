@@ -3,7 +3,7 @@
  * for the host. For looking at the page in a browser and for checks that need one.
  */
 import type { Report, ReportRun } from "../../src/core/report/schema";
-import type { HostToPage, PageToHost } from "../../src/server/protocol";
+import type { HostToPage, PageToHost } from "../../src/server/panelProtocol";
 
 export interface HarnessOptions {
   /** Custom properties of a theme, as the editor puts them on the root (`--vscode-foreground: …; …`). */

@@ -1,6 +1,6 @@
 /** The cards of this machine on the page. */
 import { strict as assert } from "node:assert";
-import type { LocalCard } from "../../src/server/protocol";
+import type { LocalCard } from "../../src/terms/local-card";
 import type { Action } from "../../webview-ui/state";
 import { localView } from "../../webview-ui/view/local";
 import { reportMessage } from "./harness";

@@ -1,5 +1,5 @@
 /** Parts of the page without a browser: what a view describes, says and does when it is pressed. */
-import type { PageToHost } from "../../src/server/protocol";
+import type { PageToHost } from "../../src/server/panelProtocol";
 import type { PageNode } from "../../webview-ui/dom/node";
 import { translator } from "../../webview-ui/messages";
 import { type Action, initialState, reduce, type State } from "../../webview-ui/state";

@@ -1,5 +1,5 @@
 /** What every view gets besides its data: words, and ways to say what a person did. */
-import type { PageToHost } from "../../src/server/protocol";
+import type { PageToHost } from "../../src/server/panelProtocol";
 import type { Translate } from "../messages";
 import type { Action, State } from "../state";
 

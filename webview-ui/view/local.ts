@@ -1,6 +1,6 @@
 /** The cards of this machine beside the estimate: asked for by a click, never by itself. */
 import type { ReportRun } from "../../src/core/report/schema";
-import type { LocalCard } from "../../src/server/protocol";
+import type { LocalCard } from "../../src/terms/local-card";
 import { h, type PageNode } from "../dom/node";
 import { gib, shortDevice } from "../model/format";
 import { meter } from "./bar";

@@ -11,8 +11,8 @@
 import { stepTimeFactor } from "../cost/step-time";
 import type { Estimate } from "../report/estimate";
 import type { TrainingRun } from "../training/run";
+import { allowedLevers } from "./allowed";
 import { lowersAny, PeakBounds, predictedPeak, sameMemory } from "./bounds";
-import { LEVERS, MICRO_BATCH, packing, SMALLER_BATCH } from "./levers";
 import { fitsWithin, hostBytes } from "./limits";
 import {
   changeOf,
@@ -25,13 +25,12 @@ import {
   STAY,
   strongest,
 } from "./moves";
+import { front, inOrderOfSize, masks } from "./plan-order";
 import {
   EFFECTS,
   type Enough,
   type EstimateFunction,
-  LEVER_IDS,
   type Lever,
-  type LeverId,
   type Plan,
   type SearchOptions,
   type SearchResult,
@@ -47,24 +46,6 @@ const DEFAULT_LEVERS = 3;
 const FRAGMENTED = 1.25;
 /** Every peak is to be known exactly. */
 const NEVER: Enough = () => false;
-
-/** Levers that put adapters on a full fine-tune. */
-const ADDS_ADAPTERS: ReadonlySet<LeverId> = new Set(["lora", "dora", "8-bit-base", "qlora"]);
-
-/** The levers that the options allow, the micro-batch last: it is moved only as far as the others leave necessary. */
-export function allowedLevers(options: SearchOptions): readonly Lever[] {
-  const batch = options.keepGlobalBatch === false ? SMALLER_BATCH : MICRO_BATCH;
-  const without = new Set(options.without ?? []);
-  const packed = options.filledShare === undefined ? [] : [packing(options.filledShare)];
-  return [...LEVERS, ...packed, batch].filter(({ id, effect, requires, rare }) => {
-    if (without.has(id) || (rare && options.rare !== true)) return false;
-    // A drive does what host memory does: it is for hosts that are known to have too little.
-    if (options.hostLimitBytes === undefined && requires.some(({ kind }) => kind === "nvme")) return false;
-    if (options.keepNumerics === true && effect !== "nothing") return false;
-    if (options.allowAdapters === false && ADDS_ADAPTERS.has(id)) return false;
-    return options.allowPackages !== false || requires.every(({ kind }) => kind !== "package");
-  });
-}
 
 /** Finds every plan that fits `options.limitBytes`, smallest change first. See the file's head for what a plan is. */
 export function searchPlans(
@@ -403,39 +384,4 @@ class Search {
     const minimal = fits.filter(([mask]) => !fits.some(([other]) => other !== mask && (mask & other) === other));
     return front(minimal.map(([, plan]) => plan));
   }
-}
-
-/**
- * Plans that no other beats in size of change, time and memory at once, and for every lever that none of them uses the
- * best plan that does: people have reasons of their own to prefer a lever. Smallest change first.
- */
-export function front(plans: readonly Plan[]): Plan[] {
-  const scores = (plan: Plan) => [changeSize(plan), plan.stepTimeFactor, plan.usedPeakBytes] as const;
-  const beats = (a: Plan, b: Plan): boolean => {
-    const [x, y] = [scores(a), scores(b)];
-    return x.every((value, index) => value <= y[index]!) && x.some((value, index) => value < y[index]!);
-  };
-  const ordered = inOrderOfSize(plans);
-  const chosen = new Set(ordered.filter((plan) => !ordered.some((other) => beats(other, plan))));
-  for (const lever of LEVER_IDS) {
-    const uses = (plan: Plan) => plan.steps.some((step) => step.lever === lever);
-    const best = ordered.find(uses);
-    if (best !== undefined && ![...chosen].some(uses)) chosen.add(best);
-  }
-  return inOrderOfSize([...chosen]);
-}
-
-/** Smallest change first, then the faster, then the smaller. */
-export function inOrderOfSize(plans: readonly Plan[]): Plan[] {
-  return [...plans].sort(
-    (a, b) => changeSize(a) - changeSize(b) || a.stepTimeFactor - b.stepTimeFactor || a.usedPeakBytes - b.usedPeakBytes,
-  );
-}
-
-/** Every set of `size` of `count` things, as bits. */
-export function* masks(count: number, size: number, from = 0): Generator<number> {
-  if (size === 0) yield 0;
-  else
-    for (let index = from; index <= count - size; index++)
-      for (const rest of masks(count, size - 1, index + 1)) yield rest | (1 << index);
 }

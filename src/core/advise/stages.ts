@@ -4,9 +4,10 @@
  */
 import type { Estimate } from "../report/estimate";
 import type { TrainingRun } from "../training/run";
+import { allowedLevers } from "./allowed";
 import { fitsHost, fitsWithin, hostBytes, type Limits } from "./limits";
 import { stepOf } from "./moves";
-import { allowedLevers, rooflineFactor } from "./search";
+import { rooflineFactor } from "./search";
 import {
   EFFECTS,
   type Effect,

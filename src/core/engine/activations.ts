@@ -3,7 +3,8 @@
  * the operations and what Python holds meanwhile decide the temporaries.
  */
 import { table } from "../../terms/table";
-import { add, elementwise, mul, pow, unary } from "./ops/arithmetic";
+import { add, elementwise, mul } from "./ops/arithmetic";
+import { pow, unary } from "./ops/unary";
 import type { Tensor } from "./tensor";
 import type { Torch } from "./torch";
 

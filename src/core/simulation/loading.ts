@@ -5,8 +5,9 @@ import type { RunSizes } from "../graph/config";
 import { isOfRun } from "../graph/expression";
 import type { ArchitectureGraph, FamilyGraphs } from "../graph/types";
 import { initializesOnDevice } from "../training/adapters/initialization";
+import type { LoadOptions } from "../training/loaded-model";
 import { packsOnTheFly } from "../training/loading";
-import { type LoadOptions, loadModel } from "../training/model";
+import { loadModel } from "../training/model";
 import type { TrainingRun } from "../training/run";
 import type { Program } from "./program";
 

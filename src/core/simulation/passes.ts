@@ -9,12 +9,11 @@ import { hiddenSize, type RunSizes } from "../graph/config";
 import type { Scope } from "../graph/expression";
 import { factsOf } from "../graph/facts";
 import type { TrainerGraph } from "../graph/types";
-import { standsApart } from "../training/adapters/prefix";
 import { promptSizes } from "../training/adapters/prompt-sizes";
 import { wrapperOf } from "../training/adapters/wrapper";
 import type { PassFactory } from "../training/forward";
 import { layerSignatures } from "../training/layers";
-import type { LoadedModel } from "../training/model";
+import type { LoadedModel } from "../training/loaded-model";
 import { toFloat32 } from "../training/outputs";
 import type { Strategy } from "../training/parallel";
 import type { TrainingRun } from "../training/run";
@@ -185,7 +184,7 @@ export class Passes {
   ): PassFactory {
     const { run, spec } = this.setup;
     const { ownLoss } = run;
-    const kept = this.cacheKept(asksOutputs);
+    const kept = run.keepsCache ?? (asksOutputs ? run.evaluationKeepsCache : undefined);
     if (ownLoss === undefined || spec !== null) return this.of(program, scope, loss, at, kept);
     const { companionAt, reference } = this.models;
     const other = reference === null ? null : companionAt(at);
@@ -245,20 +244,13 @@ export class Passes {
     };
   }
 
-  /** The cache that outputs keep; a prefix is one already, which the layers are given and fill (peft/peft_model.py, `past_key_values`). */
-  private cacheKept(asksOutputs: boolean): TrainingRun["keepsCache"] {
-    const { run } = this.setup;
-    if (standsApart(run)) return undefined;
-    return run.keepsCache ?? (asksOutputs ? run.evaluationKeepsCache : undefined);
-  }
-
   /** Makes what a micro-batch runs: the model, or a loss around it where there is one. */
   of(
     program: Program,
     scope: Scope | null,
     loss: TrainerGraph | undefined,
     at: RunSizes,
-    keepsCache = this.cacheKept(false),
+    keepsCache = this.setup.run.keepsCache,
   ): PassFactory {
     const { torch, models } = this;
     const { spec, run } = this.setup;

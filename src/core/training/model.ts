@@ -4,99 +4,39 @@
  */
 
 import { once } from "../../terms/once";
-import { quantizerOf } from "../../terms/quantizers";
-import { type DType, ELEMENT_BYTES } from "../engine/dtype";
-import type { ModuleForward, ParameterWrapper } from "../engine/interpreter/options";
+import type { DType } from "../engine/dtype";
 import { view as viewed } from "../engine/ops/layout";
 import { Settling } from "../engine/settling";
 import { hostTensor, Tensor } from "../engine/tensor";
 import type { Torch } from "../engine/torch";
 import type { ConfigView } from "../graph/config";
 import { truthy } from "../graph/expression";
-import { factsOf } from "../graph/facts";
 import type { ArchitectureGraph } from "../graph/types";
 
 import { adapt, embeddingOf } from "./adapters";
-import { byModule, type Unpack } from "./adapters/experts";
+import { byModule } from "./adapters/experts";
 import { canInitialize, REPACKED_FROM } from "./adapters/initialization";
-import type { PromptSizes } from "./adapters/prompt-sizes";
-import type { PromptEncoder } from "./adapters/prompts";
 import { isAdapted } from "./adapters/targets";
 import { wrappedNames } from "./adapters/wrapped-names";
+import { describe, type LoadedModel, type Loading, type LoadOptions, made, recast } from "./loaded-model";
 import { inKeyOrder, warmUp, whilePacking, withPieces } from "./loading";
-import { type Part, partOf } from "./parts";
+import {
+  asKept,
+  asLinear,
+  float8Forwards,
+  isPacked,
+  isPackedExperts,
+  KEEPS_HALF_PRECISION,
+  pack,
+  quantizedForwards,
+  storedForSharding,
+} from "./packed-weights";
+import { partOf } from "./parts";
 import { isTable, type PlacedTensor, placeTensors } from "./placed";
-import { dequantize, linear4bit, type PackedWeight, packWeight } from "./quantization/bitsandbytes";
-import { float8Linear } from "./quantization/float8";
-import { linearGrouped, packGrouped } from "./quantization/grouped";
-import { linear8bit, packInt8 } from "./quantization/int8";
-import { isSkipped, staysWhole } from "./quantization/skipped";
-import { engineLinear, engineWorkspace } from "./quantization/transformer-engine";
-import type { AdapterSpec, Float8Spec, QuantizationSpec, TrainingRun } from "./run";
-import type { TrainedSpec } from "./specs/trained";
+import { dequantize } from "./quantization/bitsandbytes";
+import { isSkipped } from "./quantization/skipped";
+import type { AdapterSpec } from "./run";
 import { regrade, steppedOf, withTrained } from "./trained";
-
-export interface LoadedModel {
-  /** In the order of `model.parameters()`, tied ones once. */
-  readonly parameters: readonly Tensor[];
-  /** Parameters and buffers by every name they go by. */
-  readonly byName: ReadonlyMap<string, Tensor>;
-  readonly modules: ReadonlyMap<string, ModuleForward>;
-  /** Modules whose parameters an adapter stands for while they run. */
-  readonly parametrized: ReadonlyMap<string, ParameterWrapper>;
-  /** Weight of the input embedding, or null. */
-  readonly embedding: Tensor | null;
-  /** Trained vectors before the inputs, or null. */
-  readonly prompt: PromptEncoder | null;
-  /** Factors that a term of the loss keeps orthogonal. */
-  readonly regularised: readonly Tensor[];
-  /** Buffers that the first forward converts for good; absent where there are none. */
-  readonly settling?: Settling;
-  /** The same as they are with the adapters disabled; absent without adapters. */
-  readonly base?: {
-    readonly byName: ReadonlyMap<string, Tensor>;
-    readonly modules: ReadonlyMap<string, ModuleForward>;
-  };
-  /** What the optimizer is given; absent: all that is trained. */
-  readonly stepped?: ReadonlySet<Tensor>;
-  /** Elements of all parameters, and of those that are trained. */
-  readonly elements: number;
-  readonly trainableElements: number;
-}
-
-export interface LoadOptions {
-  readonly loadDtype: DType;
-  /** Dtype of buffers that follow the model's; absent: `loadDtype`. */
-  readonly bufferDtype?: DType;
-  /** Dtypes of models that stand below a name of their own, where they are others. */
-  readonly partDtypes?: TrainingRun["partDtypes"];
-  /** Dtype that linear layers compute in, where it is not that of the weights. */
-  readonly autocast?: DType | null;
-  readonly adapter: AdapterSpec | null;
-  readonly quantization: QuantizationSpec | null;
-  readonly float8?: Float8Spec | null;
-  readonly prunedWeights?: readonly string[];
-  readonly compiled?: boolean;
-  /** Generation of the card, which decides what 8-bit products need. */
-  readonly architecture?: string;
-  readonly frozenParts: readonly Part[];
-  readonly trained?: TrainedSpec;
-  /** The only layer that is trained; every one when absent. */
-  readonly trainedLayer?: number;
-  /** Parameters are sharded: the strategy books their bytes. */
-  readonly sharded: boolean;
-  /** Module path of the output head, which `all-linear` and quantization leave out. */
-  readonly head: string | null;
-  /** `model_type` of the run's model. */
-  readonly family: string;
-  readonly promptSizes: PromptSizes;
-  /** The weights come one by one from a checkpoint and are packed on the device (see `loading.ts`). */
-  readonly packsOnTheFly?: boolean;
-  /** A parameter as one GPU loads its part of it, where GPUs share one model. */
-  readonly splits?: (parameter: PlacedTensor) => PlacedTensor;
-  /** Adapters are made from the weights with what that takes (see `adapters/initialization.ts`). */
-  readonly initializes?: boolean;
-}
 
 const moduleOf = (name: string): string => name.replace(/\.weight$/, "");
 
@@ -105,17 +45,6 @@ function withShared(found: readonly PlacedTensor[], placed: readonly PlacedTenso
   if (found.every(({ sharedWith }) => sharedWith === null)) return placed;
   const loaded = new Map(placed.map((item) => [item.name, item]));
   return found.flatMap((item) => (item.sharedWith === null ? (loaded.get(item.name) ?? []) : item));
-}
-
-/** What loading works on. */
-interface Loading {
-  readonly torch: Torch;
-  readonly options: LoadOptions;
-  readonly byName: Map<string, Tensor>;
-  readonly modules: Map<string, ModuleForward>;
-  readonly packed: Map<string, PackedWeight>;
-  /** Stacked experts that a parametrization unpacks, by name. */
-  readonly unpacked: Map<string, Unpack>;
 }
 
 /** Loads the model: weights, buffers, quantization, adapters. Allocations are booked on the phase in force. */
@@ -243,70 +172,6 @@ function isIdle({ trainedLayer }: LoadOptions, { index }: PlacedTensor): boolean
   return trainedLayer !== undefined && index !== trainedLayer;
 }
 
-/** Formats of bitsandbytes: they take transformers' Conv1D for a linear layer. */
-const BITSANDBYTES: ReadonlySet<QuantizationSpec["type"]> = new Set(["nf4", "fp4", "int8"]);
-
-/** A Conv1D that is packed becomes a linear layer, its weight transposed (replace_with_bnb_linear). */
-function asLinear(loading: Loading, item: PlacedTensor): PlacedTensor {
-  return item.module === "Conv1D" && isPacked(loading, item)
-    ? { ...item, module: "Linear", sizes: [...item.sizes].reverse() }
-    : item;
-}
-
-/** Whether a format packs modules of a class: the very `nn.Linear`, its subclass before transformers 5, Conv1D. */
-function packs({ type, packsSubclasses }: QuantizationSpec, module: string): boolean {
-  if (module === "Conv1D") return BITSANDBYTES.has(type);
-  return module === "Linear" || (module === "FalconLinear" && packsSubclasses === true);
-}
-
-/**
- * Whether a weight is stored packed: every linear layer but, as transformers has it, the head, and what the config leaves out
- * (transformers/integrations/bitsandbytes.py).
- */
-function isPacked({ options }: Loading, item: PlacedTensor): boolean {
-  const { quantization, head } = options;
-  if (isPackedExperts(quantization, item)) return true;
-  if (
-    quantization === null ||
-    quantization.packsOnlyExperts === true ||
-    !item.name.endsWith(".weight") ||
-    !packs(quantization, item.module)
-  )
-    return false;
-  const path = item.name.slice(0, -".weight".length);
-  if ((path === head && quantization.packsHead !== true) || staysWhole(quantization, path)) return false;
-  return !(factsOf(options.family).keptInFloat32 ?? []).some((pattern) => isSkipped(path, pattern));
-}
-
-/** Weights of stacked experts, where they are packed (unsloth_zoo/temporary_patches/{gpt_oss,moe_utils_bnb4bit}.py). */
-function isPackedExperts(quantization: QuantizationSpec | null, { name, sizes }: PlacedTensor): boolean {
-  return quantization?.packsExperts === true && sizes.length === 3 && /\.experts\./.test(name);
-}
-
-/** A linear layer of a packed model in float16 whose class keeps it in float32. */
-function asKept({ options }: Loading, item: PlacedTensor): PlacedTensor {
-  if (options.quantization === null || item.dtype !== "float16" || item.module !== "Linear") return item;
-  return (factsOf(options.family).keptInFloat32 ?? []).some((pattern) =>
-    isSkipped(item.name.replace(/\.[^.]+$/, ""), pattern),
-  )
-    ? { ...item, dtype: "float32" }
-    : item;
-}
-
-function pack(torch: Torch, spec: QuantizationSpec, { sizes, dtype }: PlacedTensor): PackedWeight {
-  const { type, double } = spec;
-  const [outputs, inputs] = sizes as [number, number];
-  switch (type) {
-    case "int8":
-      return packInt8(torch, outputs, inputs, dtype);
-    case "nf4":
-    case "fp4":
-      return { ...packWeight(torch, outputs, inputs, dtype, double), computeDtype: spec.computeDtype };
-    default:
-      return packGrouped(torch, type, outputs, inputs, dtype, spec);
-  }
-}
-
 function loadParameter(loading: Loading, item: PlacedTensor): Tensor {
   const { torch, options } = loading;
   if (isPackedExperts(options.quantization, item)) {
@@ -344,30 +209,6 @@ function arrive(loading: Loading, item: PlacedTensor): Tensor {
   return whilePacking(torch, item, options.quantization!, () => loadParameter(loading, item));
 }
 
-/**
- * Packed weights are sharded like others when they are stored as the dtype of the rest (`bnb_4bit_quant_storage`), which
- * sharding asks for: several in one element. Their constants are no parameters and stay whole on every rank
- * (bitsandbytes/nn/modules.py, Params4bit; transformers/integrations/fsdp.py).
- */
-function storedForSharding(torch: Torch, whole: PackedWeight, storage: DType): PackedWeight {
-  const bytes = whole.packed.elements * ELEMENT_BYTES[whole.packed.dtype];
-  whole.packed.release();
-  return { ...whole, packed: hostTensor(torch.ledger, [Math.ceil(bytes / ELEMENT_BYTES[storage])], storage) };
-}
-
-function describe(tensor: Tensor, item: PlacedTensor, trained: boolean): Tensor {
-  tensor.name = item.name;
-  tensor.moduleKind = item.module;
-  tensor.isTable = isTable(item);
-  tensor.pattern = item.pattern;
-  tensor.layer = item.index;
-  tensor.requiresGradFlag = trained && !item.frozen;
-  return tensor;
-}
-
-/** Formats that `prepare_model_for_kbit_training` only freezes (peft/utils/other.py). */
-const KEEPS_HALF_PRECISION: ReadonlySet<QuantizationSpec["type"]> = new Set(["gptq", "hqq", "aqlm", "eetq", "torchao"]);
-
 /** `prepare_model_for_kbit_training`: half-precision parameters that were not packed become float32 (peft/utils/other.py). */
 function raiseHalfPrecision(loading: Loading, placed: readonly PlacedTensor[]): void {
   for (const item of placed) {
@@ -386,36 +227,6 @@ function raiseTrained(loading: Loading, placed: readonly PlacedTensor[]): void {
   }
 }
 
-/** Replaces a parameter by its cast (`p.data = p.data.to(dtype)`). */
-function recast({ torch, byName }: Loading, item: PlacedTensor, dtype: DType, trained = false): void {
-  const old = byName.get(item.name)!;
-  const cast = made(torch, "weights", "_to_copy", old.sizes, dtype);
-  old.release();
-  byName.set(item.name, describe(cast, item, trained));
-}
-
-/**
- * Puts the quantized forwards in place. The first 4-bit one leaves the bias in the compute dtype for good
- * (bitsandbytes/nn/modules.py, Linear4bit.forward), which is done here, before the first step.
- */
-function quantizedForwards(loading: Loading, placed: readonly PlacedTensor[]): void {
-  const { byName, modules, packed, options } = loading;
-  if (options.quantization === null) return;
-  const { computeDtype, type, keepsInputs = false } = options.quantization;
-  const bits = quantizerOf(type)?.bits;
-  if (bits !== 4) {
-    const forward = bits === 8 ? linear8bit : linearGrouped;
-    for (const [path, weight] of packed) modules.set(path, forward(weight, byName.get(`${path}.bias`) ?? null));
-    return;
-  }
-  for (const item of placed) {
-    if (!item.name.endsWith(".bias") || !packed.has(item.name.slice(0, -".bias".length))) continue;
-    if (byName.get(item.name)!.dtype !== computeDtype) recast(loading, item, computeDtype);
-  }
-  for (const [path, weight] of packed)
-    modules.set(path, linear4bit(weight, byName.get(`${path}.bias`) ?? null, computeDtype, keepsInputs));
-}
-
 /** llmcompressor's word for every weight it can prune. */
 const PRUNABLE = "__ALL_PRUNABLE__";
 
@@ -430,52 +241,6 @@ function maskPruned(torch: Torch, placed: readonly PlacedTensor[], targets: read
       return target.startsWith("re:") ? isSkipped(name, target) : name === target;
     });
   for (const item of placed) if (matches(item)) made(torch, "buffers", "ones_like", item.sizes, "bool");
-}
-
-/** What 8-bit products take sizes in multiples of (accelerate/utils/ao.py, transformer_engine.py). */
-const FLOAT8_ALIGNMENT = 16;
-
-/** Linear layers that multiply in 8 bits, by path; parameters come in the order of `named_modules`, a tied head last. */
-function float8Paths({ byName, options }: Loading, placed: readonly PlacedTensor[], { keeps }: Float8Spec): string[] {
-  const { head } = options;
-  const own = placed
-    .filter(({ name, module }) => module === "Linear" && name.endsWith(".weight"))
-    .map(({ name }) => name.slice(0, -".weight".length));
-  const linear = head === null || own.includes(head) ? own : [...own, head];
-  const left = new Set(keeps === "first-and-last" ? [linear[0], linear.at(-1)] : keeps === "head" ? [head] : []);
-  return linear.filter((path) => {
-    const { sizes = [] } = byName.get(`${path}.weight`) ?? {};
-    return !left.has(path) && sizes.length === 2 && sizes.every((size) => size % FLOAT8_ALIGNMENT === 0);
-  });
-}
-
-/** Puts layers that multiply in 8 bits in place (convert_model_to_fp8_ao, convert_model of accelerate). */
-function float8Forwards(loading: Loading, placed: readonly PlacedTensor[], spec: Float8Spec): void {
-  const { torch, byName, modules, options } = loading;
-  const { architecture = "unknown" } = options;
-  if (spec.backend === "transformer-engine") engineWorkspace(torch, architecture);
-  for (const path of float8Paths(loading, placed, spec)) {
-    const weight = byName.get(`${path}.weight`);
-    if (weight === undefined || modules.has(path)) continue;
-    const bias = byName.get(`${path}.bias`) ?? null;
-    const forward =
-      spec.backend === "torchao"
-        ? float8Linear(weight, bias, spec.recipe, options.compiled === true, spec.gathers === true && options.sharded)
-        : engineLinear(torch, weight, bias, {
-            transposes: architecture !== "blackwell",
-            cachesWeights: spec.cachesWeights,
-          });
-    modules.set(path, forward);
-  }
-}
-
-/** A tensor of a kind, which decides how tensor parallelism splits it. */
-function made(torch: Torch, kind: "weights" | "buffers", ...tensor: Parameters<Torch["empty"]>): Tensor {
-  const before = torch.kind;
-  torch.kind = kind;
-  const whole = torch.empty(...tensor);
-  torch.kind = before;
-  return whole;
 }
 
 function total(tensors: readonly Tensor[]): number {

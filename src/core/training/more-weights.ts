@@ -1,6 +1,6 @@
 /** Weights that something puts on a loaded model: a value head, layers of a script's own around it. */
 import type { Tensor } from "../engine/tensor";
-import type { LoadedModel } from "./model";
+import type { LoadedModel } from "./loaded-model";
 
 /** The model with trained weights of these names more. */
 export function withWeights(model: LoadedModel, own: ReadonlyMap<string, Tensor>): LoadedModel {

@@ -7,8 +7,7 @@
 import { say } from "../../words/message";
 import { backward } from "../engine/backward";
 import { compileEvents } from "../engine/compiled/rewrite";
-import { type CompiledParts, Tape } from "../engine/compiled/tape";
-import type { DType } from "../engine/dtype";
+import { Tape } from "../engine/compiled/tape";
 import { putBack } from "../engine/folding/in-place";
 import { layerLabel, REPEATS_EACH } from "../engine/folding/label";
 import { FOLDS, type Fold, type Folding, nextFold } from "../engine/folding/plan";
@@ -19,70 +18,14 @@ import { NotModelled } from "../engine/not-modelled";
 import { OffloadHooks } from "../engine/offload";
 import { hostTensor, type Storage, type Tensor } from "../engine/tensor";
 import type { Torch } from "../engine/torch";
-import { RECEIVED, type StageEnds } from "../graph/stage";
+import { RECEIVED } from "../graph/stage";
 import { HeldBatches } from "./batches";
-import { allocateBatch, type BatchTensor, forward, type PassFactory } from "./forward";
-import type { FurtherPasses } from "./further";
+import { allocateBatch, forward, type PassFactory } from "./forward";
 import { counterparts } from "./layers";
 import type { Optimizer } from "./optimizers";
 import type { Strategy } from "./parallel";
-import type { KeptBatches, LoopSpec } from "./run";
+import type { StepOptions } from "./step-options";
 import type { Pass } from "./trainers/pass";
-
-export interface StepOptions {
-  readonly batch: readonly BatchTensor[];
-  readonly autocast: DType | null;
-  readonly accumulation: number;
-  readonly maxGradNorm: number;
-  /** Gradients are set to zero between steps, not let go. */
-  readonly keepsGradients: boolean;
-  /**
-   * One micro-batch a step, whose batch and outputs are local variables of the step: they live until the optimizer is done,
-   * and accelerate converts nothing.
-   */
-  readonly plainLoop?: boolean;
-  /** Micro-batches that the loop names beyond their forward; null: each goes with it. */
-  readonly keepsBatches: KeptBatches | null;
-  /** What of a micro-batch lives until the next one's is there; null: nothing. */
-  readonly loop: LoopSpec | null;
-  /** Modules keep tensors to their next forward: no micro-batch does what the one before did. */
-  readonly keepsStates?: boolean;
-  /** The first forward converts buffers for good: the first step does not do what later ones do. */
-  readonly settles?: boolean;
-  /**
-   * The model is one stage of a pipeline: what it is given and the gradient of what it gives are in buffers that are there
-   * already, and outputs live until backward is done.
-   */
-  readonly stage?: StageEnds | undefined;
-  /** Whether every saved activation waits in host memory, sent each or once per storage. */
-  readonly offloads: "each" | "once" | null;
-  /** Whether what repeats is derived instead of simulated again. */
-  readonly fold: boolean;
-  /** Whether it is in micro-batches that leave something behind: throws `LayersDiffer` where they do not repeat. */
-  readonly foldsInPlace: boolean;
-  /** Whether the rounds of loops inside layers are: throws `RoundsDiffer` where they do not repeat. */
-  readonly foldsRounds: boolean;
-  /** Parameters as the optimizer groups them. */
-  readonly groups: readonly (readonly Tensor[])[];
-  /** Trained parameters in the order of `model.parameters()`. */
-  readonly trainable: readonly Tensor[];
-  /** How the model is compiled; null where it runs eagerly. */
-  readonly compiled?: CompiledParts | null;
-  /** Further passes of each micro-batch, and what is done around them. */
-  readonly further?: FurtherPasses | null;
-  /** What is generated and scored before the micro-batches that learn from it; they read it, nothing new is allocated. */
-  readonly rollout?: Before | null;
-}
-
-/** What runs before micro-batches. */
-export interface Before {
-  due(micro: number): boolean;
-  /** The first micro-batch from `micro` on before which it is due. */
-  next(micro: number): number;
-  run(step: number): void;
-  /** The micro-batches read what it left, and allocate no batch of their own. */
-  readonly holdsBatch: boolean;
-}
 
 /** How many steps are simulated: optimizer states appear in the first, the second runs beside them. */
 export const STEPS = 2;

@@ -28,7 +28,6 @@ import { changedLayers } from "./layers";
 import { ligerCalls } from "./liger-calls";
 import { loadedClass } from "./loads";
 import { plainLoop } from "./loop";
-import { madeData } from "./made-data";
 import { networkSettings } from "./networks";
 import { trainerOptimizer } from "./optimizer";
 import { deepspeedExperts, givenModels, otherModels } from "./others";
@@ -114,10 +113,8 @@ function derive({ stated: settings, made: result }: Deriving, view: View, { pars
       ...unstated(pictureSide(python), settings),
     );
     const network = networkSettings(python);
-    const tokenized = tokenizedLengths(python);
     const beside = [
-      ...tokenized,
-      ...(tokenized.length > 0 ? [] : unstated(madeData(python), pictureSide(python))),
+      ...tokenizedLengths(python),
       ...recordingLength(python),
       ...roundedLengths(python),
       ...loop,

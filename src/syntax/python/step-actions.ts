@@ -6,26 +6,22 @@
 import type { SyntaxNode } from "@lezer/common";
 import type { StepAction } from "../../terms/step-actions";
 import type { Collector } from "./collect";
-import { fold, unquote } from "./literals";
+import { unquote } from "./literals";
 import { childNamed, childrenNamed, childrenOf } from "./nodes";
-
-type Known = number | string | boolean | Instance | undefined;
-type Slice = (node: SyntaxNode) => string;
-
-/** An object of a class of the script. */
-interface Instance {
-  readonly type: SyntaxNode;
-  readonly attributes: Map<string, Known>;
-  readonly id: string;
-}
-
-/** Where statements run. */
-interface Frame {
-  readonly names: Map<string, Known>;
-  readonly self: Instance | undefined;
-  /** Names of the parameter and of its own name, in a loop over a model's parameters. */
-  readonly parameter?: { readonly names: readonly string[]; readonly named: readonly string[] };
-}
+import {
+  alternates,
+  argumentsOf,
+  computed,
+  type Frame,
+  given,
+  type Instance,
+  isMadeBehind,
+  type Known,
+  type Noted,
+  nameOf,
+  namesIn,
+  type Slice,
+} from "./step-values";
 
 /** What is gone through at most: statements, and the parts of their expressions. */
 const MOST_STATEMENTS = 4000;
@@ -55,8 +51,6 @@ export function stepActions(around: SyntaxNode, found: Collector, slice: Slice):
     throw error;
   }
 }
-
-type Noted = StepAction | { readonly do: "forward" };
 
 class Walker {
   private readonly noted: { readonly action: Noted; readonly maybe: boolean }[] = [];
@@ -329,31 +323,11 @@ class Walker {
   private enter(node: SyntaxNode, self: Instance | undefined, call: SyntaxNode, frame: Frame): void {
     if (this.depth >= DEEPEST) throw new Unread();
     this.depth++;
-    this.body(childNamed(node, "Body"), { names: this.given(node, call, frame), self });
-    this.depth--;
-  }
-
-  /** What a call's arguments and the standards of the others are. */
-  private given(node: SyntaxNode, call: SyntaxNode, frame: Frame): Map<string, Known> {
-    const names = new Map<string, Known>();
-    const list = childrenOf(childNamed(node, "ParamList") ?? node).filter(
-      ({ name }) => !/^(?:[(),]|TypeDef)$/.test(name),
-    );
-    const order: string[] = [];
-    list.forEach((one, k) => {
-      if (one.name !== "VariableName" || list[k - 1]?.name === "AssignOp") return;
-      const standard = list[k + 1]?.name === "AssignOp" ? list[k + 2] : undefined;
-      if (this.slice(one) !== "self") order.push(this.slice(one));
-      names.set(this.slice(one), standard && this.known(standard, frame));
+    this.body(childNamed(node, "Body"), {
+      names: given(node, call, this.slice, (one) => this.known(one, frame)),
+      self,
     });
-    const parts = childrenOf(childNamed(call, "ArgList") ?? call).filter(({ name }) => !/^[(),]$/.test(name));
-    let place = 0;
-    for (let k = 0; k < parts.length; k++)
-      if (parts[k + 1]?.name === "AssignOp" && parts[k + 2] !== undefined) {
-        names.set(this.slice(parts[k]!), this.known(parts[k + 2]!, frame));
-        k += 2;
-      } else names.set(order[place++] ?? "", this.known(parts[k]!, frame));
-    return names;
+    this.depth--;
   }
 
   /** A number, a text, a truth or an object of the script's; undefined where it is something else. */
@@ -415,40 +389,4 @@ class Walker {
     this.outside.set(name, value);
     return value;
   }
-}
-
-/** Whether every backward has a forward of its own before it. */
-function alternates(between: readonly Noted[]): boolean {
-  let forwards = 0;
-  for (const action of between) {
-    if (action.do === "forward") forwards++;
-    if (action.do === "pass" && forwards !== 1) return false;
-    if (action.do === "pass") forwards = 0;
-  }
-  return true;
-}
-
-function isMadeBehind({ id }: Instance, count: number): boolean {
-  return id.startsWith("made") && Number(id.slice(4)) >= count;
-}
-
-function nameOf(node: SyntaxNode, slice: Slice): string {
-  const name = childNamed(node, "VariableName");
-  return name === null ? "" : slice(name);
-}
-
-function namesIn(node: SyntaxNode): SyntaxNode[] {
-  return node.name === "VariableName" ? [node] : childrenOf(node).flatMap(namesIn);
-}
-
-function argumentsOf(call: SyntaxNode): SyntaxNode[] {
-  return childrenOf(childNamed(call, "ArgList") ?? call).filter(({ name }) => !/^(?:[(),]|Comment)$/.test(name));
-}
-
-/** What an operator makes of two values; one side may decide alone. */
-function computed(sign: string, left: Known, right: Known): Known {
-  if (sign === "and" && (left === false || right === false)) return false;
-  if (sign === "or" && (left === true || right === true)) return true;
-  const values = [left, right].map((value) => (typeof value === "object" ? undefined : value));
-  return fold(sign, values) ?? undefined;
 }

@@ -1,8 +1,9 @@
 /** Plans by the definition of a plan alone: slow, and plainly right. */
 import { strict as assert } from "node:assert";
+import { allowedLevers } from "../../../src/core/advise/allowed";
 import { fitsWithin } from "../../../src/core/advise/limits";
 import { effectOf, type Move, positioned, requirementsOf, STAY, strongest } from "../../../src/core/advise/moves";
-import { allowedLevers, front, inOrderOfSize, masks } from "../../../src/core/advise/search";
+import { front, inOrderOfSize, masks } from "../../../src/core/advise/plan-order";
 import {
   EFFECTS,
   type EstimateFunction,

@@ -1,6 +1,7 @@
 import { strict as assert } from "node:assert";
+import { allowedLevers } from "../../../src/core/advise/allowed";
 import { changeSize, STAY, strongest } from "../../../src/core/advise/moves";
-import { allowedLevers, searchPlans } from "../../../src/core/advise/search";
+import { searchPlans } from "../../../src/core/advise/search";
 import {
   type EstimateFunction,
   LEVER_IDS,

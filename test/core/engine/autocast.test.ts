@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { add, mul, pow, sum } from "../../../src/core/engine/ops/arithmetic";
+import { add, mul, sum } from "../../../src/core/engine/ops/arithmetic";
 import { linear, matmul } from "../../../src/core/engine/ops/linear";
 import { logSumExp } from "../../../src/core/engine/ops/log-probs";
 import { layerNorm, softmax } from "../../../src/core/engine/ops/nonlinear";
+import { pow } from "../../../src/core/engine/ops/unary";
 import { lab } from "./lab";
 
 describe("autocast", () => {

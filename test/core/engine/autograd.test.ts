@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { add, div, elementwise, mul, pow, powers, sub, sum, unary } from "../../../src/core/engine/ops/arithmetic";
+import { add, div, elementwise, mul, sub, sum } from "../../../src/core/engine/ops/arithmetic";
 import { transpose } from "../../../src/core/engine/ops/layout";
 import { bmmOperator, linear, matmul } from "../../../src/core/engine/ops/linear";
+import { pow, powers, unary } from "../../../src/core/engine/ops/unary";
 import { lab, turned } from "./lab";
 
 describe("autograd", () => {

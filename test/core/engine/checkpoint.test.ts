@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { checkpoint, type Segment } from "../../../src/core/engine/checkpoint";
-import { mul, unary } from "../../../src/core/engine/ops/arithmetic";
+import { mul } from "../../../src/core/engine/ops/arithmetic";
 import { linear } from "../../../src/core/engine/ops/linear";
+import { unary } from "../../../src/core/engine/ops/unary";
 import type { Tensor } from "../../../src/core/engine/tensor";
 import { type Lab, lab } from "./lab";
 

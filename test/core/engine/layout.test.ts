@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { Arguments } from "../../../src/core/engine/ops/arguments";
 import { mul } from "../../../src/core/engine/ops/arithmetic";
 import {
-  asStrided,
   cat,
   clone,
   contiguous,
@@ -15,6 +14,7 @@ import {
   transpose,
   view,
 } from "../../../src/core/engine/ops/layout";
+import { asStrided } from "../../../src/core/engine/ops/strided";
 import { dispatch } from "../../../src/core/engine/ops/table";
 import type { Tensor } from "../../../src/core/engine/tensor";
 import { lab } from "./lab";

@@ -14,7 +14,6 @@ import type {
   Instruction,
   Operand,
   OpInstruction,
-  RepeatInstruction,
 } from "../../graph/types";
 import { withUnits } from "../../graph/units";
 import { NO_LAYER } from "../folding/label";
@@ -24,10 +23,20 @@ import { type Argument, Arguments } from "../ops/arguments";
 import { isTensor } from "../ops/arithmetic";
 import { slice } from "../ops/layout";
 import { dispatch } from "../ops/table";
-import { hostTensor, type Tensor } from "../tensor";
+import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import { isRepeated, sourcesOf, writtenAttention } from "./attention-names";
 import { type Context, contextOf, dropList, type Input, leave } from "./frame";
+import {
+  apart,
+  DROPOUTS,
+  earliest,
+  embeddingsOfInputs,
+  inputEmbeddings,
+  owned,
+  stacksOf,
+  withoutReentrance,
+} from "./graph-parts";
 import { HookedModules, ROOT } from "./hooked";
 import { Layers } from "./layers";
 import { attributesOf, geometryOf, leafForward } from "./modules";
@@ -43,62 +52,10 @@ const CONVOLUTIONS: ReadonlySet<string> = new Set(["conv1d", "conv3d"]);
 /** Scopes whose attention sees every token at once and keeps nothing. */
 const ENCODER = /(?:^|\.)encoder(?:\.|$)/;
 
-/** What the earliest of names refers to that still refers to a tensor. */
-function earliest({ frame }: Context, names: readonly string[]): Tensor | undefined {
-  const named = names.findLast((name) => frame.has(name));
-  return named === undefined ? undefined : frame.get(named);
-}
-
 const NO_KEYWORDS: Readonly<Record<string, Argument>> = table({});
-
-const DROPOUTS: ReadonlySet<string> = new Set(["dropout", "dropout_", "native_dropout"]);
 
 /** The operator that stands for head and loss together. */
 const FUSED_LOSS = "liger_fused_linear_cross_entropy";
-
-/** What goes with an output, as a name of its own. */
-function apart(output: Tensor): Tensor {
-  const name = hostTensor(output.ledger, [0], "uint8");
-  name.along = output.along;
-  output.along = null;
-  return name;
-}
-
-/** What makes the outputs of the modules that embed the inputs (`get_input_embeddings`, of every part of the model). */
-function inputEmbeddings({ main }: ArchitectureGraph): ReadonlySet<Instruction> {
-  return new Set(main.body.filter((instruction) => "inputgrad" in instruction));
-}
-
-/** Those of them that embed `input_ids` themselves, however it is viewed; a decoder's of other ids are not given by anybody. */
-function embeddingsOfInputs(graph: ArchitectureGraph): ReadonlySet<Instruction> {
-  const all = inputEmbeddings(graph);
-  const derived = new Set(["input_ids"]);
-  const own = new Set<Instruction>();
-  for (const instruction of graph.main.body) {
-    if (!("in" in instruction)) continue;
-    const reads = instruction.in.some((operand) => typeof operand === "string" && derived.has(operand.slice(1)));
-    if (!reads) continue;
-    if (all.has(instruction)) own.add(instruction);
-    else for (const name of instruction.out) if (name !== null) derived.add(name);
-  }
-  return own.size === 0 ? all : own;
-}
-
-/** The same tensors, owned. */
-function owned(inputs: readonly Input[]): Input[] {
-  return inputs.map((input) => input?.retain() ?? null);
-}
-
-/** Stacks of layers and other repeats of a graph, in order. */
-export function stacksOf({ main }: ArchitectureGraph): readonly RepeatInstruction[] {
-  return main.body.filter((instruction) => "repeat" in instruction);
-}
-
-/** A library's own switch for its networks takes the kind that is not reentrant (timm/layers/config.py, use_reentrant_ckpt). */
-function withoutReentrance(options: InterpreterOptions): InterpreterOptions {
-  const { checkpointing } = options;
-  return checkpointing === null ? options : { ...options, checkpointing: { ...checkpointing, useReentrant: false } };
-}
 
 export class Interpreter {
   private readonly operands: Operands;
@@ -325,7 +282,7 @@ export class Interpreter {
     const cache = this.options.cache ?? this.options.wrapper?.cache;
     if (cache !== undefined && !ENCODER.test(torch.scope)) {
       if (instruction.op === ATTENTION) this.cached(cache, instruction, args, context);
-      else if (cache.keepWritten !== undefined) this.keptWritten(cache, instruction, context);
+      else if (cache.keepWritten !== undefined) this.keptWritten(cache.keepWritten, instruction, context);
     }
     const given = this.given(instruction);
     const adapted = CONVOLUTIONS.has(instruction.op) ? this.adapterOf(instruction, context) : undefined;
@@ -377,19 +334,16 @@ export class Interpreter {
     else this.operands.bind([keyName as string, valueName as string], [kept.key, kept.value], context);
   }
 
-  /**
-   * Hands the cache keys and values of attention that is written out: as they were made where the library copies nothing, otherwise
-   * where the scores are made.
-   */
-  private keptWritten({ keep, keepWritten }: AttentionCache, instruction: OpInstruction, context: Context): void {
-    const { scores, made } = writtenAttention(context.fn);
-    if (keep !== undefined) {
-      for (const names of made.get(instruction) ?? []) keepWritten?.(earliest(context, names));
-      return;
-    }
-    const names = scores.get(instruction);
+  /** Hands the cache keys and values of attention that is written out, where its scores are made. */
+  private keptWritten(
+    keep: NonNullable<AttentionCache["keepWritten"]>,
+    instruction: OpInstruction,
+    context: Context,
+  ): void {
+    const names = writtenAttention(context.fn).get(instruction);
     if (names === undefined) return;
-    for (const each of [names.key, names.value]) keepWritten?.(earliest(context, each));
+    const [key, value] = [earliest(context, names.key), earliest(context, names.value)];
+    if (key !== undefined && value !== undefined) keep(key, value);
   }
 
   /** What the caller embedded in place of an instruction's result, owned; null when the model does it. */

@@ -5,10 +5,11 @@
 import { piecesOf } from "../pieces";
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
-import { elementwise, mul, product, sub, sum, unary } from "./arithmetic";
+import { elementwise, mul, product, sub, sum } from "./arithmetic";
 import { gatherLike } from "./gathering";
 import { cat, reshape, split, squeeze, stack, unbind, unsqueeze } from "./layout";
 import { softmax } from "./nonlinear";
+import { unary } from "./unary";
 
 /** Rows of the vocabulary whose entropy is taken at once. */
 const ENTROPY_ROWS = 128;

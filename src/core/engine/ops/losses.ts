@@ -1,10 +1,11 @@
 /** Losses over classes, elements and distances. Sources: derivatives.yaml; aten/src/ATen/native/LossNLL.cpp. */
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
-import { add, div, elementwise, mean, mul, sub, sum, unary } from "./arithmetic";
+import { add, div, elementwise, mean, mul, sub, sum } from "./arithmetic";
 import { contiguous } from "./layout";
 import { softmax } from "./nonlinear";
 import { splitCrossEntropy } from "./split-logits";
+import { unary } from "./unary";
 
 /**
  * `nll_loss` over rows: the loss and the total weight; the gradient is as large as the log-probabilities. Of three dimensions, or more than

@@ -7,8 +7,9 @@ import type { Node } from "../node";
 import { isChannelsLast } from "../shape";
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
-import { elementwise, mean, mul, pow, unary } from "./arithmetic";
+import { elementwise, mean, mul } from "./arithmetic";
 import { contiguous, repeat, view } from "./layout";
+import { pow, unary } from "./unary";
 
 /** Statistics of half-precision normalisations are float32 (`acc_type`). */
 function accumulate(dtype: DType): DType {

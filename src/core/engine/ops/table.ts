@@ -6,7 +6,6 @@ import { table } from "../../../terms/table";
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import type { Arguments, Rule } from "./arguments";
-import { UNARY_OPERATORS, unary } from "./arithmetic";
 import { ARITHMETIC } from "./rules/arithmetic";
 import { CHOOSING } from "./rules/choosing";
 import { COMPARISON } from "./rules/comparison";
@@ -18,6 +17,7 @@ import { LOSSES } from "./rules/losses";
 import { MODULES } from "./rules/modules";
 import { PICTURES } from "./rules/pictures";
 import { PRODUCTS } from "./rules/products";
+import { UNARY_OPERATORS, unary } from "./unary";
 
 const UNARY: Readonly<Record<string, Rule>> = Object.fromEntries(
   UNARY_OPERATORS.map((name): [string, Rule] => [name, (torch, args) => unary(torch, name, args.tensor(0))]),

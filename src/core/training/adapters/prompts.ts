@@ -5,10 +5,10 @@
  */
 import type { DType } from "../../engine/dtype";
 import type { NamedTensor, WrappedInputs, Wrapper } from "../../engine/interpreter/options";
-import { unary } from "../../engine/ops/arithmetic";
 import { embedding } from "../../engine/ops/gathering";
 import { cat, repeat, slice } from "../../engine/ops/layout";
 import { linear } from "../../engine/ops/linear";
+import { unary } from "../../engine/ops/unary";
 import { hostTensor, type Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { AdapterSpec } from "../run";

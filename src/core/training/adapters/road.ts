@@ -3,8 +3,9 @@
  * Source: peft/tuners/road/layer.py (Linear.forward, _prepare_cols, _apply_road); its variants differ in numbers as few as the outputs.
  */
 import type { ModuleForward } from "../../engine/interpreter/options";
-import { add, mul, unary } from "../../engine/ops/arithmetic";
+import { add, mul } from "../../engine/ops/arithmetic";
 import { repeat, reshape, select, stack } from "../../engine/ops/layout";
+import { unary } from "../../engine/ops/unary";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { AdapterSpec } from "../run";

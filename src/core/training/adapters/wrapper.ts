@@ -2,7 +2,7 @@
 import type { DType } from "../../engine/dtype";
 import type { Wrapper } from "../../engine/interpreter/options";
 import { buildsNoMask } from "../../graph/flash";
-import type { LoadedModel } from "../model";
+import type { LoadedModel } from "../loaded-model";
 import type { TrainingRun } from "../run";
 import { regularised } from "./adalora";
 import { PrefixCache, standsApart } from "./prefix";

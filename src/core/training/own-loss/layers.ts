@@ -3,7 +3,7 @@ import type { LayerSize, OwnLayer, OwnModule } from "../../../terms/own-loss";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { Scope } from "../../graph/expression";
-import type { LoadedModel } from "../model";
+import type { LoadedModel } from "../loaded-model";
 import { withWeights } from "../more-weights";
 import { operator } from "./functions";
 import { NotFollowed, type Value } from "./values";

@@ -9,84 +9,29 @@
 
 import { say } from "../../../words/message";
 import { backward } from "../../engine/backward";
-import type { DType } from "../../engine/dtype";
 import { FOLDS, type Fold, nextFold } from "../../engine/folding/plan";
 import { playRegion, recordRegion } from "../../engine/folding/region";
-import type { Region } from "../../engine/folding/unroller";
 import type { LedgerState } from "../../engine/ledger";
 import { NotModelled } from "../../engine/not-modelled";
 import { piecesOf, repeated } from "../../engine/pieces";
 import { hostTensor, type Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { Instruction, TrainerGraph } from "../../graph/types";
-import { type BatchTensor, forward } from "../forward";
+import { forward } from "../forward";
 import { counterparts } from "../layers";
 import type { Optimizer } from "../optimizers";
 import type { Strategy } from "../parallel";
 import { reserve } from "../parallel/strategy";
 import { type Prediction, predict, taken } from "../prediction";
-import type { GenerationSpec, PpoSpec, RolloutSpec, TrainerSpec } from "../run";
 import { STEPS, zeroGrad } from "../step";
 import type { Pass } from "./pass";
-
-/** The recorded parts of the loop. */
-export interface PpoGraphs {
-  readonly round: TrainerGraph;
-  readonly score: TrainerGraph;
-  readonly advantages: TrainerGraph;
-}
-
-export interface PpoOptions {
-  readonly spec: TrainerSpec & { readonly rollout: RolloutSpec; readonly ppo: PpoSpec };
-  readonly graphs: PpoGraphs;
-  readonly microBatch: number;
-  readonly accumulation: number;
-  readonly autocast: DType | null;
-  /** Dtype of the policy's logits as it gives them. */
-  readonly logits: DType;
-  readonly vocabulary: number;
-  /** A pass of one part over `rows` completions. */
-  readonly passOf: (graph: TrainerGraph, rows: number, fold: Fold) => Pass;
-  readonly batchOf: (graph: TrainerGraph, rows: number) => readonly BatchTensor[];
-  /** Dtypes of what the models without autocast give, by its name in the loop. */
-  readonly dtypes: Readonly<Record<string, DType>>;
-  /** Generates with the policy, on the phase in force; gives the bytes of its cache. */
-  readonly generate: (spec: GenerationSpec) => number;
-  readonly groups: readonly (readonly Tensor[])[];
-  readonly trainable: readonly Tensor[];
-}
-
-/** The part of a file of losses that has PPO's loop; null where it is another's. */
-export function ppoGraphs(trainers: readonly TrainerGraph[]): PpoGraphs | null {
-  const of = (name: string): TrainerGraph | undefined => trainers.find(({ trainer }) => trainer === name);
-  const [round, score, advantages] = [of("ppo"), of("ppo-score"), of("ppo-advantages")];
-  return round === undefined || score === undefined || advantages === undefined ? null : { round, score, advantages };
-}
+import { bytesOf, distinct, type Held, heldNames, type Left, onDevice, type PpoOptions, trailing } from "./ppo-parts";
 
 /** Name of what goes with the output of the micro-batch before. */
 const ALONG = "along";
 
 /** Statistics of the run, each one block. */
 const STATISTICS = 7;
-
-/** A name of the loop's with what it holds. */
-interface Held {
-  readonly name: string;
-  readonly sizes: readonly number[];
-  readonly dtype: DType;
-  /** An earlier name whose block it looks into. */
-  readonly of: string | null;
-  /** It has no block on the device: an index of the loop's. */
-  readonly onHost: boolean;
-}
-
-/** What a micro-batch leaves for the optimizer's step and what looks at it afterwards. */
-interface Left {
-  readonly region: Region;
-  readonly held: readonly Held[];
-  /** Bytes of states and cache that go with the policy's output. */
-  readonly alongBytes: number;
-}
 
 /** Runs two updates of one optimizer step each. */
 export function runPpo(torch: Torch, optimizer: Optimizer, options: PpoOptions, strategy: Strategy): void {
@@ -100,12 +45,6 @@ export function runPpo(torch: Torch, optimizer: Optimizer, options: PpoOptions, 
     for (const micro of distinct(accumulation, perMiniBatch)) loop.microBatch(step, micro, perMiniBatch);
     for (const tensor of rollout) tensor.release();
   }
-}
-
-/** Micro-batches that are not what others were before: the first two, the first of a later mini-batch, and the last. */
-function distinct(accumulation: number, perMiniBatch: number): number[] {
-  const wanted = new Set([0, 1, perMiniBatch, perMiniBatch + 1, accumulation - 1]);
-  return [...wanted].filter((micro) => micro < accumulation).sort((a, b) => a - b);
 }
 
 class PpoLoop {
@@ -378,59 +317,4 @@ class PpoLoop {
     for (const tensor of kept) tensor.release();
     return held;
   }
-}
-
-/** Names with the block each holds; several may look into one. */
-function heldNames(names: readonly string[], tensors: readonly Tensor[]): Held[] {
-  const first = new Map<Tensor["storage"], string>();
-  return tensors.flatMap((tensor, k): Held[] => {
-    const name = names[k]!;
-    const { storage, sizes, dtype } = tensor;
-    if (storage.id < 0) return [{ name, sizes, dtype, of: null, onHost: true }];
-    const of = first.get(storage) ?? null;
-    if (of === null) first.set(storage, name);
-    return [{ name, sizes, dtype, of, onHost: false }];
-  });
-}
-
-/** Bytes that a tensor takes of the ledger. */
-function bytesOf(torch: Torch, sizes: readonly number[], dtype: DType): number {
-  const before = torch.ledger.state();
-  const { live } = torch.ledger;
-  torch.empty("outputs", sizes, dtype);
-  const bytes = torch.ledger.live - live;
-  torch.ledger.rewind(before);
-  return bytes;
-}
-
-/** Bytes freed at the end of a region, after its last block, which is a mark of its own. */
-function trailing({ script }: Region): number {
-  const { events, bytes } = script;
-  const last = events.findLastIndex((event) => event >= 0);
-  const mark = events[last];
-  let sum = 0;
-  for (let k = last + 1; k < events.length; k++) {
-    const local = ~events[k]!;
-    if (local !== mark && local < bytes.length) sum += bytes[local]!;
-  }
-  return sum;
-}
-
-/** Outputs that hold device memory; their names go to `kept`. */
-function onDevice(pass: Pass, names: readonly string[], kept: string[]): Pass {
-  return {
-    ownsAutocast: true,
-    get foldings() {
-      return pass.foldings;
-    },
-    main(batch) {
-      const outputs = pass.main(batch);
-      kept.splice(0);
-      outputs.forEach((output, k) => {
-        if (output.storage.id >= 0) kept.push(names[k]!);
-        else output.release();
-      });
-      return outputs.filter(({ storage }) => storage.id >= 0);
-    },
-  };
 }

@@ -18,7 +18,7 @@ import type { Strategy } from "../parallel";
 import { reserveWhole } from "../parallel/strategy";
 import { type Prediction, predict, taken } from "../prediction";
 import type { GenerationSpec, RolloutSpec, TrainerSpec } from "../run";
-import type { Before } from "../step";
+import type { Before } from "../step-options";
 
 export interface RolloutOptions {
   readonly spec: TrainerSpec & { readonly rollout: RolloutSpec };

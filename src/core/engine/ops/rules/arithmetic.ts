@@ -14,6 +14,7 @@ import { clampHalf } from "../overflow";
 import * as pooling from "../pooling";
 import { std, variance } from "../spread";
 import * as trl from "../trl";
+import * as unary from "../unary";
 import { likeFirst } from "./like";
 
 function limits(args: Arguments): 1 | 2 {
@@ -45,10 +46,8 @@ export const ARITHMETIC: Readonly<Record<string, Rule>> = table({
       : arithmetic.div(t, a.operand(0), a.operand(1)),
   true_divide: (t, a) => arithmetic.div(t, a.operand(0), a.operand(1)),
   pow: (t, a) =>
-    isTensor(a.positional[1])
-      ? arithmetic.powers(t, a.operand(0), a.tensor(1))
-      : arithmetic.pow(t, a.tensor(0), a.number(1, 2)),
-  square: (t, a) => arithmetic.pow(t, a.tensor(0), 2),
+    isTensor(a.positional[1]) ? unary.powers(t, a.operand(0), a.tensor(1)) : unary.pow(t, a.tensor(0), a.number(1, 2)),
+  square: (t, a) => unary.pow(t, a.tensor(0), 2),
   where: (t, a) => arithmetic.where(t, a.tensor(0), a.operand(1), a.operand(2), a.dtype(-1)),
   masked_fill: (t, a) => arithmetic.maskedFill(t, a.tensor(0), a.tensor(1)),
   maximum: (t, a) => arithmetic.extremum(t, "maximum", a.operand(0), a.operand(1)),

@@ -8,8 +8,8 @@ import type { Torch } from "../../torch";
 import type { Argument, Arguments, Rule } from "../arguments";
 import * as arithmetic from "../arithmetic";
 import * as layout from "../layout";
-import { slidingWindows } from "../layout";
 import { padWithItself } from "../pooling";
+import { asStrided, slidingWindows } from "../strided";
 
 /** The same elements in other places (`roll`, `flip`): the gradient is put back by the same operator. */
 const rearranged =
@@ -147,7 +147,7 @@ export const LAYOUT: Readonly<Record<string, Rule>> = table({
   movedim: (t, a) => layout.permute(t, a.tensor(0), moved(a.tensor(0).rank, a.numbers(1), a.numbers(2))),
   swapaxes: (t, a) => layout.transpose(t, a.tensor(0), a.number(1, 0), a.number(2, 1)),
   t: (t, a) => layout.transpose(t, a.tensor(0), 0, 1),
-  as_strided: (t, a) => layout.asStrided(t, a.tensor(0), a.numbers(1), a.numbers(2)),
+  as_strided: (t, a) => asStrided(t, a.tensor(0), a.numbers(1), a.numbers(2)),
   mT: (t, a) => layout.transpose(t, a.tensor(0), -1, -2),
   numpy_T: (t, a) =>
     layout.permute(

@@ -1,0 +1,58 @@
+/** Parts of a graph that the interpreter asks for, and what owns their tensors. */
+
+import type { ArchitectureGraph, Instruction, RepeatInstruction } from "../../graph/types";
+import { hostTensor, type Tensor } from "../tensor";
+import type { Context, Input } from "./frame";
+import type { InterpreterOptions } from "./options";
+
+/** What the earliest of names refers to that still refers to a tensor. */
+export function earliest({ frame }: Context, names: readonly string[]): Tensor | undefined {
+  const named = names.findLast((name) => frame.has(name));
+  return named === undefined ? undefined : frame.get(named);
+}
+
+export const DROPOUTS: ReadonlySet<string> = new Set(["dropout", "dropout_", "native_dropout"]);
+
+/** What goes with an output, as a name of its own. */
+export function apart(output: Tensor): Tensor {
+  const name = hostTensor(output.ledger, [0], "uint8");
+  name.along = output.along;
+  output.along = null;
+  return name;
+}
+
+/** What makes the outputs of the modules that embed the inputs (`get_input_embeddings`, of every part of the model). */
+export function inputEmbeddings({ main }: ArchitectureGraph): ReadonlySet<Instruction> {
+  return new Set(main.body.filter((instruction) => "inputgrad" in instruction));
+}
+
+/** Those of them that embed `input_ids` themselves, however it is viewed; a decoder's of other ids are not given by anybody. */
+export function embeddingsOfInputs(graph: ArchitectureGraph): ReadonlySet<Instruction> {
+  const all = inputEmbeddings(graph);
+  const derived = new Set(["input_ids"]);
+  const own = new Set<Instruction>();
+  for (const instruction of graph.main.body) {
+    if (!("in" in instruction)) continue;
+    const reads = instruction.in.some((operand) => typeof operand === "string" && derived.has(operand.slice(1)));
+    if (!reads) continue;
+    if (all.has(instruction)) own.add(instruction);
+    else for (const name of instruction.out) if (name !== null) derived.add(name);
+  }
+  return own.size === 0 ? all : own;
+}
+
+/** The same tensors, owned. */
+export function owned(inputs: readonly Input[]): Input[] {
+  return inputs.map((input) => input?.retain() ?? null);
+}
+
+/** Stacks of layers and other repeats of a graph, in order. */
+export function stacksOf({ main }: ArchitectureGraph): readonly RepeatInstruction[] {
+  return main.body.filter((instruction) => "repeat" in instruction);
+}
+
+/** A library's own switch for its networks takes the kind that is not reentrant (timm/layers/config.py, use_reentrant_ckpt). */
+export function withoutReentrance(options: InterpreterOptions): InterpreterOptions {
+  const { checkpointing } = options;
+  return checkpointing === null ? options : { ...options, checkpointing: { ...checkpointing, useReentrant: false } };
+}
