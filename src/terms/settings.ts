@@ -592,6 +592,7 @@ export const SETTINGS = {
   host_memory: { type: "string" },
   numa_nodes: { type: "integer", min: 1 },
   cxl_memory: { type: "string" },
+  nvme_space: { type: "string" },
   nodes: { type: "integer" },
   num_machines: { type: "integer" },
   /** GPUs that the scheduler's lines grant the job. */

@@ -74,6 +74,13 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     pins: "sequence_length: 128\nhost_memory: 4GiB\ndevice: { name: 24GB, count: 2 }",
     model: { hidden_size: 2048, intermediate_size: 5504, num_hidden_layers: 16, vocab_size: 32000 },
   },
+  "ds-nvme-full": {
+    train: "deepspeed: ds.json\nbf16: true",
+    deepspeed:
+      '{"bf16": {"enabled": "auto"}, "zero_optimization": {"stage": 3, "offload_optimizer": {"device": "nvme", "nvme_path": "/nvme"}}}',
+    pins: "sequence_length: 128\nnvme_space: 1GiB\ndevice: { name: 24GB, count: 2 }",
+    model: { hidden_size: 2048, intermediate_size: 5504, num_hidden_layers: 16, vocab_size: 32000 },
+  },
   "host-memory-full": {
     train: "bf16: true",
     pins: "sequence_length: 128\nhost_memory: 1GiB\ndtype: float32\ndevice: { name: 24GB, count: 2 }",

@@ -120,6 +120,8 @@ const runSchema = z.strictObject({
   /** NUMA nodes that have it, and memory behind CXL, in the machine's far nodes. */
   numa_nodes: z.optional(z.number().check(z.minimum(1))),
   cxl_memory: z.optional(z.string()),
+  /** Room on a machine's NVMe drives: `2TB`. */
+  nvme_space: z.optional(z.string()),
   libraries: z.optional(librariesSchema),
 });
 
@@ -169,6 +171,7 @@ const NAMES: Readonly<Record<string, SettingName>> = table({
   host_memory: "host_memory",
   numa_nodes: "numa_nodes",
   cxl_memory: "cxl_memory",
+  nvme_space: "nvme_space",
   ...Object.fromEntries(LIBRARIES.map((name) => [`libraries.${name}`, `library.${name}` as const])),
 });
 

@@ -251,6 +251,15 @@ export const DEEPSPEED_CASES: Readonly<Record<string, Case>> = {
     estimated: true,
     ...IN_FILE,
   },
+  "ds-nvme-full": {
+    story: "States on a drive that has room for less.",
+    files: {
+      ...ds(zero({ zero_optimization: { stage: 3, offload_optimizer: { device: "nvme", nvme_path: "/local_nvme" } } })),
+      ...pins("nvme_space: 2GiB\n    device: { name: RTX 4090, count: 2 }"),
+    },
+    estimated: true,
+    ...IN_FILE,
+  },
   "deepspeed-and-fsdp": {
     story: "FSDP was tried next, DeepSpeed's file still named.",
     files: {

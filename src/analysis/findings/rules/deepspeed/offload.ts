@@ -1,5 +1,6 @@
 /** Offload to the host and to drives. */
 import { DEVICES_PER_MACHINE } from "../../../../core/hardware/devices";
+import { sizeIn } from "../../../../terms/sizes";
 import type { Setting } from "../../../frameworks/settings";
 import { size } from "../../../messages/units";
 import { hostRoom } from "../../../pins/machine";
@@ -85,12 +86,19 @@ export const DEEPSPEED_OFFLOAD_RULES: readonly Rule[] = [
       args: { bytes: size(bytes), ram: size(ram), ranks },
     });
   }),
+  rule("ds-nvme-full", "error", (facts) => {
+    const at = offloaded(facts, ["nvme"]);
+    const room = sizeIn(facts.settings.string("nvme_space"));
+    const ranks = Math.min(facts.run?.parallel.worldSize ?? 1, DEVICES_PER_MACHINE);
+    const bytes = ranks * (facts.estimate?.host.nvmeBytes ?? 0);
+    return hit(at, room > 0 && bytes > room, { args: { bytes: size(bytes), room: size(room), ranks } });
+  }),
 ];
 
 /** What sends states or parameters to the host. */
-function offloaded(facts: Facts): Setting | undefined {
-  return [facts.deepspeed("offload_optimizer"), facts.deepspeed("offload_param")].find(
-    (at) => at?.value === "cpu" || at?.value === "nvme",
+function offloaded(facts: Facts, targets: readonly string[] = ["cpu", "nvme"]): Setting | undefined {
+  return [facts.deepspeed("offload_optimizer"), facts.deepspeed("offload_param")].find((at) =>
+    targets.includes(String(at?.value)),
   );
 }
 
