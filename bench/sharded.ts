@@ -77,17 +77,22 @@ function line(group: string, rows: readonly Row[]): string {
 function main(): void {
   const refused: string[] = [];
   const rows = KINDS.flatMap(([kind, name]) => rowsOf(kind, name, refused));
+  const families = new Set(
+    KINDS.flatMap(([kind]) => receiptsOf(`ranks/${kind}`).map(({ case: c }) => c.model.model_type)),
+  );
   const groups = [...new Set(rows.map(({ group }) => group))];
   const page = [
     "# Sharded runs",
     "",
     "Written by `npm run sharded`; do not edit.",
     "",
-    "Drawn models of 25 families, small ones, on one of 2 to 1,024 ranks: bfloat16 mixed precision or none, accumulation,",
+    `Drawn models of ${families.size} families, small ones, on one of 2 to 1,024 ranks: bfloat16 mixed precision or none, accumulation,`,
     "checkpointing of both kinds, adapters, hybrid sharding, `reshard_after_forward` and prefetching of all kinds, shards on the host, 4-bit weights,",
     "tensor parallelism over 2 to 8 GPUs, sequences that 2 to 8 ranks share,",
     "pipelines of 2 to 8 stages. The libraries run",
     "them on fake CUDA tensors under torch's fake process group (`python -m capture.truth.ranks`); errors are relative to their peaks.",
+    "Not among them are two draws of GPT-J with eager attention under FSDP2, 1.8 % and 0.2 % under: its loop names the weights of the layer before,",
+    "which its graph lets go of.",
     "",
     "| kind | cases | equal | allocated, median | 95th percentile | worst | reserved, 95th percentile |",
     "|---|--:|--:|--:|--:|--:|--:|",

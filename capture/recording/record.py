@@ -35,7 +35,8 @@ def _recording(recorder):
     try:
         yield
     finally:
-        del functional.attention_by_parts, functional.clamp_half
+        # Forwards stay rewritten: a model of the same classes runs them without a recorder, too (`stages.recomputed`).
+        functional.attention_by_parts, functional.clamp_half = _parts, _same
         pictures.rounds, pictures.part = range, None
         experts.recorded_by(None)
         picture_loops.layers = range
@@ -61,13 +62,21 @@ def record(model, batch, extra):
     return trace(model, batch, lambda: dict(model(**batch, **extra)))
 
 
+def _parts(query, key, value, parts, eager):
+    dtype = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else query.dtype
+    return torch.empty(query.shape[0], query.shape[2], query.shape[1], value.shape[3], dtype=dtype, device=query.device)
+
+
+def _same(hidden_states, checked):
+    return torch.empty_like(hidden_states)
+
+
 def _by_parts(recorder):
     """Attention of every picture, or of every window of it, for itself: one operator, told how many parts there are."""
 
     def attention_by_parts(query, key, value, parts, eager):
         with recorder.silence():
-            dtype = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else query.dtype
-            out = torch.empty(query.shape[0], query.shape[2], query.shape[1], value.shape[3], dtype=dtype, device=query.device)
+            out = _parts(query, key, value, parts, eager)
         recorder.emit(
             Event(
                 "op",
@@ -87,7 +96,7 @@ def _clamped(recorder):
 
     def clamp_half(hidden_states, checked):
         with recorder.silence():
-            out = torch.empty_like(hidden_states)
+            out = _same(hidden_states, checked)
         recorder.emit(Event("op", "clamp_half", recorder.scopes[-1], [recorder.operand(hidden_states), checked]), out)
         return out
 

@@ -239,7 +239,11 @@ function read(
       ? null
       : operatorsOf(
           ledger,
-          { tensors: simulation.trainableTensors, offloadedBytes: simulation.offloadedBytes },
+          {
+            tensors: simulation.trainableTensors,
+            offloadedBytes: simulation.offloadedBytes,
+            taken: run.keepsBatches === "step" ? run.gradientAccumulationSteps : 1,
+          },
           graphs.kernels === undefined ? null : new RegExp(`\\.${graphs.kernels.module}$`),
         ),
   };

@@ -103,7 +103,7 @@ export type PythonTest =
       readonly subject: PythonPath;
     }
   /** A number that counts the rounds of a loop over a sequence, by the rounds in which it holds. */
-  | { readonly kind: "rounds"; readonly at: readonly number[]; readonly over: PythonPath }
+  | { readonly kind: "rounds"; readonly chosen: PythonStep; readonly over: PythonPath }
   /** `isinstance(m, nn.LayerNorm)`, by the last names of the classes. */
   | { readonly kind: "instance"; readonly classes: readonly string[]; readonly subject: PythonPath }
   | { readonly kind: "open"; readonly raw: string };
@@ -143,6 +143,8 @@ export interface PythonCall extends Span {
   /** The object whose method it is, and the way to it. */
   readonly receiver?: LocatedNode;
   readonly path?: PythonPath;
+  /** The key that a written dictionary has its result under. */
+  readonly key?: string;
   /** Dotted name as written, e.g. `torch.optim.AdamW`; the method alone when the receiver is an expression. */
   readonly callee: string;
   readonly calleeSpan: Span;
@@ -168,6 +170,8 @@ export interface PythonClass extends Span {
 export interface PythonRound extends Span {
   /** It is a function of its own, whose names go when it returns. */
   readonly apart: boolean;
+  /** What its loop counts over (`for micro in range(4)`), where that is known. */
+  readonly counts?: ListNode;
   /** What it computes; null: something that is not read. */
   readonly loss: OwnLoss | null;
   /** What it does behind its first gradients; absent: it takes them once, or does what is not read. */

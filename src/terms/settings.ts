@@ -598,6 +598,9 @@ export const SETTINGS = {
   /** GPUs that the scheduler's lines grant the job. */
   granted_devices: { type: "integer" },
   least_devices: { type: "integer" },
+  /** Processes that make batches for a rank, and batches that each makes ahead. */
+  loader_workers: { type: "integer", min: 0 },
+  loader_prefetch: { type: "integer", min: 1 },
   /** GPUs that a command sees which starts one process. */
   visible_devices: { type: "integer", min: 1 },
   /** The call by which a loop of one's own copies its model to several GPUs, or spreads it over them. */

@@ -33,6 +33,17 @@ describe("files of data that a script reads", () => {
       ['cfg = yaml.load(open("./cfg.yaml"), Loader=yaml.FullLoader)', '**cfg["trainer"]', 5],
       ['cfg = yaml.safe_load(Path("cfg.yaml").read_text())', 'per_device_train_batch_size=cfg.get("batch", 9)', 3],
       ['cfg = OmegaConf.load("cfg.yaml")', "per_device_train_batch_size=cfg.batch", 3],
+      ['cfg = yaml.safe_load(Path(__file__).with_name("cfg.yaml").read_text())', "**cfg['trainer']", 5],
+      [
+        'HERE = Path(__file__).resolve().parent\ncfg = yaml.safe_load((HERE / "cfg.yaml").read_text())',
+        "**cfg['trainer']",
+        5,
+      ],
+      [
+        'with open(os.path.join(os.path.dirname(__file__), "cfg.yaml")) as f:\n    cfg = yaml.safe_load(f)',
+        "**cfg['trainer']",
+        5,
+      ],
       ['FILE = "cfg.yaml"\nf = open(FILE, "r")\ncfg = yaml.safe_load(f.read())', "**cfg['trainer']", 5],
     ];
     for (const [read, used, batch] of cases) {

@@ -38,6 +38,14 @@ describe("analysis: weights that a script freezes", () => {
     const half =
       "n = model.config.num_hidden_layers // 2\nfor i in range(n):\n    model.bert.encoder.layer[i].requires_grad_(False)";
     assert.deepEqual((await rules(half)).rules[0]?.part?.at(-1), { from: 0, to: { divided: 2 } });
+    const loop = (test: string) =>
+      `layers = model.bert.encoder.layer\ncut = len(layers) - 4\nfor i, layer in enumerate(layers):\n    if ${test}:\n        for p in layer.parameters():\n            p.requires_grad = False`;
+    for (const [test, items] of [
+      ["i < cut", { from: 0, to: -4 }],
+      ["i >= cut", { from: -4, to: null }],
+      ["not i < cut", { from: -4, to: null }],
+    ] as const)
+      assert.deepEqual((await rules(loop(test))).rules[0]?.part?.at(-1), items, test);
     const method = "model.get_input_embeddings().weight.requires_grad = False";
     assert.deepEqual((await rules(method)).rules, [
       { pattern: "^weight$", trained: false, part: [{ method: "input-embeddings" }] },

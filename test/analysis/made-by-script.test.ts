@@ -36,6 +36,8 @@ describe("analysis: what a script makes itself", () => {
       args: { embeddings_in_32_bits: "False" },
       oneGroup: true,
     });
+    // What the trainer calls its model is the whole of it.
+    assert.equal(made.trained?.rules, undefined);
     const named = await runOf("", "optimizer_cls_and_kwargs=(torch.optim.RMSprop, {})");
     assert.equal(named.optimizer.name, "rmsprop");
     assert.equal(named.optimizer.oneGroup, undefined);

@@ -19,6 +19,21 @@ describe("syntax: what runs in a Python module", () => {
     assert.deepEqual(seen("def f():\n  return 1, 2\nx, y = f()\nT(a=y)\n"), [2]);
   });
 
+  it("follows what dictionaries are updated with, and keywords that are handed on", () => {
+    assert.deepEqual(seen('d = {"a": 1}\nd.update(a=2)\nT(**d)\n'), [2]);
+    assert.deepEqual(seen('d = dict(b=1)\nd.update({"a": 3})\nT(**d)\nd.update(a=4)\n'), [3]);
+    const base = "def make(x, **over):\n  base = dict(a=1)\n  base.update(over)\n  return T(**base)\n";
+    assert.deepEqual(seen(`${base}make(5, a=7)\n`), [7]);
+    assert.deepEqual(seen(`${base}make(x=5)\n`), [1]);
+    assert.deepEqual(seen("def make(a, **more):\n  T(**more)\nmake(1, b=2)\n"), [undefined]);
+  });
+
+  it("takes what stands in for a variable of the environment", () => {
+    assert.deepEqual(seen('import os\nT(a=int(os.getenv("N") or 8))\n'), [8]);
+    assert.deepEqual(seen('import os\nT(a=int(os.environ.get("N", "4") or 8))\n'), [4]);
+    assert.match(reason(seen('import os\nT(a=os.getenv("N"))\n')[0]), /./);
+  });
+
   it("takes what Lightning keeps of a module's arguments from where the module is made", () => {
     const type =
       "class Data(L.LightningDataModule):\n  def __init__(self, name, size=16):\n    self.save_hyperparameters()\n";

@@ -3,7 +3,10 @@ import type { Machine } from "../../core/cost/host-memory";
 import { sizeIn } from "../../terms/sizes";
 import type { Settings } from "../frameworks/settings";
 
-/** What the pins say of a machine's memory. */
+/** `prefetch_factor` of a loader with processes of its own, where nobody says it (torch/utils/data/dataloader.py). */
+const PREFETCHED = 2;
+
+/** What the pins say of a machine's memory, and the loader of what waits in it. */
 export function machineOf(settings: Settings): Machine {
   const memoryBytes = sizeIn(settings.string("host_memory"));
   const cxlBytes = sizeIn(settings.string("cxl_memory"));
@@ -12,6 +15,7 @@ export function machineOf(settings: Settings): Machine {
     numaNodes: settings.number("numa_nodes") ?? 1,
     cxlBytes,
     skipped: settings.find("device_map") !== undefined,
+    batchesAhead: (settings.number("loader_workers") ?? 0) * (settings.number("loader_prefetch") ?? PREFETCHED),
   };
 }
 

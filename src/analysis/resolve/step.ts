@@ -196,16 +196,18 @@ export function optimizerOf(c: ResolveContext, config: ModelConfig): TrainingRun
   const { weight_decay: _, ...own } = args;
   return {
     name,
-    args: { ...own, ...givenByTrainer(c, name), ...headsOf(name, config), ...ofScript(c) },
+    args: { ...own, ...givenByTrainer(c, name), ...headsOf(name, config), ...embeddingStates(c, written) },
     ...(c.settings.on("one_group") ? { oneGroup: true } : {}),
   };
 }
 
-/** Only the Trainer tells bitsandbytes to keep embeddings' states in 32 bits (transformers/trainer_optimizer.py). */
-function ofScript(c: ResolveContext): TrainingRun["optimizer"]["args"] {
-  return c.settings.on("own_optimizer") && /8bit/.test(c.settings.string("optimizer") ?? "")
-    ? { embeddings_in_32_bits: "False" }
-    : {};
+/**
+ * Only the Trainer tells bitsandbytes to keep embeddings' states in 32 bits, and before 4.52 it told a class called `Adam8bit` alone,
+ * where it makes `AdamW` and `Lion` with `optim_bits` (transformers/trainer.py, create_optimizer).
+ */
+function embeddingStates(c: ResolveContext, written: string): TrainingRun["optimizer"]["args"] {
+  const untold = c.settings.on("own_optimizer") || (c.trains && holds("transformers<4.52", c.libraries));
+  return untold && /8bit/i.test(written) ? { embeddings_in_32_bits: "False" } : {};
 }
 
 /** Adam-mini is told the sizes of the heads (llamafactory/train/trainer_utils.py, _create_adam_mini_optimizer). */
@@ -286,7 +288,7 @@ function projectedOptimizer(c: ResolveContext, written: string): TrainingRun["op
   const inner =
     method === "apollo"
       ? "adamw"
-      : /8bit/.test(written)
+      : /8bit/i.test(written)
         ? "adamw_8bit"
         : /adafactor/.test(written)
           ? "adafactor"

@@ -8,6 +8,7 @@ import { table } from "../../terms/table";
 import { type DType, ELEMENT_BYTES } from "../engine/dtype";
 import { DEVICES_PER_MACHINE } from "../hardware/devices";
 import type { Estimate } from "../report/estimate";
+import { processesOf } from "../training/parallel/degrees";
 import type { TrainingRun } from "../training/run";
 
 /** What a machine has, in bytes; null where nobody said it. */
@@ -17,6 +18,8 @@ export interface Machine {
   readonly cxlBytes: number;
   /** Weights go straight to a GPU as they are loaded (`device_map`). */
   readonly skipped: boolean;
+  /** Batches that the loader's processes of one rank make ahead (torch/utils/data/dataloader.py: `prefetch_factor * num_workers`). */
+  readonly batchesAhead: number;
 }
 
 export const TIERS = ["near", "far", "cxl", "beyond"] as const;
@@ -27,6 +30,8 @@ export interface MachineMemory {
   readonly ranks: number;
   /** What all of them keep while they train. */
   readonly trainingBytes: number;
+  /** Of that, batches that wait in shared memory until they are asked for. */
+  readonly loaderBytes: number;
   /** Copies that all of them make while weights are loaded; null where that is not known. */
   readonly loadingBytes: number | null;
   /** Files of weights, mapped once for all; the system takes their pages back when it needs them. */
@@ -70,17 +75,19 @@ function filled(bytes: number, ranks: number, { memoryBytes, numaNodes, cxlBytes
 
 export function machineMemory(
   run: TrainingRun,
-  { host, parameters }: Pick<Estimate, "host" | "parameters">,
+  { host, parameters, operators }: Pick<Estimate, "host" | "parameters" | "operators">,
   machine: Machine,
 ): MachineMemory {
-  const ranks = Math.min(run.parallel.worldSize, DEVICES_PER_MACHINE);
-  const trainingBytes = ranks * (host.pinnedBytes + host.pageableBytes);
+  const ranks = Math.min(run.parallel.inOneProcess === undefined ? processesOf(run.parallel) : 1, DEVICES_PER_MACHINE);
+  const loaderBytes = Math.round(ranks * machine.batchesAhead * (operators?.inputBytes ?? 0));
+  const trainingBytes = ranks * (host.pinnedBytes + host.pageableBytes) + loaderBytes;
   const own = machine.skipped ? null : copied(run, parameters);
   const loadingBytes = own === null ? null : ranks * own;
   const stored = DTYPES[String(run.model.config["dtype"] ?? run.model.config["torch_dtype"])];
   return {
     ranks,
     trainingBytes,
+    loaderBytes,
     loadingBytes,
     mappedBytes: stored === undefined ? 0 : parameters * ELEMENT_BYTES[stored],
     tiers: filled(Math.max(trainingBytes, loadingBytes ?? 0), ranks, machine),

@@ -97,7 +97,9 @@ function batchBytes(ledger: Ledger, at: number): number {
   const { events, bytes, phaseList } = ledger;
   let total = 0;
   const stop = phaseList[at + 1]?.firstEvent ?? events.length;
-  for (let k = phaseList[at]?.firstEvent ?? stop; k < stop; k++) {
+  let first = at;
+  while (phaseList[first]?.phase === "data" && phaseList[first - 1]?.phase === "data") first--;
+  for (let k = phaseList[first]?.firstEvent ?? stop; k < stop; k++) {
     const id = events[k]!;
     if (id >= 0 && ledger.kindOf(id) === "inputs") total += bytes[id]!;
   }
@@ -107,11 +109,12 @@ function batchBytes(ledger: Ledger, at: number): number {
 /**
  * Reads the first micro-batch of the first step, whose gradients are all made: later ones add to them.
  *
+ * @param taken micro-batches whose batches come at once
  * @param spared scopes of the modules that a package has a kernel for
  */
 export function operatorsOf(
   ledger: Ledger,
-  { tensors, offloadedBytes }: Pick<Operators, "tensors" | "offloadedBytes">,
+  { tensors, offloadedBytes, taken = 1 }: Pick<Operators, "tensors" | "offloadedBytes"> & { readonly taken?: number },
   spared: RegExp | null = null,
 ): Operators | null {
   const phases = ledger.phaseList;
@@ -135,6 +138,6 @@ export function operatorsOf(
     stepping: steppingOf(ledger),
     tensors,
     offloadedBytes,
-    inputBytes: batchBytes(ledger, at - 1),
+    inputBytes: batchBytes(ledger, at - 1) / taken,
   };
 }

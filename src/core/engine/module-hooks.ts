@@ -51,3 +51,14 @@ export function onGradient(torch: Torch, tensor: Tensor, hook: (torch: Torch) =>
   const node: Node = torch.gradientNode(tensor);
   node.hooks = [...(node.hooks ?? []), hook];
 }
+
+/** `register_multi_grad_hook`: runs when the gradients of all that need one are there. */
+export function onGradients(torch: Torch, tensors: readonly (Tensor | null)[], hook: (torch: Torch) => void): void {
+  const needing = tensors.filter((tensor) => tensor?.requiresGrad === true) as Tensor[];
+  let missing = needing.length;
+  for (const tensor of needing)
+    onGradient(torch, tensor, (inside) => {
+      missing--;
+      if (missing === 0) hook(inside);
+    });
+}

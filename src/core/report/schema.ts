@@ -229,6 +229,8 @@ export const runSchema = z.object({
       .object({
         ranks: z.number().int(),
         trainingBytes: bytes,
+        /** Of that, batches that the loader's processes made ahead. */
+        loaderBytes: bytes,
         loadingBytes: bytes.nullable(),
         mappedBytes: bytes,
         /** Where the larger of the first two lies, where the pins say what the machine has. */

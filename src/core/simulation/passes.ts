@@ -9,6 +9,7 @@ import { hiddenSize, type RunSizes } from "../graph/config";
 import type { Scope } from "../graph/expression";
 import { factsOf } from "../graph/facts";
 import type { TrainerGraph } from "../graph/types";
+import { standsApart } from "../training/adapters/prefix";
 import { promptSizes } from "../training/adapters/prompt-sizes";
 import { wrapperOf } from "../training/adapters/wrapper";
 import type { PassFactory } from "../training/forward";
@@ -184,7 +185,7 @@ export class Passes {
   ): PassFactory {
     const { run, spec } = this.setup;
     const { ownLoss } = run;
-    const kept = run.keepsCache ?? (asksOutputs ? run.evaluationKeepsCache : undefined);
+    const kept = this.cacheKept(asksOutputs);
     if (ownLoss === undefined || spec !== null) return this.of(program, scope, loss, at, kept);
     const { companionAt, reference } = this.models;
     const other = reference === null ? null : companionAt(at);
@@ -244,13 +245,20 @@ export class Passes {
     };
   }
 
+  /** The cache that outputs keep; a prefix is one already, which the layers are given and fill (peft/peft_model.py, `past_key_values`). */
+  private cacheKept(asksOutputs: boolean): TrainingRun["keepsCache"] {
+    const { run } = this.setup;
+    if (standsApart(run)) return undefined;
+    return run.keepsCache ?? (asksOutputs ? run.evaluationKeepsCache : undefined);
+  }
+
   /** Makes what a micro-batch runs: the model, or a loss around it where there is one. */
   of(
     program: Program,
     scope: Scope | null,
     loss: TrainerGraph | undefined,
     at: RunSizes,
-    keepsCache = this.setup.run.keepsCache,
+    keepsCache = this.cacheKept(false),
   ): PassFactory {
     const { torch, models } = this;
     const { spec, run } = this.setup;

@@ -63,10 +63,21 @@ function inRounds({ path, guards }: Deed): Pick<Deed, "path" | "guards"> {
       continue;
     }
     const wanted = holds === (test.kind !== "not");
-    const at = Array.from({ length: MAX_ROUNDS }, (_, k) => k).filter((k) => inner.at.includes(k) === wanted);
-    steps = steps.with(place, { kind: "picked", at });
+    steps = steps.with(place, wanted ? inner.chosen : others(inner.chosen));
   }
   return { path: { ...path, steps }, guards: left };
+}
+
+/** The rounds beside the chosen ones. */
+function others(chosen: PythonStep): PythonStep {
+  if (chosen.kind === "picked") {
+    const at = Array.from({ length: MAX_ROUNDS }, (_, k) => k).filter((k) => !chosen.at.includes(k));
+    return { kind: "picked", at };
+  }
+  if (chosen.kind !== "items") return chosen;
+  const { from, to } = chosen;
+  if (to !== null) return { kind: "items", from: to, to: null };
+  return from === 0 ? { kind: "picked", at: [] } : { kind: "items", from: 0, to: from };
 }
 
 /** Conditions that hold together, one by one. */
@@ -294,8 +305,15 @@ function byCallbacks(python: PythonModule, { ends, trainer }: Training): readonl
 /** Classes of models without a head. */
 const HEADLESS = /(?:^|\.)(?:AutoModel|[A-Z]\w{0,80}Model)\.(?:from_pretrained|from_config|_from_config)$/;
 
-/** The ways that go through a module of the script's own to the model that it loads (`self.encoder = AutoModel.from_pretrained(…)`). */
-export function insideOwn(python: PythonModule, { load }: Training): (path: PythonPath) => PythonPath {
+/** What a trainer calls the model that it was given (transformers/trainer.py). */
+const OF_TRAINER = "model";
+
+/**
+ * The ways that go through a module of the script's own to the model that it loads (`self.encoder = AutoModel.from_pretrained(…)`), or
+ * through its own trainer to the model that this was given.
+ */
+export function insideOwn(python: PythonModule, { load, trainer }: Training): (path: PythonPath) => PythonPath {
+  const subclass = python.classes.find((one) => one.name === trainer?.callee);
   const entry = python.assignments.entries.find(
     ({ key, value }) => key.startsWith("self.") && load !== undefined && loadsBehind(python, value).includes(load),
   );
@@ -305,6 +323,8 @@ export function insideOwn(python: PythonModule, { load }: Training): (path: Pyth
     : [];
   return (path) => {
     const [first, ...rest] = path.steps;
+    if (first?.kind === "attribute" && first.name === OF_TRAINER && isInside(path.object, subclass))
+      return { ...path, steps: rest };
     const passes = name !== undefined && first?.kind === "attribute" && first.name === name;
     return passes ? { ...path, steps: [...base, ...rest] } : path;
   };

@@ -28,6 +28,7 @@ import { changedLayers } from "./layers";
 import { ligerCalls } from "./liger-calls";
 import { loadedClass } from "./loads";
 import { plainLoop } from "./loop";
+import { madeData } from "./made-data";
 import { networkSettings } from "./networks";
 import { trainerOptimizer } from "./optimizer";
 import { deepspeedExperts, givenModels, otherModels } from "./others";
@@ -113,8 +114,10 @@ function derive({ stated: settings, made: result }: Deriving, view: View, { pars
       ...unstated(pictureSide(python), settings),
     );
     const network = networkSettings(python);
+    const tokenized = tokenizedLengths(python);
     const beside = [
-      ...tokenizedLengths(python),
+      ...tokenized,
+      ...(tokenized.length > 0 ? [] : unstated(madeData(python), pictureSide(python))),
       ...recordingLength(python),
       ...roundedLengths(python),
       ...loop,

@@ -5,7 +5,7 @@
 import type { LocatedNode, PythonCall, PythonModule } from "../../syntax/tree";
 import { type FloatName, floatNamed, shortOf } from "../../terms/dtypes";
 import type { LocatedSetting } from "../types";
-import { at, given, keyword, plain, said, uncounted } from "./called";
+import { at, given, isInside, keyword, plain, said, scalar, uncounted } from "./called";
 import { castInLoop } from "./casts";
 import { compileInLoop } from "./compiling";
 import { rawOf, trainedNames } from "./loads";
@@ -74,8 +74,14 @@ function clippingOf({ calls }: PythonModule): LocatedSetting[] {
 const STEPS = /(?:optim\w{0,40}|opt|scaler)\.step$/i;
 
 /** Micro-batches of a step: what a condition before an optimizer's step asks for, else what a name says. */
-function accumulationOf({ assignments, calls }: PythonModule): LocatedSetting[] {
+function accumulationOf({ assignments, calls, round }: PythonModule): LocatedSetting[] {
   const step = calls.find(({ callee }) => STEPS.test(callee));
+  const counts = round?.counts;
+  // A loop that only takes gradients, and steps behind it, goes once around for each micro-batch.
+  if (step !== undefined && round !== undefined && counts !== undefined && !isInside(step, round)) {
+    const times = Math.max(1, counts.items.length);
+    return [at("gradient_accumulation_steps", step, times, scalar(times, counts))];
+  }
   const every = step?.guards?.find(({ holds, every }) => holds && typeof plain(every) === "number")?.every;
   if (step !== undefined && every !== undefined)
     return [at("gradient_accumulation_steps", step, plain(every) as number, every)];
@@ -92,6 +98,21 @@ export function trainingLoader(python: PythonModule): PythonCall | undefined {
   const nameOf = (call: PythonCall): string =>
     python.assignments.entries.find(({ value }) => value.start === call.start)?.key ?? rawOf(call.positional[0]) ?? "";
   return loaders.find((call) => !HELD_OUT.test(nameOf(call))) ?? loaders[0];
+}
+
+/** Processes that make the loader's batches, and how many each makes ahead. */
+function workersOf(python: PythonModule): LocatedSetting[] {
+  const call = trainingLoader(python);
+  if (call === undefined) return [];
+  const rows = [
+    ["loader_workers", "num_workers"],
+    ["loader_prefetch", "prefetch_factor"],
+  ] as const;
+  return rows.flatMap(([name, key]) => {
+    const node = given(call, key);
+    const value = plain(node);
+    return typeof value === "number" ? [at(name, call, value, node)] : [];
+  });
 }
 
 /** The batch where no keyword says it; the table of keys reads that one. */
@@ -194,6 +215,7 @@ export function plainLoop(python: PythonModule): readonly LocatedSetting[] {
     // Accelerate converts what a prepared model returns (accelerate/accelerator.py, prepare_model).
     ...(prepared ? [] : [at("loop_keeps_dtype", backward, true)]),
     ...loopSettings(python),
+    ...workersOf(python),
     ...autocastOf(python),
     ...clippingOf(python),
     ...accumulationOf(python),

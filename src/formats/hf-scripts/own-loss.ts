@@ -99,8 +99,14 @@ export function lossOfRound(python: PythonModule, beside: boolean): readonly Loc
       call.end <= round.end &&
       call.positional.some((node) => names.has(rawOf(node) ?? "")),
   );
-  const forwards = direct.length > 0 ? direct : handed;
   const { loss } = round;
+  // Or one calls the module's own name for it.
+  const by = python.calls.flatMap((call) => {
+    const inRound = before(call) && isInside(call, round) && (call.guards ?? []).length === 0;
+    const name = inRound ? calledIn(loss?.functions?.[call.callee], names) : undefined;
+    return name === undefined ? [] : [{ call, name }];
+  });
+  const forwards = [direct, handed, by.map(({ call }) => call)].find((found) => found.length > 0) ?? [];
   const text = loss === null ? "" : JSON.stringify(loss);
   const writes = WRITES.test(trainingOf(python).load?.callee ?? "");
   const own = OWN_LOSS.test(text) || (writes && OF_CLASSES.test(text));
@@ -109,10 +115,16 @@ export function lossOfRound(python: PythonModule, beside: boolean): readonly Loc
   if (first === undefined || (!beside && forwards.length < 2 && !own && module === undefined)) return [];
   const [, ...rest] = loss?.parameters ?? [];
   const given = first.positional.map((node) => rawOf(node) ?? "").find((raw) => names.has(raw));
-  const model = direct.length > 0 ? first.callee : (given ?? first.callee);
+  const model = direct.length > 0 ? first.callee : (given ?? by[0]?.name ?? first.callee);
   const lengths = loss && lengthsBeside(python, loss);
   const whole = loss && lengths && { ...loss, ...lengths, parameters: [model, ...rest] };
   return [said(model, around(whole, module), first.calleeSpan)];
+}
+
+/** The name of the model that a function calls, which is none of its own. */
+function calledIn(body: unknown, names: ReadonlySet<string>): string | undefined {
+  const text = JSON.stringify(body) ?? "";
+  return [...names].find((name) => text.includes(`"call":{"name":"${name}"}`));
 }
 
 /** Lengths of batches beside each other (`for queries, passages in loader`), each of its own cut; null: which is whose is not told. */

@@ -110,7 +110,8 @@ export const TRAINING_ARGUMENTS_KEYS: readonly KeySpec[] = [
   own.memory("no_cuda", "use_cpu", "use_cpu", { replacedBy: "use_cpu" }),
   own.memory("torchdynamo", "torch_compile_backend", { replacedBy: "torch_compile_backend" }),
   own.memory("generation_max_length"),
-  own.other("dataloader_num_workers", null, { min: 0 }),
+  own.other("dataloader_num_workers", "loader_workers", { min: 0 }),
+  other("dataloader_prefetch_factor", "loader_prefetch", "dataloader_num_workers", { min: 1 }),
 ];
 
 /** Model and data arguments that scripts put beside TrainingArguments (run_clm.py, TRL's ModelConfig). */
@@ -175,7 +176,7 @@ export const OTHER_TRAINING_ARGUMENTS: readonly string[] = (
   "hub_private_repo hub_model_id hub_strategy hub_always_push hub_revision load_best_model_at_end " +
   "greater_is_better ignore_data_skip restore_callback_states_from_checkpoint " +
   "full_determinism seed data_seed jit_mode_eval use_ipex dataloader_drop_last dataloader_pin_memory " +
-  "dataloader_persistent_workers dataloader_prefetch_factor dataloader_multiprocessing_context dataloader_in_order " +
+  "dataloader_persistent_workers dataloader_multiprocessing_context dataloader_in_order " +
   "remove_unused_columns label_names train_sampling_strategy length_column_name ddp_broadcast_buffers " +
   "ddp_backend ddp_timeout debug skip_memory_metrics do_train do_predict local_rank " +
   "fp16_opt_level fp16_backend half_precision_backend use_mps_device tpu_num_cores tpu_metrics_debug mp_parameters " +

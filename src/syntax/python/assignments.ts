@@ -38,10 +38,20 @@ export function assignment(on: Walking, node: SyntaxNode): void {
 /** `name["key"] = value` */
 export function putInto(on: Walking, target: SyntaxNode, value: SyntaxNode | null): void {
   const [object, bracket, key] = childrenOf(target);
-  if (object?.name !== "VariableName" || bracket?.name !== "[" || key === undefined || value === null) return;
-  const name = on.slice(object);
+  if (object?.name !== "VariableName" || bracket?.name !== "[" || key?.name !== "String" || value === null) return;
+  putOf(on, on.slice(object), key, value);
+}
+
+/** `name.update(other, key=value)`: nothing else changes what a dictionary has by a method. */
+export function updated(on: Walking, call: SyntaxNode): void {
+  const [object, dot, method] = call.firstChild?.name === "MemberExpression" ? childrenOf(call.firstChild) : [];
+  if (object?.name !== "VariableName" || dot?.name !== "." || method === undefined) return;
+  if (on.slice(method) === "update") putOf(on, on.slice(object), null, call);
+}
+
+function putOf(on: Walking, name: string, key: SyntaxNode | null, value: SyntaxNode): void {
   const known = on.scope.find(name);
-  if (key.name !== "String" || known === undefined || known.some(({ expression }) => expression === null)) return;
+  if (known === undefined || known.some(({ expression }) => expression === null)) return;
   const put = known.map((binding): Binding => {
     const items = [...(binding.items ?? []), { key, value }];
     return items.length > MAX_PUT

@@ -1,11 +1,11 @@
 /** What names stand for: what they are bound to, or may be bound to by conditions that are not known. */
 import type { SyntaxNode } from "@lezer/common";
 import { say } from "../../words/message";
-import type { LocatedNode, MapNode } from "../tree";
+import type { Entry, LocatedNode, MapNode } from "../tree";
 import { isSame, merged, sourceOf } from "./compared";
 import type { Evaluating } from "./evaluating";
 import type { Binding } from "./names";
-import { span } from "./nodes";
+import { childNamed, span } from "./nodes";
 import { sequence } from "./written";
 
 /** What a name is bound to, or may be bound to by conditions that are not known. */
@@ -51,15 +51,27 @@ function ofRound(on: Evaluating, over: SyntaxNode, depth: number): LocatedNode |
   return numbers.reduce((most, one) => (Number(one.value) > Number(most.value) ? one : most));
 }
 
-/** A dictionary after `name["key"] = value`. */
+/** A dictionary after `name["key"] = value` and `name.update(…)`. */
 function withItems(on: Evaluating, map: MapNode, items: NonNullable<Binding["items"]>, depth: number): MapNode {
   on.spend(items.length >> 1);
   const entries = new Map(map.entries.map((entry) => [entry.key, entry]));
   for (const { key, value } of items) {
+    if (key === null) {
+      for (const entry of givenTo(on, value, depth)) entries.set(entry.key, entry);
+      continue;
+    }
     const text = on.evaluate(key, depth + 1);
     if (text.kind !== "scalar") continue;
     const name = String(text.value);
     entries.set(name, { key: name, keySpan: span(key), value: on.evaluate(value, depth + 1) });
   }
   return { ...map, entries: [...entries.values()] };
+}
+
+/** What `update` is given: mappings, and keywords. */
+function givenTo(on: Evaluating, call: SyntaxNode, depth: number): readonly Entry[] {
+  const list = childNamed(call, "ArgList");
+  if (list === null) return [];
+  const { positional, entries } = on.arguments(list, depth + 1);
+  return [...positional.flatMap((value) => (value.kind === "map" ? value.entries : [])), ...entries];
 }

@@ -239,8 +239,9 @@ export class Conditions {
       if (list == null || over?.firstChild == null || this.evaluator.slice(over.firstChild) !== "enumerate") continue;
       const [source] = bare(list);
       const path = source && this.paths.of(source);
-      const chosen = this.paths.holding(this.evaluator.slice(name), [node]);
-      return path && chosen.kind === "picked" ? { kind: "rounds", at: chosen.at, over: path } : undefined;
+      const index = this.evaluator.slice(name);
+      const chosen = this.paths.fromEnd(index, node) ?? this.paths.holding(index, [node]);
+      return path && chosen.kind !== "unknown" ? { kind: "rounds", chosen, over: path } : undefined;
     }
     return undefined;
   }

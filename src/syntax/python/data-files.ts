@@ -1,6 +1,6 @@
 /** Files of data that a module reads its settings from: `yaml.safe_load(open("config.yaml"))`. Nothing is read here. */
 import type { SyntaxNode } from "@lezer/common";
-import { childNamed } from "./nodes";
+import { childNamed, childrenOf } from "./nodes";
 
 /** Calls that make values of a file, or of its text. */
 const LOADS =
@@ -29,15 +29,35 @@ export function fileNamedBy(call: SyntaxNode, names: Names): SyntaxNode | null {
 function opened(node: SyntaxNode | null, names: Names, depth: number): SyntaxNode | null {
   if (node === null || depth > DEEPEST) return null;
   if (node.name === "String") return node;
+  if (node.name === "ParenthesizedExpression") return opened(childrenOf(node)[1] ?? null, names, depth + 1);
+  const below = belowFolder(node, names);
+  if (below !== null) return opened(below, names, depth + 1);
   if (node.name === "VariableName") {
     const bound = names.bound(node);
-    return bound?.name === "CallExpression" ? opened(bound, names, depth + 1) : node;
+    return /^(?:Call|Binary)Expression$/.test(bound?.name ?? "") ? opened(bound, names, depth + 1) : node;
   }
   if (node.name !== "CallExpression" || node.firstChild === null) return node;
   const callee = node.firstChild;
   if (OPENS.has(names.slice(callee))) return opened(firstArgument(node), names, depth + 1);
   const isOfFile = callee.name === "MemberExpression" && OF_FILE.has(names.slice(callee.lastChild ?? callee));
   return isOfFile ? opened(callee.firstChild, names, depth + 1) : null;
+}
+
+/** Calls that put a name behind a folder: the last of what they are given. */
+const JOINS = /^(?:os\.path\.join|join|Path|pathlib\.Path)$/;
+
+/** What names a file below a folder that is found out when the script runs (`Path(__file__).parent / "config.json"`, `os.path.join(HERE, "config.json")`). */
+function belowFolder(node: SyntaxNode, names: Names): SyntaxNode | null {
+  if (node.name === "BinaryExpression") {
+    const [, sign, right] = childrenOf(node);
+    return sign !== undefined && right !== undefined && names.slice(sign) === "/" ? right : null;
+  }
+  const callee = node.name === "CallExpression" ? node.firstChild : null;
+  if (callee === null) return null;
+  const given = childrenOf(childNamed(node, "ArgList") ?? node).filter(({ name }) => !/^(?:[(),]|Comment)$/.test(name));
+  const isBeside = callee.name === "MemberExpression" && names.slice(callee.lastChild ?? callee) === "with_name";
+  if (isBeside && names.slice(callee).includes("__file__")) return given[0] ?? null;
+  return JOINS.test(names.slice(callee)) && given.length > 1 ? (given.at(-1) ?? null) : null;
 }
 
 /** The name under which what stands in a file is given to a module that reads it. */

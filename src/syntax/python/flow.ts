@@ -8,7 +8,7 @@
 import type { SyntaxNode, Tree } from "@lezer/common";
 import { type Message, say } from "../../words/message";
 import { MAX_DEPTH } from "../text";
-import { assignment, putInto } from "./assignments";
+import { assignment, putInto, updated } from "./assignments";
 import { attempt, branches, cases, choice, context, generators, loop, whileLoop } from "./control";
 import { Dead } from "./dead";
 import { type Binding, type Changes, Names, Scope } from "./names";
@@ -155,7 +155,9 @@ export class Flow implements Walking {
     ScopeStatement: () => {},
     ExpressionStatement: (node) => {
       for (const child of childrenOf(node)) this.expression(child);
-      const callee = node.firstChild?.name === "CallExpression" ? node.firstChild.firstChild : null;
+      const call = node.firstChild?.name === "CallExpression" ? node.firstChild : null;
+      if (call !== null) updated(this, call);
+      const callee = call?.firstChild ?? null;
       if (callee !== null && ENDS.test(this.slice(callee))) this.ends();
     },
   };

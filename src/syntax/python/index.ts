@@ -24,6 +24,7 @@ import { classOf } from "./classes";
 import { Collector } from "./collect";
 import { Conditions } from "./conditions";
 import { Flow } from "./flow";
+import { unquote } from "./literals";
 import { functionsIn } from "./loss-functions";
 import { childNamed, childrenNamed, childrenOf, span } from "./nodes";
 import { declaredDefaults, optionsOf, spellingsOf, startedFunctions, writtenOptions } from "./options";
@@ -126,6 +127,7 @@ export function readModule(text: string, started: GivenOptions = NOTHING_GIVEN, 
         guards: guardsOf(guards),
         ...(receiver === undefined ? {} : { receiver }),
         ...(path ? { path } : {}),
+        ...keyOf(node, text),
       },
     ];
   });
@@ -185,6 +187,13 @@ export function readModule(text: string, started: GivenOptions = NOTHING_GIVEN, 
     ...(round === undefined ? {} : { round }),
     dataFiles: [...new Set(found.callNodes.flatMap((node) => evaluator.dataFile(node) ?? []))],
   };
+}
+
+/** The key of a dictionary that a call stands under: `{"labels": torch.zeros(8)}`. */
+function keyOf(node: SyntaxNode, text: string): Pick<PythonCall, "key"> {
+  const colon = node.parent?.name === "DictionaryExpression" ? node.prevSibling : null;
+  const key = colon?.name === ":" ? colon.prevSibling : null;
+  return key?.name === "String" ? { key: unquote(text.slice(key.from, key.to)) } : {};
 }
 
 /** Longer conditions are not gone through. */

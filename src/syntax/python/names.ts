@@ -14,8 +14,8 @@ export interface Binding {
   /** Which element of the expression's value, where it is unpacked. */
   readonly element?: number;
   readonly parameter?: Parameter;
-  /** What was put into it after it was made: `name["key"] = value`. */
-  readonly items?: readonly { readonly key: SyntaxNode; readonly value: SyntaxNode }[];
+  /** What was put into it after it was made: `name["key"] = value`; without a key, the call `name.update(…)`. */
+  readonly items?: readonly { readonly key: SyntaxNode | null; readonly value: SyntaxNode }[];
   readonly function?: SyntaxNode;
   /** The class that it names. */
   readonly type?: SyntaxNode;

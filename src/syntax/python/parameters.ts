@@ -11,6 +11,8 @@ export interface Parameter {
   /** Arguments before it in a call. */
   readonly index: number;
   readonly standard: SyntaxNode | null;
+  /** It has the keywords that no other parameter takes (`**options`). */
+  readonly rest?: true;
 }
 
 /** Parameters of a function or of a `lambda`, in their order. */
@@ -35,8 +37,16 @@ export function parametersOf(definition: SyntaxNode, slice: (node: SyntaxNode) =
       node,
       index: maker ? index - 1 : index,
       standard: typed?.name === "AssignOp" ? typed.nextSibling : null,
+      ...(node.prevSibling !== null && slice(node.prevSibling) === "**" ? { rest: true } : {}),
     };
   });
+}
+
+/** Names of the parameters beside one that has the rest. */
+export function namesBeside({ node }: Parameter, slice: (node: SyntaxNode) => string): ReadonlySet<string> {
+  const definition = node.parent?.parent;
+  const all = definition == null ? [] : parametersOf(definition, slice);
+  return new Set(all.flatMap(({ rest, name }) => (rest === true ? [] : [name])));
 }
 
 /** What a call gives a parameter of the function that it calls, as it is written. */

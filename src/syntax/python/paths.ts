@@ -303,6 +303,19 @@ export class Paths {
     return { kind: "picked", at };
   }
 
+  /** `i < len(layers) - 2`, `i >= count - 2`: the indices on one side of a bound that is counted from the end; undefined: another condition. */
+  fromEnd(index: string, node: SyntaxNode): PythonStep | undefined {
+    const [left, operator, right] = node.name === "BinaryExpression" ? bare(node) : [];
+    if (left === undefined || operator === undefined || right === undefined) return undefined;
+    if (this.evaluator.slice(left) !== index || this.number(right) !== undefined) return undefined;
+    const bound = this.bound(right);
+    const sign = this.evaluator.slice(operator);
+    if (bound === undefined || !/^(?:<|>=)$/.test(sign)) return undefined;
+    const isEnd = Object.is(bound, -0);
+    if (sign === "<") return { kind: "items", from: 0, to: isEnd ? null : bound };
+    return isEnd ? { kind: "picked", at: [] } : { kind: "items", from: bound, to: null };
+  }
+
   number(node: SyntaxNode): number | undefined {
     const value = this.evaluator.evaluate(node);
     return value.kind === "scalar" && typeof value.value === "number" ? value.value : undefined;

@@ -140,7 +140,16 @@ function counted(on: Evaluating, node: SyntaxNode, list: SyntaxNode, depth: numb
 /** What a variable of the environment stands for where nothing sets it. */
 function unset(on: Evaluating, list: SyntaxNode, depth: number): LocatedNode | undefined {
   const { positional, entries } = on.arguments(list, depth + 1);
-  return positional[1] ?? entries.find(({ key }) => key === "default")?.value;
+  const otherwise = positional[1] ?? entries.find(({ key }) => key === "default")?.value;
+  if (otherwise !== undefined || positional.length !== 1) return otherwise;
+  // Nothing, which another value stands in for (`os.getenv("STEPS") or 8`); alone it stays open.
+  return isAlternated(on, list.parent) ? on.scalar(list, null) : undefined;
+}
+
+/** Whether another value is given in a call's place where it gives nothing. */
+function isAlternated(on: Evaluating, call: SyntaxNode | null): boolean {
+  const operator = call?.parent?.name === "BinaryExpression" ? call.nextSibling : null;
+  return operator !== null && on.slice(operator) === "or";
 }
 
 /** `dictionary.get("key", otherwise)` */

@@ -1,7 +1,7 @@
 /** What a round of a loop of one's own computes: from the batch to the call that takes the gradients. */
 import type { SyntaxNode } from "@lezer/common";
 import type { LossStatement, OwnLoss } from "../../terms/own-loss";
-import type { PythonRound } from "../tree";
+import type { ListNode, PythonRound } from "../tree";
 import type { Collector } from "./collect";
 import { functionsIn } from "./loss-functions";
 import { childNamed, childrenOf, span } from "./nodes";
@@ -28,7 +28,12 @@ export function roundIn(
   const batch = apart ? parameterOf(around, slice) : targetsOf(around, slice);
   const statements = body === null || batch.length === 0 ? undefined : roundTree(body, backward, slice, bound);
   const further = stepActions(around, found, slice);
-  const place = { ...span(around), ...(further === undefined ? {} : { further }) };
+  const counts = countedOver(around, evaluator);
+  const place = {
+    ...span(around),
+    ...(further === undefined ? {} : { further }),
+    ...(counts === undefined ? {} : { counts }),
+  };
   if (statements === undefined) return { ...place, apart, loss: null };
   const [only, ...more] = batch;
   const named: readonly LossStatement[] =
@@ -43,6 +48,14 @@ export function roundIn(
     apart,
     loss: { parameters, body: named, outside: Object.fromEntries(used), ...functions, ...keeps },
   };
+}
+
+/** The numbers that a loop counts over: `range(4)`. */
+function countedOver(around: SyntaxNode, evaluator: Evaluator): ListNode | undefined {
+  const over = around.name === "ForStatement" ? childNamed(around, "CallExpression") : null;
+  if (over?.firstChild == null || evaluator.slice(over.firstChild) !== "range") return undefined;
+  const value = evaluator.evaluate(over);
+  return value.kind === "list" ? value : undefined;
 }
 
 /** Names that no script has. */

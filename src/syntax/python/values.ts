@@ -16,7 +16,7 @@ import { unquote } from "./literals";
 import { childNamed, childrenOf, span } from "./nodes";
 import { fieldsOf, member } from "./objects";
 import { arithmetic, conditional } from "./operations";
-import { argumentNode, defaultHeld, type Parameter } from "./parameters";
+import { argumentNode, defaultHeld, namesBeside, type Parameter } from "./parameters";
 import { callValue } from "./results";
 import { comprehension, dictionary, formatted, sequence } from "./written";
 
@@ -287,7 +287,8 @@ export class Evaluator implements Evaluating {
     return calls.flatMap((call) => argumentNode(call, parameter, (node) => this.slice(node)) ?? []);
   }
 
-  private argument(call: SyntaxNode, { name, index }: Parameter, depth: number): LocatedNode | undefined {
+  private argument(call: SyntaxNode, parameter: Parameter, depth: number): LocatedNode | undefined {
+    const { name, index, rest } = parameter;
     const list = childNamed(call, "ArgList");
     const place = `${list?.from}:${list?.to}`;
     if (list === null || depth > MAX_DEPTH) return undefined;
@@ -298,6 +299,10 @@ export class Evaluator implements Evaluating {
     this.evaluating.add(place);
     const { positional, entries } = this.arguments(list, depth + 1);
     this.evaluating.delete(place);
+    if (rest === true) {
+      const beside = namesBeside(parameter, (node) => this.slice(node));
+      return { kind: "map", entries: entries.filter(({ key }) => !beside.has(key)), ...span(list) };
+    }
     return entries.find(({ key }) => key === name)?.value ?? positional[index];
   }
 

@@ -144,7 +144,7 @@ export const EFFECTS = {
   use_cpu: "Trains on the CPU: no GPU memory at all.",
   torchdynamo: "Old name of `torch_compile_backend`.",
   generation_max_length: "Longest generated sequence in evaluation.",
-  dataloader_num_workers: "Loader processes: host memory only.",
+  dataloader_num_workers: "Loader processes, each with batches made ahead: host memory only.",
   model_name_or_path: "The model: a hub name or a directory with `config.json`.",
   config_name: "Config to build the model from instead of the model's own.",
   tokenizer_name: "Tokenizer.",

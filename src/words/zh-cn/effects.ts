@@ -139,7 +139,7 @@ export const EFFECTS: Readonly<Record<keyof typeof EN, string>> = {
   use_cpu: "在 CPU 上训练：完全不占显存。",
   torchdynamo: "`torch_compile_backend` 的旧名称。",
   generation_max_length: "评估时生成序列的最大长度。",
-  dataloader_num_workers: "加载进程数：只占主机内存。",
+  dataloader_num_workers: "加载进程数，每个进程会预先准备若干批：只占主机内存。",
   model_name_or_path: "模型：hub 名称或包含 `config.json` 的文件夹。",
   config_name: "用来构建模型的配置（代替模型自带的配置）。",
   tokenizer_name: "分词器。",

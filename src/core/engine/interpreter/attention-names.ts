@@ -22,16 +22,31 @@ export function isRepeated(fn: GraphFunction, operand: Operand | undefined): boo
 /** Operators behind which a cache's tensor is still the one before them: heads repeated, made contiguous, turned, cast. */
 const PASSES = /^(?:reshape|contiguous|expand|unsqueeze)/;
 const WRITTEN_PASSES = /^(?:reshape|contiguous|expand|unsqueeze|view|transpose|permute|to\.|_to_copy)/;
+/** … that only view, or fold what a cache has (batch, heads, tokens, width) for a product: heads into the batch, repeated heads into one. */
+const VIEWED_PASSES = /^(?:expand|unsqueeze|view|transpose|permute)/;
+const CACHED_DIMENSIONS = 4;
+
+type Passes = (instruction: OpInstruction, fn: GraphFunction) => boolean;
+
+const passes: Passes = ({ op }) => PASSES.test(op);
+const passesWritten: Passes = ({ op }) => WRITTEN_PASSES.test(op);
+
+/** Whether a step is behind the cache, or leaves a value where it is. */
+const passesViewed: Passes = ({ op, in: [value, sizes] }, fn) => {
+  if (VIEWED_PASSES.test(op)) return true;
+  if (!op.startsWith("reshape") || !Array.isArray(sizes)) return false;
+  return sizes.length < CACHED_DIMENSIONS || isRepeated(fn, value);
+};
 
 /** What a value is made from by repeating heads and making them contiguous, the value itself first. */
-export function sourcesOf(fn: GraphFunction, operand: Operand | undefined, passes = PASSES): readonly string[] {
+export function sourcesOf(fn: GraphFunction, operand: Operand | undefined, through = passes): readonly string[] {
   const names: string[] = [];
   let name = nameOf(operand);
   if (name !== undefined) names.push(name);
   for (let k = fn.body.length - 1; k >= 0 && name !== undefined; k--) {
     const instruction = fn.body[k]!;
     if (!("op" in instruction) || !instruction.out.includes(name)) continue;
-    name = passes.test(instruction.op) ? nameOf(instruction.in[0]) : undefined;
+    name = through(instruction, fn) ? nameOf(instruction.in[0]) : undefined;
     if (name !== undefined) names.push(name);
   }
   return names;
@@ -43,6 +58,13 @@ export interface WrittenAttention {
   readonly value: readonly string[];
 }
 
+export interface WrittenAttentions {
+  /** By the product that makes the scores. */
+  readonly scores: ReadonlyMap<OpInstruction, WrittenAttention>;
+  /** Keys and values as they were made, by the first step that takes each: its name may go before the scores are there. */
+  readonly made: ReadonlyMap<OpInstruction, readonly (readonly string[])[]>;
+}
+
 const PRODUCT = /^(?:matmul|bmm|baddbmm)(?:\.|$)/;
 const SOFTMAX = /^_?softmax/;
 /** What stands between the scores and the softmax, and between the softmax and the product with the values. */
@@ -51,10 +73,10 @@ const BETWEEN =
 /** Steps from a product to the next one. */
 const MOST_BETWEEN = 16;
 
-const known = new WeakMap<GraphFunction, ReadonlyMap<OpInstruction, WrittenAttention>>();
+const known = new WeakMap<GraphFunction, WrittenAttentions>();
 
-/** Attention that a function writes out as two products around a softmax, by the product that makes the scores. */
-export function writtenAttention(fn: GraphFunction): ReadonlyMap<OpInstruction, WrittenAttention> {
+/** Attention that a function writes out as two products around a softmax. */
+export function writtenAttention(fn: GraphFunction): WrittenAttentions {
   let found = known.get(fn);
   if (found === undefined) {
     found = foundIn(fn);
@@ -63,22 +85,32 @@ export function writtenAttention(fn: GraphFunction): ReadonlyMap<OpInstruction, 
   return found;
 }
 
-function foundIn(fn: GraphFunction): ReadonlyMap<OpInstruction, WrittenAttention> {
-  const found = new Map<OpInstruction, WrittenAttention>();
+function foundIn(fn: GraphFunction): WrittenAttentions {
+  const scores = new Map<OpInstruction, WrittenAttention>();
+  const made = new Map<OpInstruction, readonly (readonly string[])[]>();
   fn.body.forEach((instruction, at) => {
     if (!("op" in instruction) || !PRODUCT.test(instruction.op)) return;
     const weights = behind(fn, at, instruction.in[0], SOFTMAX);
     if (weights === undefined) return;
-    const scores = behind(fn, weights.at, weights.instruction.in[0], PRODUCT);
-    if (scores === undefined) return;
+    const product = behind(fn, weights.at, weights.instruction.in[0], PRODUCT)?.instruction;
+    if (product === undefined) return;
     // baddbmm adds what it is given first
-    const second = scores.instruction.op.startsWith("baddbmm") ? 2 : 1;
-    found.set(scores.instruction, {
-      key: sourcesOf(fn, scores.instruction.in[second], WRITTEN_PASSES),
-      value: sourcesOf(fn, instruction.in[1], WRITTEN_PASSES),
-    });
+    const [key, value] = [product.in[product.op.startsWith("baddbmm") ? 2 : 1], instruction.in[1]];
+    scores.set(product, { key: sourcesOf(fn, key, passesWritten), value: sourcesOf(fn, value, passesWritten) });
+    for (const operand of [key, value]) {
+      const [names, viewed] = [sourcesOf(fn, operand, passesWritten), sourcesOf(fn, operand, passesViewed)];
+      // Copies and casts may stand before the cache or behind it: what is still there when the scores are made tells.
+      const copied = names.length > viewed.length;
+      const taker = copied ? product : takerOf(fn, viewed.at(-1));
+      if (taker !== undefined) made.set(taker, [...(made.get(taker) ?? []), copied ? names : viewed.slice(-1)]);
+    }
   });
-  return found;
+  return { scores, made };
+}
+
+/** The first step that a value is given to. */
+function takerOf(fn: GraphFunction, name: string | undefined): OpInstruction | undefined {
+  return fn.body.find((step): step is OpInstruction => "op" in step && step.in.includes(`%${name}`));
 }
 
 /** The operator that a value comes from, through what may stand between; undefined: another one does. */

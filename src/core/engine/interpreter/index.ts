@@ -282,7 +282,7 @@ export class Interpreter {
     const cache = this.options.cache ?? this.options.wrapper?.cache;
     if (cache !== undefined && !ENCODER.test(torch.scope)) {
       if (instruction.op === ATTENTION) this.cached(cache, instruction, args, context);
-      else if (cache.keepWritten !== undefined) this.keptWritten(cache.keepWritten, instruction, context);
+      else if (cache.keepWritten !== undefined) this.keptWritten(cache, instruction, context);
     }
     const given = this.given(instruction);
     const adapted = CONVOLUTIONS.has(instruction.op) ? this.adapterOf(instruction, context) : undefined;
@@ -334,16 +334,19 @@ export class Interpreter {
     else this.operands.bind([keyName as string, valueName as string], [kept.key, kept.value], context);
   }
 
-  /** Hands the cache keys and values of attention that is written out, where its scores are made. */
-  private keptWritten(
-    keep: NonNullable<AttentionCache["keepWritten"]>,
-    instruction: OpInstruction,
-    context: Context,
-  ): void {
-    const names = writtenAttention(context.fn).get(instruction);
+  /**
+   * Hands the cache keys and values of attention that is written out: as they were made where the library copies nothing, otherwise
+   * where the scores are made.
+   */
+  private keptWritten({ keep, keepWritten }: AttentionCache, instruction: OpInstruction, context: Context): void {
+    const { scores, made } = writtenAttention(context.fn);
+    if (keep !== undefined) {
+      for (const names of made.get(instruction) ?? []) keepWritten?.(earliest(context, names));
+      return;
+    }
+    const names = scores.get(instruction);
     if (names === undefined) return;
-    const [key, value] = [earliest(context, names.key), earliest(context, names.value)];
-    if (key !== undefined && value !== undefined) keep(key, value);
+    for (const each of [names.key, names.value]) keepWritten?.(earliest(context, each));
   }
 
   /** What the caller embedded in place of an instruction's result, owned; null when the model does it. */

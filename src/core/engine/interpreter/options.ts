@@ -45,7 +45,7 @@ export interface AttentionCache {
   /** In place of that: takes keys and values as the model hands them to it, and attention goes on with its own. */
   readonly keep?: (key: Tensor, value: Tensor) => void;
   /** Takes those of attention that is written out as products around a softmax; absent: such attention has no cache. */
-  readonly keepWritten?: (key: Tensor, value: Tensor) => void;
+  readonly keepWritten?: (keyOrValue: Tensor | undefined) => void;
 }
 
 export interface AttentionOperandPair {

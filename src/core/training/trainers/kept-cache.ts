@@ -19,8 +19,8 @@ export class KeptCache implements AttentionCache {
   readonly keep?: (key: Tensor, value: Tensor) => void;
 
   /** Attention that is written out reads the cache's tensors, copied or not: what was before them is let go of. */
-  readonly keepWritten = (key: Tensor, value: Tensor): void => {
-    this.kept.push(key.retain(), value.retain());
+  readonly keepWritten = (keyOrValue: Tensor | undefined): void => {
+    if (keyOrValue !== undefined) this.kept.push(keyOrValue.retain());
   };
 
   /**
@@ -31,7 +31,8 @@ export class KeptCache implements AttentionCache {
     private readonly heads: number,
     copies = true,
   ) {
-    if (!copies) this.keep = this.keepWritten;
+    if (copies) return;
+    this.keep = (key, value) => this.kept.push(key.retain(), value.retain());
   }
 
   update(torch: Torch, _queries: number, key: Tensor, value: Tensor, repeats: boolean): AttentionOperandPair {

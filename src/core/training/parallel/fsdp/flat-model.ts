@@ -1,7 +1,7 @@
 /** A model wrapped by FSDP1: the hooks around its units. Source: torch/distributed/fsdp/_runtime_utils.py, whose names the methods have. */
 import { type DType, isFloating } from "../../../engine/dtype";
 import { SIDE_STREAMS } from "../../../engine/labels";
-import { type ModuleHooks, onGradient, passThrough } from "../../../engine/module-hooks";
+import { type ModuleHooks, onGradient, onGradients } from "../../../engine/module-hooks";
 import type { Tensor } from "../../../engine/tensor";
 import type { Torch } from "../../../engine/torch";
 import type { FsdpSpec } from "../../run";
@@ -79,12 +79,13 @@ export class FlatModel implements ModuleHooks {
       flat.useViews(torch, (inside) => this.postBackward(inside, state, flat));
     }
     if (flat === null || flat.trained || !torch.gradEnabled) return given;
-    // `_register_post_backward_reshard_only_hook`.
-    return passThrough(torch, given, (inside) => {
+    // `_register_post_backward_reshard_only_hook`: what made an input is gathered first, whose hook on the same tensor is older.
+    onGradients(torch, given, (inside) => {
       state.training = "post-backward";
       this.reshard(inside, state);
       if (this.spec.backwardPrefetch === "after") this.prefetch(inside, state);
     });
+    return given;
   }
 
   after(torch: Torch, path: string, outputs: readonly Tensor[]): Tensor[] {

@@ -1,0 +1,110 @@
+/**
+ * Data that a script makes of numbers itself: what its data set's samples, or the batches of its loop, are shaped like. Source:
+ * torch/_refs and torch/_torch_docs.py (`size` of the makers), torch/utils/data/dataset.py (TensorDataset takes tensors along their
+ * first dimension).
+ */
+import type { LocatedNode, PythonCall, PythonModule } from "../../syntax/tree";
+import type { SettingName } from "../../terms/settings";
+import type { LocatedSetting } from "../types";
+import { at, given, isInside, lastName, plain } from "./called";
+import { trainingLoader } from "./loop";
+import { callAt, callsBehind, trainingOf } from "./training";
+
+const MAKERS = /^(?:torch\.)?(?:randint|full|zeros|ones|rand|randn|empty)$/;
+/** What gives whole numbers where no dtype says otherwise. */
+const WHOLE = /(?:^|\.)(?:randint|full)$/;
+const WHOLE_DTYPE = /(?:^|\.)(?:long|int|int64|int32)$/;
+const DATA_SET = /(?:^|\.)(?:Iterable|Map)?Dataset$/;
+const TENSORS = /(?:^|\.)TensorDataset$/;
+const WRITTEN = /label|target|tgt|decoder/i;
+/** Models that read one text, a picture or sound, and write another text. */
+const WRITES = /Seq2Seq|ConditionalGeneration|MTModel|EncoderDecoderModel/;
+const HEARS_WAVES = /^(?:Wav2Vec2|Hubert|WavLM|UniSpeech|Data2VecAudio|AutoModelFor(?:CTC|AudioClassification)\b)/;
+/** Samples of a second (transformers, `Wav2Vec2FeatureExtractor`). */
+const RATE = 16_000;
+
+/** Sizes of a tensor that a call makes; one that is not known is undefined. */
+function sizesOf(call: PythonCall): readonly (number | undefined)[] {
+  const listed = [given(call, "size"), ...call.positional.toReversed()].find((node) => node?.kind === "list");
+  const nodes: readonly LocatedNode[] = listed?.kind === "list" ? listed.items : call.positional;
+  return nodes.map(plain).map((size) => (typeof size === "number" && size >= 1 ? size : undefined));
+}
+
+function isWhole(call: PythonCall): boolean {
+  const dtype = given(call, "dtype");
+  if (dtype !== undefined) return dtype.kind === "unknown" && WHOLE_DTYPE.test(dtype.raw);
+  const [, value] = call.positional;
+  return WHOLE.test(call.callee) && (lastName(call.callee) === "randint" || Number.isInteger(plain(value)));
+}
+
+interface Made {
+  readonly call: PythonCall;
+  /** Of one sample. */
+  readonly sizes: readonly (number | undefined)[];
+  readonly name: string;
+  /** How many samples a batch is made of; undefined: a loader says that. */
+  readonly batch: number | undefined;
+}
+
+/** The tensors that samples or batches are made of. */
+function madeBy(python: PythonModule): readonly Made[] {
+  const { calls, classes, assignments } = python;
+  const makers = calls.filter(({ callee }) => MAKERS.test(callee));
+  if (makers.length === 0) return [];
+  const sets = classes.filter(({ bases }) => bases.some((base) => DATA_SET.test(base)));
+  const along = new Set(
+    calls
+      .filter(({ callee }) => TENSORS.test(callee))
+      .flatMap(({ positional }) => positional.flatMap((node) => callsBehind(python, node))),
+  );
+  const loader = trainingLoader(python);
+  const rows = loader === undefined ? undefined : (given(loader, "dataset") ?? loader.positional[0]);
+  const listed = rows?.kind === "unknown" ? (rows.source ?? rows) : undefined;
+  const held = new Set(assignments.entries.map(({ value }) => callAt(python, value)));
+  return makers.flatMap((call): Made[] => {
+    const bound = assignments.entries.find(({ value }) => value.start === call.start)?.key;
+    const name = call.key ?? bound ?? "";
+    const sizes = sizesOf(call);
+    if (sets.some((one) => isInside(call, one))) return [{ call, sizes, name, batch: undefined }];
+    if (along.has(call)) return [{ call, sizes: sizes.slice(1), name, batch: undefined }];
+    if (loader !== undefined) {
+      const inRow = call.key !== undefined && (isInside(call, listed) || !held.has(call));
+      return inRow ? [{ call, sizes, name, batch: undefined }] : [];
+    }
+    return [{ call, sizes: sizes.slice(1), name, batch: sizes[0] }];
+  });
+}
+
+/** What the shapes say: the longest of each kind. */
+export function madeData(python: PythonModule): readonly LocatedSetting[] {
+  const { load } = trainingOf(python);
+  if (load === undefined) return [];
+  const longest = new Map<SettingName, { readonly call: PythonCall; readonly value: number }>();
+  const keep = (name: SettingName, call: PythonCall, value: number | undefined): void => {
+    if (value !== undefined && value > (longest.get(name)?.value ?? 0)) longest.set(name, { call, value });
+  };
+  for (const { call, sizes, name, batch } of madeBy(python)) {
+    const [first, second, third] = sizes;
+    const whole = isWhole(call);
+    if (whole && sizes.length === 1 && (first ?? 0) > 1) {
+      const writes = WRITTEN.test(name) && WRITES.test(load.callee);
+      keep(writes ? "target_length" : "sequence_length", call, first);
+      keep("micro_batch_size", call, batch);
+    } else if (!whole && sizes.length === 3 && (first === 3 || first === 1)) {
+      keep("image_size", call, Math.max(second ?? 0, third ?? 0) || undefined);
+      keep("micro_batch_size", call, batch);
+    } else if (
+      !whole &&
+      sizes.length === 1 &&
+      first !== undefined &&
+      HEARS_WAVES.test(lastName(load.callee.replace(/\.\w+$/, "")))
+    )
+      keep("audio_seconds", call, first / RATE);
+  }
+  const lengths = longest.has("sequence_length") ? longest.get("sequence_length") : undefined;
+  return [
+    ...[...longest].map(([name, { call, value }]) => at(name, call, value)),
+    // All samples are of one shape.
+    ...(lengths === undefined ? [] : [at("padding", lengths.call, "max_length")]),
+  ];
+}
