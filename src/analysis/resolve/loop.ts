@@ -33,7 +33,9 @@ export function loopOf(c: ResolveContext, task: Task): Pick<TrainingRun, "loop">
 /**
  * Whether models that write keep a cache in their outputs (`use_cache` of their config), which checkpointing switches off in training
  * (`if self.gradient_checkpointing and self.training and use_cache`, models/phi/modeling_phi.py of 4.48). The Trainer's arguments do since
- * 5.0 (transformers/trainer.py); a plain Trainer of before has it until its loss is returned.
+ * 5.0 (transformers/trainer.py); a plain Trainer of before has it until its loss is returned. Heads on a decoder hand its body's cache out
+ * (modeling_phi3.py of 4.48, Phi3ForSequenceClassification). Models with an encoder keep none where they are given labels
+ * (modeling_bart.py), which label smoothing takes out of the batch (trainer.py, compute_loss).
  */
 export function cacheOf(
   c: ResolveContext,
@@ -46,11 +48,12 @@ export function cacheOf(
   // A module of the script's own has no config for the Trainer to switch it off in.
   const module = c.ownLoss()?.module !== undefined;
   const decodes = c.inputs.graphs?.graphs.some((graph) => graph.task === "causal-lm") === true;
+  const unlabelled = trains && task === "seq2seq-lm" && (c.settings.number("label_smoothing") ?? 0) > 0;
   const caches =
     (loops || trains || (module && c.trains)) &&
-    (WRITES.has(task) || (module && decodes && runsBody(c))) &&
+    (WRITES.has(task) || (decodes && (module ? runsBody(c) : READS.has(task)))) &&
     (!checkpointed || trains) &&
-    factsOf(String(config["model_type"])).cacheless?.includes(task) !== true &&
+    (unlabelled || factsOf(String(config["model_type"])).cacheless?.includes(task) !== true) &&
     (c.settings.boolean("use_cache") ?? config["use_cache"]) !== false;
   // transformers/cache_utils.py: DynamicLayer.update joins them to nothing since 4.56, which copies them
   if (!caches) return {};
