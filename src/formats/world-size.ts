@@ -186,6 +186,15 @@ function seen({ environment }: ShellCommand, granted: Granted | undefined): Loca
   return [stated("visible_devices", granted.entry, Math.ceil(granted.total / granted.nodes), false)];
 }
 
+const VISIBLE_IN_SCRIPT = /(?:^|\.)environ\["CUDA_VISIBLE_DEVICES"\]$/;
+
+/** GPUs that a script leaves itself: `os.environ["CUDA_VISIBLE_DEVICES"] = "0,1"`. */
+export function seenByScript(assignments: MapNode): readonly LocatedSetting[] {
+  const devices = assignments.entries.findLast(({ key }) => VISIBLE_IN_SCRIPT.test(key));
+  const visible = visibleOf(devices);
+  return devices === undefined || visible === undefined ? [] : [stated("visible_devices", devices, visible, false)];
+}
+
 /** The processes that the command starts, and what its job is granted. */
 export function launchCounts(command: ShellCommand, directives: MapNode): readonly LocatedSetting[] {
   const granted = grantedBy(directives);

@@ -48,6 +48,11 @@ describe("one process with several GPUs", () => {
     assert.equal(one.world, 1);
   });
 
+  it("is the Trainer's where the script leaves itself several", async () => {
+    const script = `import os\nos.environ["CUDA_VISIBLE_DEVICES"] = "0,1,2"\n${SCRIPT}`;
+    assert.equal((await runOf({ "train.py": script }, "train.py")).world, 3);
+  });
+
   it("is none with a launcher, with layers placed over the GPUs, or with packed weights", async () => {
     const launched = await started("CUDA_VISIBLE_DEVICES=0,1 torchrun --nproc_per_node 2 train.py");
     assert.ok(!launched.said.includes("assume.trainer-replicas"));

@@ -10,6 +10,8 @@ function isUnwrapped({ settings, inputs }: ResolveContext): boolean {
     (name) => settings.find(name) !== undefined,
   );
   const four = settings.on("load_in_4bit") || settings.on("load_in_8bit");
+  // Its own code for one GPU.
+  if (settings.on("use_unsloth")) return true;
   return packed || otherwise || four || inputs.deepspeed !== undefined;
 }
 

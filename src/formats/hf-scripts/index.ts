@@ -8,6 +8,7 @@ import type { Deriving } from "../deriving";
 import { count, derived, schemaFormat, type View } from "../schema";
 import { problem } from "../table";
 import type { CarrierId, ConfigDocument, Format, FormatProblem, LocatedSetting } from "../types";
+import { seenByScript } from "../world-size";
 import { argumentsReset, parsedArguments, setTooLate } from "./arguments";
 import { besideStep, copiesKept, evaluatesAfter, furtherBackwards, loaderOfTrainer } from "./beside";
 import { builtModel, configOverrides } from "./built";
@@ -120,6 +121,7 @@ function derive({ stated: settings, made: result }: Deriving, view: View, { pars
       ...(tokenized.length > 0 ? [] : unstated(madeData(python), pictureSide(python))),
       ...recordingLength(python),
       ...roundedLengths(python),
+      ...seenByScript(python.assignments),
       ...loop,
       ...network,
     ];
