@@ -46,6 +46,9 @@ describe("analysis: weights that a script freezes", () => {
       ["not i < cut", { from: -4, to: null }],
     ] as const)
       assert.deepEqual((await rules(loop(test))).rules[0]?.part?.at(-1), items, test);
+    const indexed =
+      "layers = model.bert.encoder.layer\nfor i in range(len(layers)):\n    if i < len(layers) - 3:\n        for p in layers[i].parameters():\n            p.requires_grad_(False)";
+    assert.deepEqual((await rules(indexed)).rules[0]?.part?.at(-1), { from: 0, to: -3 });
     const method = "model.get_input_embeddings().weight.requires_grad = False";
     assert.deepEqual((await rules(method)).rules, [
       { pattern: "^weight$", trained: false, part: [{ method: "input-embeddings" }] },

@@ -46,6 +46,23 @@ describe("analysis: programs that scripts start", () => {
     assert.equal(said("sequence_length")?.uri, uri("train.py"));
   });
 
+  it("say which trainer runs, whatever they are called", async () => {
+    const files = {
+      "train.py": `import argparse
+from transformers import AutoModelForCausalLM
+from trl import DPOConfig, DPOTrainer
+ap = argparse.ArgumentParser()
+ap.add_argument("--bs", type=int, default=1)
+a = ap.parse_args()
+model = AutoModelForCausalLM.from_pretrained("HuggingFaceTB/SmolLM2-135M")
+DPOTrainer(model, args=DPOConfig("o", per_device_train_batch_size=a.bs, max_length=256), train_dataset=ds).train()
+`,
+      "go.sh": "python train.py --bs 2\n",
+    };
+    const peak = async (path: string) => (await runOf(files, path)).run.perDevice?.allocatedPeakBytes;
+    assert.equal(await peak("go.sh"), await peak("train.py"));
+  });
+
   it("that read a config as their arguments say of its model what the config does not", async () => {
     const program = `
 from dataclasses import dataclass

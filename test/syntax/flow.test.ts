@@ -31,6 +31,8 @@ describe("syntax: what runs in a Python module", () => {
   it("takes what stands in for a variable of the environment", () => {
     assert.deepEqual(seen('import os\nT(a=int(os.getenv("N") or 8))\n'), [8]);
     assert.deepEqual(seen('import os\nT(a=int(os.environ.get("N", "4") or 8))\n'), [4]);
+    assert.deepEqual(seen('import os\nT(a=int(os.environ["N"]) if "N" in os.environ else 6)\n'), [6]);
+    assert.match(reason(seen('import os\nT(a=1 if "LOCAL_RANK" in os.environ else 6)\n')[0]), /./);
     assert.match(reason(seen('import os\nT(a=os.getenv("N"))\n')[0]), /./);
   });
 

@@ -53,12 +53,15 @@ const nameOf = (text: string): string | undefined => NAMED.find(([pattern]) => p
 interface Document {
   readonly main: LoadedDocument;
   readonly format: Format;
+  /** The program that its command starts. */
+  readonly program?: { readonly document: LoadedDocument } | undefined;
 }
 
 /** `DPOConfig(...)` and `DPOTrainer(...)` in Python, `trl dpo` and `examples/scripts/dpo.py` in a script. */
-function calledTrainer({ main }: Document): string | undefined {
+function calledTrainer({ main, program }: Document): string | undefined {
   const parsed = main.config?.parsed;
-  for (const { callee } of parsed?.python?.calls ?? []) {
+  const code = parsed?.python ?? program?.document.config?.parsed.python;
+  for (const { callee } of code?.calls ?? []) {
     const name = /(?:^|\.)(\w+?)(?:Config|Trainer)$/.exec(callee)?.[1];
     const found = name === undefined ? undefined : nameOf(name);
     if (found !== undefined) return found;

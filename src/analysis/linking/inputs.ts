@@ -278,7 +278,7 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
   if (pinned !== undefined) documents.push(pinned.document);
   const family = model?.kind === "found" ? String(model.config["model_type"]) : undefined;
   const libraries = librariesOf(before, frameworkOf(format));
-  const losses = lossesOf({ main, format }, before, libraries)?.file ?? null;
+  const losses = lossesOf({ main, format, program }, before, libraries)?.file ?? null;
   const transformers = runsOwnCode(frameworkOf(format), before) ? null : libraries.transformers;
   const companions = new Map<string, ModelFound>();
   for (const setting of losses === null ? BESIDE_ANY : COMPANIONS) {

@@ -58,7 +58,7 @@ function inRounds({ path, guards }: Deed): Pick<Deed, "path" | "guards"> {
       inner.kind === "rounds" &&
       inner.over.root === path.root &&
       JSON.stringify(inner.over.steps) === JSON.stringify(steps.slice(0, place));
-    if (inner.kind !== "rounds" || !same || steps[place]?.kind !== "each") {
+    if (inner.kind !== "rounds" || !same || !goesOverAll(steps[place])) {
       left.push(guard);
       continue;
     }
@@ -66,6 +66,13 @@ function inRounds({ path, guards }: Deed): Pick<Deed, "path" | "guards"> {
     steps = steps.with(place, wanted ? inner.chosen : others(inner.chosen));
   }
   return { path: { ...path, steps }, guards: left };
+}
+
+/** Whether a step takes each element of a sequence, one after another or by a number that counts them (`layers[i]`). */
+function goesOverAll(step: PythonStep | undefined): boolean {
+  return (
+    step?.kind === "each" || (step?.kind === "items" && step.from === 0 && step.to === null && step.step === undefined)
+  );
 }
 
 /** The rounds beside the chosen ones. */

@@ -5,6 +5,7 @@ import { table } from "../../terms/table";
 import { MAX_DEPTH } from "../text";
 import type { LocatedNode, PythonPath, PythonTest } from "../tree";
 import type { Flow } from "./flow";
+import type { Binding } from "./names";
 import { childNamed, childrenOf, junction } from "./nodes";
 import { bare, MAX_PICKED, type Paths } from "./paths";
 import type { Evaluator } from "./values";
@@ -234,16 +235,28 @@ export class Conditions {
     });
     for (const name of names) {
       const [binding, ...others] = this.flow.bindingsAt(name) ?? [];
-      const over = others.length === 0 && binding?.element === 0 ? binding.loop?.over : undefined;
-      const list = over?.name === "CallExpression" ? childNamed(over, "ArgList") : null;
-      if (list == null || over?.firstChild == null || this.evaluator.slice(over.firstChild) !== "enumerate") continue;
-      const [source] = bare(list);
+      const source = others.length > 0 || binding === undefined ? undefined : this.counted(binding);
+      if (source === undefined) continue;
       const path = source && this.paths.of(source);
       const index = this.evaluator.slice(name);
       const chosen = this.paths.fromEnd(index, node) ?? this.paths.holding(index, [node]);
       return path && chosen.kind !== "unknown" ? { kind: "rounds", chosen, over: path } : undefined;
     }
     return undefined;
+  }
+
+  /** The sequence whose rounds a loop's name counts: `enumerate(layers)`, `range(len(layers))`. */
+  private counted({ loop, element }: Binding): SyntaxNode | undefined {
+    const over = loop?.over;
+    const list = over?.name === "CallExpression" ? childNamed(over, "ArgList") : null;
+    if (list == null || over?.firstChild == null) return undefined;
+    const callee = this.evaluator.slice(over.firstChild);
+    const [first, ...more] = bare(list);
+    if (callee === "enumerate") return element === 0 ? first : undefined;
+    const counts = callee === "range" && more.length === 0 && first?.name === "CallExpression" ? first : undefined;
+    const inner = childNamed(counts, "ArgList");
+    const isLength = counts?.firstChild != null && this.evaluator.slice(counts.firstChild) === "len";
+    return isLength && inner !== null ? bare(inner)[0] : undefined;
   }
 
   /** `"norm" in name`, or `name in NAMES`. */

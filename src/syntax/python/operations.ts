@@ -29,6 +29,15 @@ function contains(container: LocatedNode, item: LocatedNode): boolean | undefine
   return container.items.some((one) => one.kind === "scalar" && one.value === item.value);
 }
 
+/** What launchers set for each of their processes (torch/distributed/elastic/agent/server/local_elastic_agent.py). */
+const OF_LAUNCHER = /RANK|WORLD_SIZE|MASTER_|TORCHELASTIC/;
+
+/** Whether a variable of the environment is asked for that nothing is known to set (`"STEPS" in os.environ`). */
+function isUnset(name: LocatedNode | undefined, container: SyntaxNode | undefined, on: Evaluating): boolean {
+  if (name?.kind !== "scalar" || typeof name.value !== "string" || container === undefined) return false;
+  return /^(?:os\.)?environ$/.test(on.slice(container)) && !OF_LAUNCHER.test(name.value);
+}
+
 /** `a if condition else b`, where the condition is known. */
 export function conditional(on: Evaluating, node: SyntaxNode, depth: number): LocatedNode {
   const [then, , condition, , other] = childrenOf(node).filter(({ name }) => name !== "Comment");
@@ -58,6 +67,8 @@ export function arithmetic(on: Evaluating, node: SyntaxNode, depth: number): Loc
   const operands = parts.filter((part) => !isOperator(part)).map((child) => on.evaluate(child, depth + 1));
   const [left, right] = operands;
   if (operator === "in" || operator === "not in") {
+    const set = isUnset(left, parts.at(-1), on);
+    if (set) return on.scalar(node, operator === "not in");
     const found = left === undefined || right === undefined ? undefined : contains(right, left);
     if (found !== undefined) return on.scalar(node, found === (operator === "in"));
   }
