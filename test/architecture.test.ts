@@ -1,6 +1,6 @@
 /** The layers of docs/architecture.md: an import may only point down. */
 import { strict as assert } from "node:assert";
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, posix, relative } from "node:path";
 import { LIBRARIES } from "../src/analysis/frameworks/versions";
 
@@ -290,6 +290,7 @@ describe("words", () => {
   });
 
   it("are named by ids: no table of words has a sentence as its key", () => {
+    assert.ok(!existsSync(join(root, "l10n")), "sentences of the client stand in src/words, by id, like all others");
     const keyed = sources(join(root, "src/words")).flatMap((file) =>
       [...readFileSync(file, "utf8").matchAll(/^ {2}"([^"]*\s[^"]*)":/gm)].map((match) => match[1]),
     );

@@ -10,6 +10,7 @@ import {
 } from "../server/protocol";
 import { labelOf, looksLikeConfig } from "./documents";
 import type { Session } from "./session";
+import { t } from "./words";
 
 /** The part of VS Code's own Git extension that is used. */
 interface Repository {
@@ -34,7 +35,6 @@ export async function chooseAgainst(
   uri: vscode.Uri,
   runId: string,
 ): Promise<Against | { readonly message: string } | undefined> {
-  const { t } = vscode.l10n;
   const own = await reportOf(session, uri);
   const plans = own?.report.runs.find(({ id }) => id === runId)?.plans ?? [];
   const others = vscode.workspace.textDocuments.filter(
@@ -43,27 +43,25 @@ export async function chooseAgainst(
   const edited = (label: string, edits: readonly ReportEdit[]) => async () => {
     const params: EditedParams = { uri: uri.toString(), runId, edits };
     const { run } = await session.request<WhatIfResult>(METHODS.edited, params);
-    return run === null ? { message: t("There is no run to compare with in {0}.", label) } : { label, run };
+    return run === null ? { message: t("noRunToCompare", label) } : { label, run };
   };
   const file = (other: vscode.Uri) => async () => {
     const found = await reportOf(session, other);
     const run = found?.report.runs.find(({ id }) => id === found.runId);
-    return run === undefined
-      ? { message: t("There is no run to compare with in {0}.", labelOf(other)) }
-      : { label: labelOf(other), run };
+    return run === undefined ? { message: t("noRunToCompare", labelOf(other)) } : { label: labelOf(other), run };
   };
   const choices: Choice[] = [
     ...(repositoryOf(uri) === undefined
       ? []
-      : [{ label: t("Last commit (HEAD)"), make: async () => atHead(uri, (edits) => edited("HEAD", edits)()) }]),
+      : [{ label: t("lastCommit"), make: async () => atHead(uri, (edits) => edited("HEAD", edits)()) }]),
     ...plans.map(({ title, says, edits }) => ({ label: title, description: says, make: edited(title, edits) })),
     ...others.map((document) => ({ label: labelOf(document.uri), make: file(document.uri) })),
-    { label: t("Another file…"), alwaysShow: true },
+    { label: t("anotherFile"), alwaysShow: true },
   ];
-  const picked = await vscode.window.showQuickPick(choices, { title: t("Compare this run with") });
+  const picked = await vscode.window.showQuickPick(choices, { title: t("compareRun") });
   if (picked === undefined) return undefined;
   if (picked.make !== undefined) return picked.make();
-  const [chosen] = (await vscode.window.showOpenDialog({ title: t("Compare this run with") })) ?? [];
+  const [chosen] = (await vscode.window.showOpenDialog({ title: t("compareRun") })) ?? [];
   return chosen === undefined ? undefined : file(chosen)();
 }
 
@@ -85,7 +83,7 @@ async function atHead(
   const before = await repositoryOf(uri)
     ?.show("HEAD", uri.fsPath)
     .catch(() => undefined);
-  if (before === undefined) return { message: vscode.l10n.t("The last commit does not have this file.") };
+  if (before === undefined) return { message: t("notInLastCommit") };
   const document = await vscode.workspace.openTextDocument(uri);
   const end = document.lineAt(document.lineCount - 1).range.end;
   const range = { start: { line: 0, character: 0 }, end: { line: end.line, character: end.character } };

@@ -1,6 +1,7 @@
 /** The server's edits in the editor, as one undoable change. */
 import * as vscode from "vscode";
 import type { EditsResult } from "../server/protocol";
+import { t } from "./words";
 
 /** What became of it, worded for the person. */
 export interface Outcome {
@@ -14,7 +15,7 @@ export async function applyEdits(result: EditsResult): Promise<Outcome> {
   for (const [uri, version] of Object.entries(result.versions)) {
     const open = vscode.workspace.textDocuments.find((document) => document.uri.toString() === normal(uri));
     if (open !== undefined && open.version !== version) {
-      return { ok: false, message: vscode.l10n.t("The file changed meanwhile, so nothing was applied.") };
+      return { ok: false, message: t("fileChangedMeanwhile") };
     }
   }
   const edit = new vscode.WorkspaceEdit();
@@ -27,9 +28,7 @@ export async function applyEdits(result: EditsResult): Promise<Outcome> {
     edit.replace(vscode.Uri.parse(uri), place, newText, metadata);
   }
   const applied = await vscode.workspace.applyEdit(edit);
-  return applied
-    ? { ok: true, message: vscode.l10n.t("Applied: {0}", result.title) }
-    : { ok: false, message: vscode.l10n.t("Nothing was applied.") };
+  return applied ? { ok: true, message: t("applied", result.title) } : { ok: false, message: t("nothingApplied") };
 }
 
 /** Saves the documents that edits touched and that had no unsaved changes before; used for pins files. */

@@ -18,6 +18,7 @@ import { reportMarkdown } from "./reportText";
 import type { Runs } from "./runsTree";
 import type { Session } from "./session";
 import { traceModel } from "./traceModel";
+import { t } from "./words";
 
 interface Parts {
   readonly context: vscode.ExtensionContext;
@@ -69,7 +70,6 @@ export const COMMANDS: Readonly<Record<string, Command>> = table({
 
 /** Registers all commands; a failing one shows its error with a way to the logs. */
 export function registerCommands(parts: Parts): vscode.Disposable {
-  const { t } = vscode.l10n;
   return vscode.Disposable.from(
     ...Object.entries(COMMANDS).map(([id, command]) =>
       vscode.commands.registerCommand(id, async (argument: unknown, ...more: unknown[]) => {
@@ -77,9 +77,9 @@ export function registerCommands(parts: Parts): vscode.Disposable {
           await command(parts, argument, ...more);
         } catch (error) {
           parts.channel.error(error instanceof Error ? error : String(error));
-          const logs = t("Show Logs");
+          const logs = t("showLogs");
           const message = error instanceof Error ? error.message : String(error);
-          const choice = await vscode.window.showErrorMessage(t("VRAM Lens: {0}", message), logs);
+          const choice = await vscode.window.showErrorMessage(t("named", message), logs);
           if (choice === logs) parts.channel.show();
         }
       }),
@@ -92,13 +92,13 @@ async function withPython(argument: unknown, act: (uri: vscode.Uri) => Promise<v
   const open = vscode.window.activeTextEditor?.document;
   const uri = targetUri(argument, open?.languageId === "python" ? open.uri : undefined);
   if (uri !== undefined) return act(uri);
-  void vscode.window.showInformationMessage(vscode.l10n.t("Open the Python file first."));
+  void vscode.window.showInformationMessage(t("openPythonFile"));
 }
 
 async function withFile({ current }: Parts, argument: unknown, act: (uri: vscode.Uri) => Promise<void>): Promise<void> {
   const uri = targetUri(argument, current.uri);
   if (uri === undefined) {
-    void vscode.window.showInformationMessage(vscode.l10n.t("Open a training config first."));
+    void vscode.window.showInformationMessage(t("openConfigFirst"));
     return;
   }
   await act(uri);
@@ -117,35 +117,30 @@ function estimateFile(parts: Parts, argument: unknown): Promise<void> {
       parts.panel.show(uri);
       return;
     }
-    const { t } = vscode.l10n;
     const reason = result?.report.errors[0]?.message;
     const name = labelOf(uri);
     void vscode.window.showInformationMessage(
-      reason === undefined
-        ? t("{0} is not read as a training config: it has none of the keys that training libraries know.", name)
-        : t("{0} is not read as a training config: {1}", name, reason),
+      reason === undefined ? t("notReadNoKeys", name) : t("notReadBecause", name, reason),
     );
   });
 }
 
 function copyReport(parts: Parts, argument: unknown): Promise<void> {
   return withFile(parts, argument, async (uri) => {
-    const { t } = vscode.l10n;
     const result = await report(parts.session, uri);
     if (result === null || result.report.runs.length === 0) {
-      void vscode.window.showInformationMessage(t("There is no report for {0}.", labelOf(uri)));
+      void vscode.window.showInformationMessage(t("noReport", labelOf(uri)));
       return;
     }
     await vscode.env.clipboard.writeText(reportMarkdown(result.report, labelOf(uri), t));
-    vscode.window.setStatusBarMessage(t("Report copied"), 3000);
+    vscode.window.setStatusBarMessage(t("reportCopied"), 3000);
   });
 }
 
 /** Runs the vendor's tool, which nothing but this command does. */
 async function showLocalCard({ localCards, session, current }: Parts): Promise<void> {
-  const { t } = vscode.l10n;
   if (localCards === undefined) {
-    void vscode.window.showInformationMessage(t("In the browser there is no way to ask for the GPU of this machine."));
+    void vscode.window.showInformationMessage(t("noCardInBrowser"));
     return;
   }
   const cards = await localCards();
@@ -165,37 +160,35 @@ async function applyPreviewed({ previews }: Parts): Promise<void> {
 
 async function copyDebugInfo({ context, session, current }: Parts, argument: unknown): Promise<void> {
   await vscode.env.clipboard.writeText(debugInfo(context, session, targetUri(argument, current.uri)));
-  vscode.window.setStatusBarMessage(vscode.l10n.t("Debug information copied"), 3000);
+  vscode.window.setStatusBarMessage(t("debugInformationCopied"), 3000);
 }
 
 /** Where the master switch may be thrown, narrowest first. */
 function switchTargets(uri: vscode.Uri | undefined): readonly { label: string; target: vscode.ConfigurationTarget }[] {
-  const { t } = vscode.l10n;
   const folders = vscode.workspace.workspaceFolders ?? [];
   const folder = uri === undefined ? undefined : vscode.workspace.getWorkspaceFolder(uri);
   const { Global, Workspace, WorkspaceFolder } = vscode.ConfigurationTarget;
   return [
     ...(folders.length > 1 && folder !== undefined
-      ? [{ label: t("Only {0}", folder.name), target: WorkspaceFolder }]
+      ? [{ label: t("onlyHere", folder.name), target: WorkspaceFolder }]
       : []),
-    ...(folders.length > 0 ? [{ label: t("This workspace"), target: Workspace }] : []),
-    { label: t("Everywhere"), target: Global },
+    ...(folders.length > 0 ? [{ label: t("thisWorkspace"), target: Workspace }] : []),
+    { label: t("everywhere"), target: Global },
   ];
 }
 
 /** The master switch. Asks where it is thrown, as nobody knows which of a person's projects are meant. */
 async function toggle({ current }: Parts, argument: unknown): Promise<void> {
-  const { t } = vscode.l10n;
   const uri = targetUri(argument, current.uri);
   const settings = vscode.workspace.getConfiguration("vramlens", uri);
   const isOn = settings.get<boolean>("enable", true);
   const targets = switchTargets(uri);
-  const title = isOn ? t("Switch VRAM Lens off") : t("Switch VRAM Lens on");
+  const title = isOn ? t("switchAllOff") : t("switchAllOn");
   const picked = targets.length === 1 ? targets[0] : await vscode.window.showQuickPick([...targets], { title });
   if (picked === undefined) return;
   await settings.update("enable", !isOn, picked.target);
   if (!isOn) return;
-  const undo = t("Switch on");
-  const choice = await vscode.window.showInformationMessage(t("VRAM Lens is off: {0}.", picked.label), undo);
+  const undo = t("switchOn");
+  const choice = await vscode.window.showInformationMessage(t("isOff", picked.label), undo);
   if (choice === undo) await vscode.workspace.getConfiguration("vramlens", uri).update("enable", true, picked.target);
 }

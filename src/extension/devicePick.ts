@@ -13,6 +13,7 @@ import { applyEdits, dirtyDocuments, saveEdited } from "./applyEdits";
 import { labelOf } from "./documents";
 import type { Session } from "./session";
 import { capacity } from "./statusText";
+import { t } from "./words";
 
 interface DeviceChoice extends vscode.QuickPickItem {
   /** Value of the setting: a name, a size, or empty for "what the configs say". */
@@ -34,7 +35,6 @@ export async function chooseDevice(
   uri: vscode.Uri | undefined,
   named?: string,
 ): Promise<void> {
-  const { t } = vscode.l10n;
   const device = named ?? (await pickDevice(session, state, uri));
   if (device === undefined) return;
   remember(state, device);
@@ -55,7 +55,7 @@ export async function chooseDevice(
     const value = device === "" ? undefined : device;
     await vscode.workspace.getConfiguration("vramlens", uri ?? null).update("device", value, place);
   } catch (error) {
-    void vscode.window.showErrorMessage(t("The setting could not be written: {0}", String(error)));
+    void vscode.window.showErrorMessage(t("settingNotWritten", String(error)));
   }
 }
 
@@ -64,22 +64,21 @@ async function pickDevice(
   state: vscode.Memento,
   uri: vscode.Uri | undefined,
 ): Promise<string | undefined> {
-  const { t } = vscode.l10n;
   const now = vscode.workspace.getConfiguration("vramlens", uri ?? null).get<string>("device", "");
   const choices = session
     .request<DevicesResult>(METHODS.devices, {})
     .then((catalogue): DeviceChoice[] => deviceChoices(catalogue, now, recentDevices(state)));
   const picked = await vscode.window.showQuickPick<DeviceChoice>(choices, {
-    title: t("GPU to check training configs against"),
-    placeHolder: t("Name or memory size"),
+    title: t("deviceToCheck"),
+    placeHolder: t("nameOrSize"),
     matchOnDescription: true,
     matchOnDetail: true,
   });
   if (picked === undefined) return undefined;
   if (picked.custom !== true) return picked.value;
   const typed = await vscode.window.showInputBox({
-    title: t("GPU to check training configs against"),
-    prompt: t("A size, a name, several cards or a cloud machine type: 24GB, RTX 4090, 8xH100, p4d.24xlarge"),
+    title: t("deviceToCheck"),
+    prompt: t("deviceExamples"),
     value: now,
     validateInput: (text) => checkDevice(session, text),
   });
@@ -88,9 +87,8 @@ async function pickDevice(
 
 /** What a typed text means, or that it means nothing; asked of the analyzer, which knows the catalogue. */
 async function checkDevice(session: Session, text: string): Promise<vscode.InputBoxValidationMessage> {
-  const { t } = vscode.l10n;
   const error = (message: string) => ({ message, severity: vscode.InputBoxValidationSeverity.Error });
-  if (text.trim() === "") return error(t("Type a name or a size"));
+  if (text.trim() === "") return error(t("typeDevice"));
   const params: FindDeviceParams = { text };
   const { device, suggestions } = await session.request<FindDeviceResult>(METHODS.findDevice, params);
   if (device !== null) {
@@ -98,8 +96,8 @@ async function checkDevice(session: Session, text: string): Promise<vscode.Input
     const message = `${count}${device.name}, ${capacity(device.memoryBytes)} GiB`;
     return { message, severity: vscode.InputBoxValidationSeverity.Info };
   }
-  if (suggestions.length === 0) return error(t("No GPU is called so, and it is no size such as 24GB."));
-  return error(t("No GPU is called so. Perhaps {0}?", suggestions.join(", ")));
+  if (suggestions.length === 0) return error(t("noSuchGpu"));
+  return error(t("noSuchGpuPerhaps", suggestions.join(", ")));
 }
 
 /** Kept with the extension: the GPUs that were chosen last, newest first. */
@@ -118,11 +116,10 @@ function remember(state: vscode.Memento, device: string): void {
 }
 
 function deviceChoices(catalogue: DevicesResult, now: string, recent: readonly string[]): DeviceChoice[] {
-  const { t } = vscode.l10n;
   const separator = (label: string): DeviceChoice => ({ label, kind: vscode.QuickPickItemKind.Separator });
   const choices: DeviceChoice[] = [
-    { label: `$(edit) ${t("Custom size or name…")}`, custom: true, alwaysShow: true },
-    { label: `$(file-code) ${t("No default GPU")}`, value: "", ...(now === "" ? { description: t("chosen") } : {}) },
+    { label: `$(edit) ${t("customDevice")}`, custom: true, alwaysShow: true },
+    { label: `$(file-code) ${t("noDefaultGpu")}`, value: "", ...(now === "" ? { description: t("chosen") } : {}) },
   ];
   const all = catalogue.groups.flatMap(({ devices }) => devices);
   const items = (devices: readonly DeviceItem[]): DeviceChoice[] =>
@@ -142,11 +139,11 @@ function deviceChoices(catalogue: DevicesResult, now: string, recent: readonly s
     for (const { name } of fresh) shown.add(name);
     if (fresh.length > 0) choices.push(separator(label), ...items(fresh));
   };
-  section(t("Chosen last"), named(recent));
-  section(t("Common"), named(catalogue.common));
+  section(t("chosenLast"), named(recent));
+  section(t("common"), named(catalogue.common));
   for (const { label, devices } of catalogue.groups) section(label, devices);
   section(
-    t("Slices (MIG)"),
+    t("slicesMig"),
     all.flatMap(({ slices }) => slices.map((slice) => ({ ...slice, slices: [] }))),
   );
   return choices;
@@ -161,25 +158,24 @@ function shortName(name: string): { readonly label: string; readonly maker: stri
 
 /** @param isPinned the config names its GPU already, which wins over any setting: that place is offered first */
 async function pickPlace(uri: vscode.Uri | undefined, isPinned: boolean): Promise<PlaceChoice["place"] | undefined> {
-  const { t } = vscode.l10n;
   const places: PlaceChoice[] = [];
   if (vscode.workspace.workspaceFolders !== undefined) {
     places.push({
-      label: t("This workspace"),
-      description: t("workspace setting"),
+      label: t("thisWorkspace"),
+      description: t("workspaceSetting"),
       place: vscode.ConfigurationTarget.Workspace,
     });
   }
   places.push({
-    label: t("Everywhere"),
-    description: t("user setting"),
+    label: t("everywhere"),
+    description: t("userSetting"),
     place: vscode.ConfigurationTarget.Global,
   });
   if (uri !== undefined && uri.scheme !== "untitled" && vscode.workspace.getWorkspaceFolder(uri) !== undefined) {
-    const pin: PlaceChoice = { label: t("Only {0}", labelOf(uri)), description: ".vramlens.yaml", place: "pin" };
-    if (isPinned) places.unshift({ ...pin, detail: t("This config names its GPU there, which wins over settings.") });
+    const pin: PlaceChoice = { label: t("onlyHere", labelOf(uri)), description: ".vramlens.yaml", place: "pin" };
+    if (isPinned) places.unshift({ ...pin, detail: t("configNamesGpu") });
     else places.push(pin);
   }
-  const picked = await vscode.window.showQuickPick(places, { title: t("Use this GPU for") });
+  const picked = await vscode.window.showQuickPick(places, { title: t("useGpuFor") });
   return picked?.place;
 }

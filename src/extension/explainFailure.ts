@@ -9,6 +9,7 @@ import { labelOf, looksLikeConfig } from "./documents";
 import { EvidenceView, evidenceOptions, revealSource } from "./evidenceView";
 import type { PreviewHost } from "./preview";
 import type { Session } from "./session";
+import { t } from "./words";
 
 /** Texts that are longer are read from their end. Characters. */
 const LONGEST = 8_000_000;
@@ -39,11 +40,11 @@ export class FailureHost implements vscode.Disposable {
     const { session } = this.services;
     const params: ExplainParams = { text: text.slice(-LONGEST), configs: this.configs() };
     const result = await vscode.window.withProgress(
-      { location: vscode.ProgressLocation.Window, title: vscode.l10n.t("Explaining…") },
+      { location: vscode.ProgressLocation.Window, title: t("explaining") },
       () => session.request<ExplainResult>(METHODS.explain, params),
     );
     if (result.explanations.length === 0) {
-      void vscode.window.showInformationMessage(vscode.l10n.t("Nothing in this text says that memory ran out."));
+      void vscode.window.showInformationMessage(t("noFailureInText"));
       return;
     }
     const shown = this.shown ?? this.open();
@@ -66,7 +67,7 @@ export class FailureHost implements vscode.Disposable {
 
   private open(): Shown {
     const { context } = this.services;
-    const title = vscode.l10n.t("Out of Memory");
+    const title = t("outOfMemory");
     const panel = vscode.window.createWebviewPanel(
       "vramlens.failure",
       title,
@@ -96,7 +97,7 @@ export class FailureHost implements vscode.Disposable {
       shown.view.show({
         type: "outcome",
         ok: false,
-        message: vscode.l10n.t("{0} is not in this workspace.", message.file),
+        message: t("notInWorkspace", message.file),
       });
     } else if (message.type === "apply" || message.type === "preview") {
       const advice = shown.result.explanations[message.explanation]?.advice[message.advice];
@@ -129,13 +130,13 @@ function inEditor(): Found | undefined {
 
 async function inClipboard(): Promise<Found | undefined> {
   const text = await vscode.env.clipboard.readText();
-  return saysOutOfMemory(text) ? { text, label: vscode.l10n.t("from the clipboard") } : undefined;
+  return saysOutOfMemory(text) ? { text, label: t("fromClipboard") } : undefined;
 }
 
 async function typed(): Promise<Found | undefined> {
   const text = await vscode.window.showInputBox({
-    title: vscode.l10n.t("Explain Out of Memory"),
-    prompt: vscode.l10n.t("Paste the message, with its traceback if there is one"),
+    title: t("explainOutMemory"),
+    prompt: t("pasteMessageTraceback"),
     placeHolder: "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.32 GiB. …",
     ignoreFocusOut: true,
   });
@@ -166,14 +167,14 @@ export function failureLinks(host: FailureHost): vscode.Disposable {
         {
           startIndex: start,
           length: Math.min(LINKED, line.length - start),
-          tooltip: vscode.l10n.t("Explain with VRAM Lens"),
+          tooltip: t("explainVramLens"),
           line,
         },
       ];
     },
     handleTerminalLink: async ({ line }) => {
       const output = await lastOutput();
-      await host.explain(output.includes(line.trim()) ? output : line, vscode.l10n.t("from the terminal"));
+      await host.explain(output.includes(line.trim()) ? output : line, t("fromTerminal"));
     },
   };
   return vscode.window.registerTerminalLinkProvider(provider);

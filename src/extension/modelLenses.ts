@@ -1,13 +1,13 @@
 /** Lenses above classes of models: trace one, or when it was traced and what has changed since. */
 import * as vscode from "vscode";
 import { ownClasses, type TracedSource, tracedSources } from "./ownModels";
+import { t } from "./words";
 
 /** Minutes since a graph was written, as the lens says it. */
 function ago(milliseconds: number): string {
   const minutes = Math.max(0, Math.round((Date.now() - milliseconds) / 60_000));
-  const { t } = vscode.l10n;
-  if (minutes < 60) return t("{0} min ago", minutes);
-  return minutes < 48 * 60 ? t("{0} h ago", Math.round(minutes / 60)) : t("{0} days ago", Math.round(minutes / 1440));
+  if (minutes < 60) return t("minutesAgo", minutes);
+  return minutes < 48 * 60 ? t("hoursAgo", Math.round(minutes / 60)) : t("daysAgo", Math.round(minutes / 1440));
 }
 
 /** The SHA-256 of a file; undefined where it cannot be read. */
@@ -47,15 +47,13 @@ class ModelLenses implements vscode.CodeLensProvider {
   }
 
   private async title(folder: vscode.Uri, name: string): Promise<string> {
-    const { t } = vscode.l10n;
     const trace = await this.traceOf(vscode.Uri.joinPath(folder, ".vramlens", "graphs", `${name}.json`));
-    if (trace === undefined) return t("Trace for VRAM Lens");
+    if (trace === undefined) return t("traceVramLens");
     const when = ago(trace.written);
     for (const { path, sha256 } of trace.sources) {
-      if ((await sha256Of(vscode.Uri.joinPath(folder, path))) !== sha256)
-        return t("Traced {0}, the source has changed since: trace again", when);
+      if ((await sha256Of(vscode.Uri.joinPath(folder, path))) !== sha256) return t("tracedSourceChanged", when);
     }
-    return t("Traced {0}: trace again", when);
+    return t("tracedTraceAgain", when);
   }
 
   private async traceOf(graph: vscode.Uri): Promise<Trace | undefined> {

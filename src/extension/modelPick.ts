@@ -3,23 +3,23 @@ import * as vscode from "vscode";
 import { type EditsResult, METHODS, type ModelsResult, type SettleParams } from "../server/protocol";
 import { applyEdits, dirtyDocuments, saveEdited } from "./applyEdits";
 import type { Session } from "./session";
+import { t } from "./words";
 
 /** Asks for a folder and pins it, relative to the pins file's folder where it lies below. */
 export async function pointToModel(session: Session, uri: vscode.Uri | undefined): Promise<void> {
   if (uri === undefined) return;
-  const { t } = vscode.l10n;
   const picked = await vscode.window.showOpenDialog({
     canSelectFolders: true,
     canSelectFiles: false,
-    title: t("Folder that holds the model's config.json"),
-    openLabel: t("Use this model"),
+    title: t("modelFolder"),
+    openLabel: t("useModel"),
   });
   const [folder] = picked ?? [];
   if (folder === undefined) return;
   const config = vscode.Uri.joinPath(folder, "config.json");
   const found = await Promise.resolve(vscode.workspace.fs.stat(config)).catch(() => undefined);
   if (found === undefined) {
-    void vscode.window.showWarningMessage(t("There is no config.json in {0}.", folder.path));
+    void vscode.window.showWarningMessage(t("noModelConfig", folder.path));
     return;
   }
   await pinFor(session, uri, "model", relativeFolder(uri, folder));
@@ -38,10 +38,9 @@ interface ModelChoice extends vscode.QuickPickItem {
 /** Asks for a name of the catalogue and pins it. */
 export async function chooseModel(session: Session, uri: vscode.Uri | undefined): Promise<void> {
   if (uri === undefined) return;
-  const { t } = vscode.l10n;
   const picked = await vscode.window.showQuickPick<ModelChoice>(catalogue(session), {
-    title: t("Model that the config trains"),
-    placeHolder: t("Name of a published model"),
+    title: t("modelToTrain"),
+    placeHolder: t("publishedModel"),
     matchOnDescription: true,
   });
   if (picked !== undefined) await pinFor(session, uri, "model", picked.name);

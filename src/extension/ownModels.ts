@@ -1,7 +1,7 @@
 /** What is known of models of somebody's own before anything runs: classes of a text, the command that would be run. Pure. */
 
+import type { Translate } from "../words/client";
 import { printable } from "../words/printable";
-import type { Translate } from "./statusText";
 
 const GIB = 2 ** 30;
 
@@ -112,14 +112,14 @@ export function checkSaid(text: string): number | undefined {
 
 /** PyTorch's peak of allocated memory beside the estimate's, both in bytes, and how far apart they are. */
 export function besidePyTorch(name: string, measured: number, estimated: number | undefined, t: Translate): string {
-  const pytorch = t("{0}: PyTorch allocates {1} GiB at most.", printable(name), (measured / GIB).toFixed(3));
-  if (estimated === undefined) return `${pytorch} ${t("There is no estimate of it.")}`;
-  if (estimated === measured) return `${pytorch} ${t("The estimate is equal to the byte.")}`;
+  const pytorch = t("pytorchAllocates", printable(name), (measured / GIB).toFixed(3));
+  if (estimated === undefined) return `${pytorch} ${t("noEstimate")}`;
+  if (estimated === measured) return `${pytorch} ${t("estimateEqualByte")}`;
   const apart = ((estimated - measured) / measured) * 100;
   const sign = apart > 0 ? "+" : "−";
   const share = `${sign}${Math.abs(apart) < 0.01 ? "0.01" : Math.abs(apart).toFixed(2)} %`;
-  const said = Math.abs(apart) < 0.01 ? t("less than {0}", share) : share;
-  return `${pytorch} ${t("The estimate says {0} GiB: {1}.", (estimated / GIB).toFixed(3), said)}`;
+  const said = Math.abs(apart) < 0.01 ? t("lessThan", share) : share;
+  return `${pytorch} ${t("estimateSays", (estimated / GIB).toFixed(3), said)}`;
 }
 
 /** Whether a text names a file by its whole path, on any system; else it is a name that PATH leads to. */

@@ -25,6 +25,7 @@ import { page, pageOptions } from "./panelPage";
 import type { PreviewHost } from "./preview";
 import { reveal } from "./reveal";
 import type { Session } from "./session";
+import { t } from "./words";
 
 const VIEW_TYPE = "vramlens.panel";
 
@@ -206,18 +207,17 @@ class Panel {
   }
 
   private async snapshot(token: vscode.CancellationToken): Promise<HostToPage> {
-    const { t } = vscode.l10n;
     const { uri } = this;
     if (uri === undefined) return this.empty("no-document", "");
     if (!vscode.workspace.getConfiguration("vramlens", uri).get<boolean>("enable", true)) {
-      return this.empty("off", t("The command VRAM Lens: Switch On or Off switches it on again."));
+      return this.empty("off", t("switchedOffHint"));
     }
-    if (this.host.session.state === "starting") this.post(this.empty("starting", t("Starting the analyzer…")));
+    if (this.host.session.state === "starting") this.post(this.empty("starting", t("startingAnalyzer")));
     const params: ReportParams = { uri: uri.toString() };
     const result = await this.host.session.request<ReportResult | null>(METHODS.report, params, token);
-    if (result === null) return this.empty("failed", t("The report could not be made. The logs say why."));
+    if (result === null) return this.empty("failed", t("reportFailed"));
     if (result.recognised === null) {
-      return this.empty("not-recognised", t("{0} is not read as a training config.", labelOf(uri)));
+      return this.empty("not-recognised", t("notRead", labelOf(uri)));
     }
     if (result.broken !== null && this.shown === uri.toString()) return { type: "broken", because: result.broken };
     const runs = result.report.runs;

@@ -13,6 +13,7 @@ import { applyEdits, dirtyDocuments, type Outcome, saveEdited } from "./applyEdi
 import { labelOf } from "./documents";
 import type { PreviewHost } from "./preview";
 import type { Session } from "./session";
+import { t } from "./words";
 
 /** Where edits are asked for and shown. */
 interface Host {
@@ -71,10 +72,9 @@ export async function saveReport(
   uri: vscode.Uri | undefined,
   { format, text }: Extract<PageToHost, { type: "export" }>,
 ): Written {
-  const { t } = vscode.l10n;
   if (format === "copy") {
     await vscode.env.clipboard.writeText(text);
-    return { ok: true, message: t("Copied") };
+    return { ok: true, message: t("copied") };
   }
   const ending = format === "markdown" ? "md" : format;
   const base = uri?.path.replace(/\.[^./]*$/, "") ?? "/report";
@@ -86,5 +86,5 @@ export async function saveReport(
   if (target === undefined) return undefined;
   const bytes = format === "png" ? bytesOf(text) : new TextEncoder().encode(text);
   await vscode.workspace.fs.writeFile(target, bytes);
-  return { ok: true, message: t("Saved {0}", labelOf(target)) };
+  return { ok: true, message: t("saved", labelOf(target)) };
 }

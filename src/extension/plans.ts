@@ -15,6 +15,7 @@ import { applyEdits, type Outcome } from "./applyEdits";
 import { labelOf } from "./documents";
 import type { PreviewHost } from "./preview";
 import type { Session } from "./session";
+import { t } from "./words";
 
 interface PlanItem extends vscode.QuickPickItem {
   readonly run: ReportRun;
@@ -52,14 +53,13 @@ export async function applyPlan(
 const SIZE = /(?:: |：)[\d.,]+ GiB$/;
 
 function planItem(run: ReportRun, plan: ReportPlan, index: number): PlanItem {
-  const { t } = vscode.l10n;
   return {
     run,
     index,
     label: plan.title.replace(SIZE, ""),
     // A line of its own: behind a long title the figures would be cut off.
     detail: `${gib(plan.usedPeakBytes)} GiB · ${plan.says}`,
-    buttons: [{ iconPath: new vscode.ThemeIcon("open-preview"), tooltip: t("Preview changes") }],
+    buttons: [{ iconPath: new vscode.ThemeIcon("open-preview"), tooltip: t("previewChanges") }],
   };
 }
 
@@ -67,10 +67,9 @@ function pick(
   items: readonly PlanItem[],
   preview: boolean,
 ): Promise<{ readonly item: PlanItem; readonly preview: boolean } | undefined> {
-  const { t } = vscode.l10n;
   const list = vscode.window.createQuickPick<PlanItem>();
   list.items = items;
-  list.title = preview ? t("Plan to preview") : t("Plan to apply");
+  list.title = preview ? t("planPreview") : t("planApply");
   list.matchOnDetail = true;
   return new Promise((resolve) => {
     const done = (choice: { item: PlanItem; preview: boolean } | undefined) => {
@@ -118,12 +117,9 @@ export async function applyValues(
 
 /** Why there is no plan: the run's verdict, or that the file is no run. */
 function tellNoPlan(uri: vscode.Uri, result: ReportResult | null): void {
-  const { t } = vscode.l10n;
   const { verdict = "", detail = "" } = result?.report.runs[0]?.statement ?? {};
   const said = [verdict, detail].filter((part) => part !== "").join(" · ");
-  void vscode.window.showInformationMessage(
-    said === "" ? t("{0} is not read as a training config.", labelOf(uri)) : t("No plan: {0}", printable(said)),
-  );
+  void vscode.window.showInformationMessage(said === "" ? t("notRead", labelOf(uri)) : t("noPlan", printable(said)));
 }
 
 function tell({ ok, message }: Outcome, plan?: ReportPlan): void {

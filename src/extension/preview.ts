@@ -5,6 +5,7 @@ import type { ReportEdit } from "../core/report/schema";
 import type { EditsResult } from "../server/protocol";
 import { applyEdits, type Outcome } from "./applyEdits";
 import { labelOf } from "./documents";
+import { t } from "./words";
 
 /** Scheme of the texts that a preview compares. */
 export const PREVIEW_SCHEME = "vramlens-preview";
@@ -43,7 +44,7 @@ export class PreviewHost implements vscode.Disposable {
       pairs.push([target, before, this.put(target, "after", withEdits(text, edits))]);
     }
     const [first] = pairs;
-    if (first === undefined) return { ok: false, message: vscode.l10n.t("Nothing would change.") };
+    if (first === undefined) return { ok: false, message: t("nothingWouldChange") };
     if (pairs.length === 1) {
       const title = `${labelOf(first[0])}: ${result.title}`;
       const options = { preview: true, viewColumn: columnOf(first[0]) };
@@ -51,13 +52,13 @@ export class PreviewHost implements vscode.Disposable {
     } else {
       await vscode.commands.executeCommand("vscode.changes", result.title, pairs);
     }
-    return { ok: true, message: vscode.l10n.t("Preview opened") };
+    return { ok: true, message: t("previewOpened") };
   }
 
   /** Applies what is previewed and closes the preview. */
   async apply(): Promise<Outcome> {
     const result = this.pending;
-    if (result === undefined) return { ok: false, message: vscode.l10n.t("No preview is open.") };
+    if (result === undefined) return { ok: false, message: t("noPreviewOpen") };
     const outcome = await applyEdits(result);
     if (outcome.ok) {
       this.pending = undefined;

@@ -14,6 +14,7 @@ import {
 import { labelOf } from "./documents";
 import { besidePyTorch, checkArguments, checkSaid, commandLine, namesPlace } from "./ownModels";
 import type { Session } from "./session";
+import { t } from "./words";
 
 const EXTENSION = "ms-python.python";
 
@@ -29,7 +30,6 @@ interface PythonApi {
 
 /** The interpreter: the setting, else the Python extension's, else what is asked for. */
 async function interpreterOf(uri: vscode.Uri): Promise<string | undefined> {
-  const { t } = vscode.l10n;
   const stated = vscode.workspace.getConfiguration("vramlens", uri).get<string>("pythonPath", "").trim();
   if (stated !== "") return stated;
   const api = (await vscode.extensions.getExtension<PythonApi>(EXTENSION)?.activate())?.environments;
@@ -37,8 +37,8 @@ async function interpreterOf(uri: vscode.Uri): Promise<string | undefined> {
   const path = (await api?.resolveEnvironment?.(active))?.executable?.uri?.fsPath ?? active?.path;
   if (path !== undefined && path !== "") return path;
   return vscode.window.showInputBox({
-    title: t("The Python that you train with"),
-    prompt: t("Its path, or a name that PATH leads to. The setting vramlens.pythonPath keeps it."),
+    title: t("pythonToUse"),
+    prompt: t("pythonHint"),
     value: "python3",
   });
 }
@@ -53,20 +53,15 @@ export interface Runnable {
 
 /** What may be run of a file; undefined where nothing may, which is said. */
 export async function runnable(uri: vscode.Uri): Promise<Runnable | undefined> {
-  const { t } = vscode.l10n;
   const folder = vscode.workspace.getWorkspaceFolder(uri);
   if (!vscode.workspace.isTrusted || folder === undefined || uri.scheme !== "file") {
-    void vscode.window.showInformationMessage(
-      t("Code is only run in a trusted workspace, from a file of one of its folders."),
-    );
+    void vscode.window.showInformationMessage(t("trustedOnly"));
     return undefined;
   }
   const python = await interpreterOf(uri);
   if (python === undefined || python === "") return undefined;
   if (namesPlace(python) && !(await isThere(vscode.Uri.file(python)))) {
-    void vscode.window.showWarningMessage(
-      t("There is no Python {0}: the setting vramlens.pythonPath names one.", python),
-    );
+    void vscode.window.showWarningMessage(t("noPython", python));
     return undefined;
   }
   return { folder, python, file: vscode.workspace.asRelativePath(uri, false) };
@@ -81,13 +76,8 @@ function isThere(file: vscode.Uri): Thenable<boolean> {
 
 /** Shows the command; whether the person asks for it to be run. */
 export async function agreed({ folder, python }: Runnable, title: string, list: readonly string[]): Promise<boolean> {
-  const { t } = vscode.l10n;
-  const run = t("Run");
-  const detail = t(
-    "In {0}:\n{1}\n\nThe file is imported, which runs it.",
-    folder.uri.fsPath,
-    commandLine(python, list),
-  );
+  const run = t("run");
+  const detail = t("importRuns", folder.uri.fsPath, commandLine(python, list));
   return (await vscode.window.showInformationMessage(title, { modal: true, detail }, run)) === run;
 }
 
@@ -136,12 +126,11 @@ function ended(execution: vscode.TaskExecution, token: vscode.CancellationToken)
 
 /** Runs a script for two steps on a device that is not there. */
 export async function checkScript(context: vscode.ExtensionContext, session: Session, uri: vscode.Uri): Promise<void> {
-  const { t } = vscode.l10n;
   const able = await runnable(uri);
   const ranks = able && (await ranksOf(session, uri));
   if (able === undefined || ranks === undefined) return;
   const name = labelOf(uri);
-  const title = t("Check {0} against PyTorch", name);
+  const title = t("checkAgainstPytorch", name);
   const said = await resultFile(context, "check.json");
   const list = checkArguments(able.file, ranks, said.fsPath);
   if (!(await agreed(able, title, list))) return;
@@ -149,11 +138,11 @@ export async function checkScript(context: vscode.ExtensionContext, session: Ses
   if (status === undefined) return;
   const measured = status === 0 ? checkSaid(await resultText(said)) : undefined;
   if (measured === undefined) {
-    void vscode.window.showWarningMessage(t("{0} was not checked; the terminal says why.", name));
+    void vscode.window.showWarningMessage(t("notChecked", name));
     return;
   }
   const estimated = (await estimateOf(session, uri, ranks))?.perDevice?.allocatedPeakBytes;
-  const panel = t("Open panel");
+  const panel = t("openPanel");
   if ((await vscode.window.showInformationMessage(besidePyTorch(name, measured, estimated, t), panel)) === panel)
     await vscode.commands.executeCommand("vramlens.openPanel", uri);
 }
@@ -191,13 +180,12 @@ export async function resultText(file: vscode.Uri): Promise<string> {
 
 /** As how many processes a script is to be run: asked where its run has several GPUs; undefined: it is not to be run. */
 async function ranksOf(session: Session, uri: vscode.Uri): Promise<number | undefined> {
-  const { t } = vscode.l10n;
   const count = (await runOf(session, uri))?.devices.count ?? 1;
   if (count <= 1) return 1;
   const choices = [
-    { label: t("The first of {0} processes, as its run has GPUs", count), ranks: count },
-    { label: t("One process"), ranks: 1 },
+    { label: t("firstOfProcesses", count), ranks: count },
+    { label: t("oneProcess"), ranks: 1 },
   ];
-  const title = t("Check {0} against PyTorch", labelOf(uri));
+  const title = t("checkAgainstPytorch", labelOf(uri));
   return (await vscode.window.showQuickPick(choices, { title }))?.ranks;
 }

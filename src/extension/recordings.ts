@@ -6,6 +6,7 @@ import type { CurrentDocument } from "./currentDocument";
 import { labelOf } from "./documents";
 import { EvidenceView, evidenceOptions, revealSource } from "./evidenceView";
 import type { Session } from "./session";
+import { t } from "./words";
 
 const VIEW_TYPE = "vramlens.recording";
 
@@ -42,7 +43,7 @@ export function registerRecordings(
       const label = labelOf(uri);
       const view = new EvidenceView(context, panel, label, (message) => {
         if (message.type !== "source") return;
-        const failed = vscode.l10n.t("{0} is not in this workspace.", message.file);
+        const failed = t("notInWorkspace", message.file);
         revealSource(message.file, message.line).then(
           (shown) => shown || view.show({ type: "outcome", ok: false, message: failed }),
           () => view.show({ type: "outcome", ok: false, message: failed }),

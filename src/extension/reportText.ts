@@ -1,7 +1,8 @@
 /** A report as Markdown, for the clipboard: what a colleague or an issue needs to see. */
 import type { Report, ReportPlan, ReportRun } from "../core/report/schema";
 import { gib } from "../terms/sizes";
-import { partName, type Translate } from "./statusText";
+import type { Translate } from "../words/client";
+import { partName } from "./statusText";
 
 /** Markdown of all runs of a report. */
 export function reportMarkdown(report: Report, label: string, t: Translate): string {
@@ -17,24 +18,20 @@ function runMarkdown(run: ReportRun, t: Translate): string {
     const shown = perDevice.components.filter(({ bytes }) => gib(bytes) !== "0.0");
     const rows = shown.map(({ kind, bytes }) => `| ${partName(kind, t)} | ${gib(bytes)} |`);
     blocks.push(
-      t(
-        "{0} GiB of that are reserved by PyTorch, {1} GiB allocated",
-        gib(perDevice.reservedPeakBytes),
-        gib(perDevice.allocatedPeakBytes),
-      ),
-      [`| ${t("At the peak")} | GiB |`, "|---|---:|", ...rows].join("\n"),
+      t("ofThatReserved", gib(perDevice.reservedPeakBytes), gib(perDevice.allocatedPeakBytes)),
+      [`| ${t("atThePeak")} | GiB |`, "|---|---:|", ...rows].join("\n"),
     );
   }
   const stated = run.settings.filter(({ from }) => from === "document" || from === "linked");
   if (stated.length > 0) {
-    blocks.push(`${t("Settings")}: ${stated.map(({ key, value }) => `\`${key}=${String(value)}\``).join(", ")}`);
+    blocks.push(`${t("settings")}: ${stated.map(({ key, value }) => `\`${key}=${String(value)}\``).join(", ")}`);
   }
   if (run.assumptions.length > 0) {
-    blocks.push([`${t("Assumes")}:`, ...run.assumptions.map(({ what }) => `- ${what}`)].join("\n"));
+    blocks.push([`${t("assumes")}:`, ...run.assumptions.map(({ what }) => `- ${what}`)].join("\n"));
   }
   if (run.plans.length > 0) {
     const plans = run.plans.map((plan) => `- ${planLine(plan)}`);
-    blocks.push([`${t("Plans")}:`, ...plans].join("\n"));
+    blocks.push([`${t("plans")}:`, ...plans].join("\n"));
   }
   return blocks.join("\n\n");
 }
@@ -47,5 +44,5 @@ function planLine({ title, usedPeakBytes }: ReportPlan): string {
 /** `Llama-3.2-1B: Does not fit · 34.0 GiB (32.3–35.1) of 23.5 usable on RTX 4090, peak in backward`. */
 function headline({ model, statement }: ReportRun, t: Translate): string {
   const said = [statement.verdict, statement.detail].filter((part) => part !== "").join(" · ");
-  return `${model?.name ?? t("unknown model")}: ${said}`;
+  return `${model?.name ?? t("unknownModel")}: ${said}`;
 }

@@ -8,6 +8,7 @@ import { labelOf } from "./documents";
 import type { Session } from "./session";
 import { HEAD_LINES, mayBeConfig } from "./sniff";
 import { rowText, summaryText, WORST_FIRST } from "./statusText";
+import { t } from "./words";
 
 const VIEW = "vramlens.runs";
 const FILES = "**/*.{yaml,yml,json,jsonc,json5,hjson,toml,py,sh,slurm,sbatch,ipynb}";
@@ -108,15 +109,14 @@ export interface Runs extends vscode.Disposable {
 export function createRunsTree(session: Session): Runs {
   const tree = new RunsTree(session);
   const view = vscode.window.createTreeView(VIEW, { treeDataProvider: tree });
-  const { t } = vscode.l10n;
   const checkAll = async (): Promise<void> => {
     // Who asks for all wants to see them, wherever the view is folded away.
     await vscode.commands.executeCommand(`${VIEW}.focus`);
     await vscode.window.withProgress(
-      { location: { viewId: VIEW }, title: t("Checking training configs"), cancellable: false },
+      { location: { viewId: VIEW }, title: t("checkingTrainingConfigs"), cancellable: false },
       () =>
         vscode.window.withProgress(
-          { location: vscode.ProgressLocation.Notification, title: t("Checking training configs"), cancellable: true },
+          { location: vscode.ProgressLocation.Notification, title: t("checkingTrainingConfigs"), cancellable: true },
           async (progress, token) => {
             const files = await vscode.workspace.findFiles(FILES, SKIPPED, MOST_FILES, token);
             tree.clear();
@@ -126,7 +126,7 @@ export function createRunsTree(session: Session): Runs {
               if (token.isCancellationRequested) return;
               progress.report({
                 increment: 100 / files.length,
-                message: t("{0} of {1} files · runs: {2}", ++done, files.length, found),
+                message: t("filesChecked", ++done, files.length, found),
               });
               if (!(await isWorthIt(uri))) continue;
               const params: UriParams = { uri: uri.toString() };

@@ -7,6 +7,7 @@ import type { BaseLanguageClient } from "vscode-languageclient";
 import { METHODS, type StatusParams, type ThemeKind, type ThemeParams, type TrustParams } from "../server/protocol";
 import type { ClientEnvironment } from "./clientOptions";
 import { CoalescedTask } from "./restartPolicy";
+import { t } from "./words";
 
 /** Makes a client that is not started yet. */
 export type CreateClient = (environment: ClientEnvironment) => Promise<BaseLanguageClient>;
@@ -110,7 +111,7 @@ export class Session implements vscode.Disposable {
       const client = await this.create({
         context: this.context,
         channel: this.channel,
-        gaveUp: () => this.fail(vscode.l10n.t("The analyzer of VRAM Lens keeps stopping.")),
+        gaveUp: () => this.fail(t("analyzerStops")),
       });
       client.onNotification(METHODS.status, (status: StatusParams) => {
         const uri = vscode.Uri.parse(status.uri).toString();
@@ -124,15 +125,15 @@ export class Session implements vscode.Disposable {
       return client;
     } catch (error) {
       this.channel.error(error instanceof Error ? error : String(error));
-      this.fail(vscode.l10n.t("The analyzer of VRAM Lens could not be started."));
+      this.fail(t("analyzerNotStarted"));
       throw error;
     }
   }
 
   private fail(message: string): void {
     this.setState("failed");
-    const logs = vscode.l10n.t("Show Logs");
-    const again = vscode.l10n.t("Restart");
+    const logs = t("showLogs");
+    const again = t("restart");
     vscode.window.showErrorMessage(message, logs, again).then((choice) => {
       if (choice === logs) this.channel.show();
       if (choice === again) this.restart().catch(() => {});

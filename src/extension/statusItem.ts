@@ -4,6 +4,7 @@ import type { CurrentDocument } from "./currentDocument";
 import { labelOf } from "./documents";
 import type { Session } from "./session";
 import { statusText } from "./statusText";
+import { t } from "./words";
 
 /** Commands the tooltip may link to. */
 const TOOLTIP_COMMANDS = ["vramlens.openPanel", "vramlens.chooseDevice", "vramlens.toggle", "vramlens.showLogs"];
@@ -19,7 +20,7 @@ export function createStatusItem(session: Session, current: CurrentDocument): vs
     const status = uri && session.status(uri);
     void vscode.commands.executeCommand("setContext", "vramlens.active", status?.state === "ready");
     const isShown = vscode.workspace.getConfiguration("vramlens").get<boolean>("statusBar.enable", true);
-    const text = isShown && status !== undefined ? statusText(status, vscode.l10n.t) : undefined;
+    const text = isShown && status !== undefined ? statusText(status, t) : undefined;
     if (text === undefined || uri === undefined) {
       item.hide();
       return;
@@ -50,12 +51,11 @@ function tooltip(label: string, lines: readonly string[]): vscode.MarkdownString
   markdown.appendMarkdown([...lines].join("\n\n"));
   markdown.appendMarkdown("\n\n");
   markdown.appendText(label);
-  const { t } = vscode.l10n;
   const links = [
-    `[${t("Open panel")}](command:vramlens.openPanel)`,
-    `[${t("Choose GPU")}](command:vramlens.chooseDevice)`,
-    `[${t("Switch off")}](command:vramlens.toggle)`,
-    `[${t("Show logs")}](command:vramlens.showLogs)`,
+    `[${t("openPanel")}](command:vramlens.openPanel)`,
+    `[${t("chooseGpu")}](command:vramlens.chooseDevice)`,
+    `[${t("switchOff")}](command:vramlens.toggle)`,
+    `[${t("showTheLogs")}](command:vramlens.showLogs)`,
   ];
   markdown.appendMarkdown(`\n\n---\n\n${links.join(" · ")}`);
   return markdown;

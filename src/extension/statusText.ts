@@ -2,10 +2,8 @@
 import { runLine } from "../core/report/line";
 import type { StatusParams, StatusRun } from "../server/protocol";
 import { gib } from "../terms/sizes";
+import type { Translate } from "../words/client";
 import { printable, sentenceInMarkdown } from "../words/printable";
-
-/** Translates a sentence with `{0}` placeholders (`vscode.l10n.t`). */
-export type Translate = (message: string, ...values: (string | number)[]) => string;
 
 export interface StatusText {
   readonly text: string;
@@ -28,22 +26,22 @@ export function statusText(status: StatusParams, t: Translate): StatusText | und
     const known = status.run?.usedPeakBytes == null ? "GiB" : shortText(status.run).replace("$(chip) ", "");
     return {
       text: `$(loading~spin) ${known}`,
-      label: t("Estimating GPU memory"),
-      tooltip: [t("Estimating GPU memory"), ...(status.run === null ? [] : [t("The total is the last one known.")])],
+      label: t("estimating"),
+      tooltip: [t("estimating"), ...(status.run === null ? [] : [t("lastTotal")])],
       level: "none",
     };
   }
   if (status.state === "failed") {
-    const sentence = t("GPU memory could not be estimated: {0}", printable(status.because));
+    const sentence = t("notEstimatedBecause", printable(status.because));
     return { text: "$(chip) $(warning)", label: sentence, tooltip: [sentenceInMarkdown(sentence)], level: "none" };
   }
   const { run } = status;
   if (status.state === "broken") {
-    const sentence = t("The file cannot be read as it is: {0}", printable(status.because));
+    const sentence = t("fileUnreadable", printable(status.because));
     return {
       text: run === null ? "$(chip) $(warning)" : `${shortText(run)} $(warning)`,
       label: sentence,
-      tooltip: [sentenceInMarkdown(sentence), ...(run === null ? [] : [t("The total is the last one known.")])],
+      tooltip: [sentenceInMarkdown(sentence), ...(run === null ? [] : [t("lastTotal")])],
       level: "none",
     };
   }
@@ -57,7 +55,7 @@ export function statusText(status: StatusParams, t: Translate): StatusText | und
       `**${sentenceInMarkdown(verdict)}**`,
       ...(run.parts.length > 0 ? [largestParts(run, t)] : []),
       ...(status.notice === undefined ? [] : [`$(warning) ${sentenceInMarkdown(status.notice)}`]),
-      sentenceInMarkdown(t("Analysed because: {0}", status.because)),
+      sentenceInMarkdown(t("analysedBecause", status.because)),
     ],
     level: run.verdict === "does-not-fit" ? "error" : run.verdict === "tight" ? "warning" : "none",
   };
@@ -89,16 +87,16 @@ export const WORST_FIRST: readonly StatusRun["verdict"][] = ["does-not-fit", "ti
 /** How many runs have which verdict, and in how many files they were looked for. */
 export function summaryText(verdicts: readonly StatusRun["verdict"][], files: number, t: Translate): string {
   const sentence: Readonly<Record<StatusRun["verdict"], (count: number) => string>> = {
-    "does-not-fit": (count) => t("Does not fit: {0}", count),
-    tight: (count) => t("Tight: {0}", count),
-    unknown: (count) => t("No verdict: {0}", count),
-    fits: (count) => t("Fits: {0}", count),
+    "does-not-fit": (count) => t("doesNotFit", count),
+    tight: (count) => t("tight", count),
+    unknown: (count) => t("noVerdict", count),
+    fits: (count) => t("fits", count),
   };
   const parts = WORST_FIRST.flatMap((verdict) => {
     const count = verdicts.filter((one) => one === verdict).length;
     return count === 0 ? [] : [sentence[verdict](count)];
   });
-  return [...(parts.length === 0 ? [t("No training config")] : parts), t("Files: {0}", files)].join(" · ");
+  return [...(parts.length === 0 ? [t("noConfig")] : parts), t("filesOf", files)].join(" · ");
 }
 
 function shortText({ usedPeakBytes, statement }: StatusRun): string {
@@ -106,9 +104,7 @@ function shortText({ usedPeakBytes, statement }: StatusRun): string {
 }
 
 function verdictSentence({ usedPeakBytes, statement }: StatusRun, t: Translate): string {
-  return usedPeakBytes === null
-    ? t("GPU memory not estimated yet: open the panel to see what is missing")
-    : `${statement.verdict} · ${statement.detail}`;
+  return usedPeakBytes === null ? t("notEstimatedYet") : `${statement.verdict} · ${statement.detail}`;
 }
 
 function largestParts(run: StatusRun, t: Translate): string {
@@ -130,7 +126,7 @@ export function partName(kind: string, t: Translate): string {
     case "activations":
       return t("activations");
     case "logits-and-loss":
-      return t("logits and loss");
+      return t("logitsLoss");
     case "temporaries":
       return t("temporaries");
     case "communication":

@@ -4,6 +4,7 @@ import type { ToolInput, ToolName } from "../core/report/tools";
 import { METHODS, type ToolParams, type ToolReply } from "../server/protocol";
 import { inCode } from "../words/printable";
 import type { Session } from "./session";
+import { t } from "./words";
 
 /** Registers the tools named in package.json; editors without language-model tools are left alone. */
 export function registerTools(session: Session): vscode.Disposable {
@@ -25,14 +26,11 @@ class Tool implements vscode.LanguageModelTool<ToolInput> {
   prepareInvocation(
     options: vscode.LanguageModelToolInvocationPrepareOptions<ToolInput>,
   ): vscode.PreparedToolInvocation {
-    const { t } = vscode.l10n;
     return {
-      invocationMessage: t("Estimating GPU memory of {0}", options.input.path),
+      invocationMessage: t("estimatingOf", options.input.path),
       confirmationMessages: {
-        title: t("Estimate GPU memory"),
-        message: new vscode.MarkdownString(
-          t("Reads `{0}` and the files it refers to. Nothing is written or sent anywhere.", inCode(options.input.path)),
-        ),
+        title: t("estimateGpuMemory"),
+        message: new vscode.MarkdownString(t("toolReads", inCode(options.input.path))),
       },
     };
   }

@@ -15,6 +15,7 @@ import { labelOf } from "./documents";
 import { commandLine, ownClasses, type TraceGiven, traceArguments, traceSaid } from "./ownModels";
 import { agreed, type Runnable, resultFile, resultText, runnable, runTask } from "./python";
 import type { Session } from "./session";
+import { t } from "./words";
 
 /** Traces a class of a file: the one that is named, else one that is chosen; where it defines none, the model that it trains. */
 export async function traceModel(
@@ -23,14 +24,13 @@ export async function traceModel(
   uri: vscode.Uri,
   wanted?: string,
 ): Promise<void> {
-  const { t } = vscode.l10n;
   const document = await vscode.workspace.openTextDocument(uri);
   const names = ownClasses(document.getText()).map(({ name }) => name);
   const chosen = wanted ?? (names.length > 1 ? await vscode.window.showQuickPick(names) : names[0]);
   if (chosen === undefined && names.length > 0) return;
   const able = await runnable(uri);
   if (able === undefined) return;
-  const name = chosen ?? t("the model that {0} trains", labelOf(uri));
+  const name = chosen ?? t("modelTrains", labelOf(uri));
   const asked: TraceParams = {
     folder: able.folder.uri.toString(),
     file: able.file,
@@ -42,7 +42,7 @@ export async function traceModel(
   const { kept } = await session.request<KeptTraceResult>(METHODS.keptTrace, asked);
   const said = await resultFile(context, "trace.json");
   const words = (given: TraceGiven) => traceArguments(able.file, chosen ?? "", given, { said: said.fsPath });
-  const title = t("Trace {0}", name);
+  const title = t("trace", name);
   let given: TraceGiven = kept ?? {};
   if (chosen !== undefined && kept === null) {
     const found = await inputsFound(context, able, chosen, said, words);
@@ -51,8 +51,7 @@ export async function traceModel(
   } else if (!(await agreed(able, title, words(given)))) return;
   const status = await runTask(context, able, title, words(given));
   if (status !== 0) {
-    if (status !== undefined)
-      void vscode.window.showWarningMessage(t("{0} was not traced; the terminal says why.", name));
+    if (status !== undefined) void vscode.window.showWarningMessage(t("notTraced", name));
     return;
   }
   const graph = (await read(said)).name;
@@ -82,23 +81,22 @@ async function inputsFound(
   said: vscode.Uri,
   words: (given: TraceGiven) => readonly string[],
 ): Promise<string | undefined> {
-  const { t } = vscode.l10n;
-  const title = t("Look for example inputs of {0}", name);
+  const title = t("lookExampleInputs", name);
   const list = traceArguments(able.file, name, {}, { said: said.fsPath, show: true });
   if (!(await agreed(able, title, list))) return undefined;
   const status = await runTask(context, able, title, list);
   if (status === undefined) return undefined;
   const command = (inputs: string) => commandLine(able.python, words({ inputs }));
   return vscode.window.showInputBox({
-    title: t("Example inputs of {0}", name),
-    prompt: t("B samples, S tokens, T target tokens, I side of a picture, A samples of sound"),
+    title: t("exampleInputs", name),
+    prompt: t("inputSizes"),
     placeHolder: "idx=int64[B,S] x=float[B,3,I,I]",
     value: status === 0 ? (await read(said)).inputs : "",
     ignoreFocusOut: true,
     validateInput: (inputs) =>
       inputs.trim() === ""
-        ? t("No example inputs were found: the terminal says why.")
-        : { message: t("Enter runs {0}", command(inputs)), severity: vscode.InputBoxValidationSeverity.Info },
+        ? t("noExampleInputs")
+        : { message: t("enterRuns", command(inputs)), severity: vscode.InputBoxValidationSeverity.Info },
   });
 }
 

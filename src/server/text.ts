@@ -1,11 +1,8 @@
 /** Sentences the server itself writes, in the languages of the product. Findings and hovers come worded already. */
 
-export type Locale = "en" | "zh-cn";
+import type { Locale } from "../words/locale";
 
-/** The product's language for a client locale such as `zh-CN` or `en-GB`. */
-export function localeOf(tag: string | undefined): Locale {
-  return /^zh\b/i.test(tag ?? "") && !/^zh-(tw|hk|mo|hant)/i.test(tag ?? "") ? "zh-cn" : "en";
-}
+export { type Locale, localeOf } from "../words/locale";
 
 export const TEXT = {
   en: {

@@ -7,11 +7,12 @@ import { planText } from "../../src/cli/plan-text";
 import { toSarif } from "../../src/cli/sarif";
 import { checkText } from "../../src/cli/text";
 import type { Report } from "../../src/core/report/schema";
-import { statusText, type Translate } from "../../src/extension/statusText";
+import { statusText } from "../../src/extension/statusText";
 import { createTools } from "../../src/mcp/tools";
 import { toCompletionItems } from "../../src/server/completion";
 import type { StatusParams } from "../../src/server/protocol";
 import { statusOf } from "../../src/server/status";
+import { clientWords } from "../../src/words/client";
 import { allPrintable, inJson } from "../../src/words/printable";
 import type { PageNode } from "../../webview-ui/dom/node";
 import { translator } from "../../webview-ui/messages";
@@ -41,8 +42,7 @@ const { pageView } = require(join(__dirname, "../../webview-ui/view/page")) as {
   readonly pageView: (view: ReturnType<typeof viewOf>["view"], onExport: () => void) => readonly PageNode[];
 };
 
-const plain: Translate = (message, ...values) =>
-  message.replace(/\{(\d)\}/g, (_, at) => String(values[Number(at)] ?? ""));
+const plain = clientWords("en");
 
 /** What is wrong with what was shown, by where. */
 class Shown {

@@ -14,13 +14,14 @@ import { makeNonce, panelHtml } from "../../src/extension/panelHtml";
 import { reportMarkdown } from "../../src/extension/reportText";
 import { CoalescedTask, RestartPolicy } from "../../src/extension/restartPolicy";
 import { mayBeConfig } from "../../src/extension/sniff";
-import { statusText, summaryText, type Translate } from "../../src/extension/statusText";
+import { statusText, summaryText } from "../../src/extension/statusText";
 import type { StatusParams, StatusRun } from "../../src/server/protocol";
+import { clientWords } from "../../src/words/client";
 import { describeCorpus } from "../corpus";
 import { makeRun } from "../server/fake";
 
 const GIB = 2 ** 30;
-const t: Translate = (message, ...values) => message.replace(/\{(\d)\}/g, (_, index) => String(values[Number(index)]));
+const t = clientWords("en");
 
 const sniff = (path: string, languageId: string, text: string) => mayBeConfig({ path, languageId, head: () => text });
 

@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { REPOSITORY } from "../../src/terms/address";
 
 const ALLOWED =
-  /^(?:(?:dist|images|l10n|schemas|syntaxes)\/.+|python\/vram_lens\/(?:\w+\/)?\w+\.py|package(?:\.nls(?:\.[\w-]+)?)?\.json|README\.md|CHANGELOG\.md|LICENSE)$/;
+  /^(?:(?:dist|images|schemas|syntaxes)\/.+|python\/vram_lens\/(?:\w+\/)?\w+\.py|package(?:\.nls(?:\.[\w-]+)?)?\.json|README\.md|CHANGELOG\.md|LICENSE)$/;
 const NEEDED = [
   "package.json",
   "package.nls.json",

@@ -11,12 +11,13 @@ import { toSarif } from "../../src/cli/sarif";
 import { checkText } from "../../src/cli/text";
 import { toolAnswer } from "../../src/core/report/tools";
 import { reportMarkdown } from "../../src/extension/reportText";
-import { rowText, statusText, type Translate } from "../../src/extension/statusText";
+import { rowText, statusText } from "../../src/extension/statusText";
 import { diagnosticsOf } from "../../src/server/diagnostics";
 import { codeLenses } from "../../src/server/hints";
 import { statusOf, statusRun } from "../../src/server/status";
 import type { Locale } from "../../src/server/text";
 import { reportOf } from "../../src/web/pasted";
+import { clientWords } from "../../src/words/client";
 import { markdownOf } from "../../webview-ui/model/markdown";
 import { pageView } from "../../webview-ui/view/page";
 import { CASES } from "../analysis/cases";
@@ -70,18 +71,6 @@ export const OTHERS: readonly Shown[] = Object.entries(CASES)
   }));
 
 export const SUPPORT = { relatedInformation: true, codeDescription: true, tags: true };
-
-const TRANSLATED = JSON.parse(
-  readFileSync(join(__dirname, "..", "..", "l10n", "bundle.l10n.zh-cn.json"), "utf8"),
-) as Readonly<Record<string, string>>;
-
-/** The client's sentences as VS Code gives them: looked up, with their holes filled. */
-const clientWords =
-  (locale: Locale): Translate =>
-  (message, ...values) =>
-    (locale === "en" ? message : (TRANSLATED[message] ?? message)).replace(/\{(\d)\}/g, (_, place) =>
-      String(values[Number(place)]),
-    );
 
 type Surfaces = ReturnType<typeof surfacesOf>;
 const analyzers = new WeakMap<Shown, { analyzer: ReturnType<typeof createAnalyzer>; shown: Map<Locale, Surfaces> }>();

@@ -2,14 +2,14 @@
 
 import { lazily } from "../../terms/lazily";
 import { english } from "../../words/en";
+import type { Locale } from "../../words/locale";
 import { fill, type Message, type MessageId } from "../../words/message";
 import { inMarkdown } from "../../words/printable";
 import { chinese } from "../../words/zh-cn";
 
 export { gib } from "../../terms/sizes";
+export { type Locale, localeOf } from "../../words/locale";
 export { exact, size, sizeBetween } from "./units";
-
-export type Locale = "en" | "zh-cn";
 
 /** Every message by language; a test checks that no id is missing in either. */
 const TABLES: Readonly<Record<Locale, () => Readonly<Record<string, string>>>> = {
@@ -23,11 +23,6 @@ export function tableOf(locale: Locale): Readonly<Record<string, string>> {
 
 function template(id: MessageId, locale: Locale): string {
   return tableOf(locale)[id] ?? tableOf("en")[id] ?? id;
-}
-
-/** The table a client's locale name selects (`zh-CN`, `zh-Hans` and `zh-cn` are one). */
-export function localeOf(name: string | undefined): Locale {
-  return /^zh(?:$|-cn|-hans|_cn)/i.test(name ?? "") ? "zh-cn" : "en";
 }
 
 /** Text of a message. An id without a text is shown as it is, which a test forbids. */
