@@ -134,7 +134,7 @@ function small(name: string, run: ReportRun, analysis: DocumentAnalysis): void {
   for (const { label } of inlayHints(analysis, EVERYWHERE, "en"))
     for (const part of String(label).split(" + ")) assert.ok(sizes.has(part), `${name}: hint ${part}`);
   const [largest] = [...components].sort((a, b) => b.bytes - a.bytes);
-  const status = statusText(statusOf(analysis.uri, analysis, null, "en"), (message) => message);
+  const status = statusText(statusOf(analysis.uri, analysis, null, "en"), clientWords("en"));
   if (largest !== undefined)
     assert.ok(
       status?.tooltip[1]?.startsWith(`${largest.kind.replaceAll("-", " ")} ${gib(largest.bytes)}`),
@@ -318,6 +318,9 @@ model = AutoModelForCausalLM.from_pretrained("./model", torch_dtype="bfloat16")
 args = TrainingArguments(output_dir="out", per_device_train_batch_size=8, bf16=True)
 Weighted(model=model, args=args, train_dataset=data).train()
 `;
+
+import { clientWords } from "../../src/words/client";
+
 const TRAIN =
   "model_name_or_path: ./model\noutput_dir: out\nbf16: true\nper_device_train_batch_size: 4\nmax_length: 1024\n";
 
