@@ -68,6 +68,9 @@ SFTConfig(per_device_train_batch_size=args.batch_size, bf16=args.amp, max_length
 `;
     assert.deepEqual(calls(text)["SFTConfig"], { per_device_train_batch_size: 16, bf16: false, max_length: 512 });
     assert.deepEqual(plain(parsePython(text).python?.classes[0]?.fields), { max_len: 512 });
+    const beside = parsePython("class C:\n    low, high = 1, 2\n    one = other = 3\n    a, b = pair\n").python
+      ?.classes[0];
+    assert.deepEqual(plain(beside?.fields), { low: 1, high: 2, one: 3, other: 3 });
   });
 
   it("takes a parameter's value from the first call of its function that gives one, else its default", () => {

@@ -179,9 +179,11 @@ function resized(c: ResolveContext, config: ModelConfig): ModelConfig {
     : { ...config, vocab_size: rows.value };
 }
 
-function classTask(architecture: string, config: ModelConfig): Task | undefined {
+function classTask(c: ResolveContext, architecture: string, config: ModelConfig): Task | undefined {
+  const known = knownTasks(c);
   // Encoders of speech classify whole recordings with the class that texts use, too.
-  if (/ForSequenceClassification$/.test(architecture) && Array.isArray(config["conv_kernel"])) return "audio-cls";
+  const hears = known.has("audio-cls") && !known.has("seq-cls");
+  if (/ForSequenceClassification$/.test(architecture) && hears) return "audio-cls";
   if (/ForConditionalGeneration$/.test(architecture)) return conditionalTask(config);
   // GIT writes about pictures under the name of a plain decoder.
   if (/ForCausalLM$/.test(architecture) && nests(config, "vision_config")) return "image-text-to-text";
@@ -203,7 +205,7 @@ export function taskOf(c: ResolveContext, config: ModelConfig): Task {
   const stated = c.settings.string("task");
   if (stated !== undefined) return stated as Task;
   const loaded = c.settings.find("model_class");
-  const ofClass = loaded === undefined ? undefined : classTask(String(loaded.value), config);
+  const ofClass = loaded === undefined ? undefined : classTask(c, String(loaded.value), config);
   if (loaded !== undefined && ofClass !== undefined) {
     c.keep("task", loaded, ofClass);
     return ofClass;
@@ -214,7 +216,7 @@ export function taskOf(c: ResolveContext, config: ModelConfig): Task {
     return OWN_HEAD;
   }
   const architecture = Array.isArray(config["architectures"]) ? String(config["architectures"][0] ?? "") : "";
-  const named = classTask(architecture, config);
+  const named = classTask(c, architecture, config);
   if (named !== undefined) return named;
   const { model } = c.inputs;
   const published = TASKS.find((name) => model?.kind === "found" && model.task === name);

@@ -56,8 +56,8 @@ function halfOf(node: LocatedNode | undefined): FloatName | undefined {
 }
 
 /** `torch.autocast`, whose dtype on CUDA is float16 where none is given (torch/amp/autocast_mode.py). */
-function autocastOf({ calls }: PythonModule): LocatedSetting[] {
-  const call = calls.find(({ callee }) => /(?:^|\.)autocast$/.test(callee) && !/accelerator/i.test(callee));
+function autocastOf(python: PythonModule): LocatedSetting[] {
+  const call = python.calls.find((one) => /(?:^|\.)autocast$/.test(one.callee) && !wraps(python, one));
   if (call === undefined || plain(given(call, "enabled")) === false) return [];
   const named = [given(call, "dtype"), ...call.positional].find((node) => halfOf(node) !== undefined);
   return [at("compute_dtype", call, shortOf(halfOf(named) ?? "float16"), named)];
@@ -200,11 +200,17 @@ function evaluates(python: PythonModule): boolean {
   );
 }
 
+/** Whether a call is one of an object that wraps the models it prepares, whatever its name is. */
+function wraps(python: PythonModule, { callee, receiver }: PythonCall): boolean {
+  if (/accelerator/i.test(callee)) return true;
+  return callsBehind(python, receiver).some((made) => /(?:^|\.)Accelerator$/.test(made.callee));
+}
+
 /** What a plain loop, or one of Accelerate's, says and does; nothing where the module has none. */
 export function plainLoop(python: PythonModule): readonly LocatedSetting[] {
   const backward = backwardCall(python);
   if (backward === undefined) return [];
-  const prepared = /accelerator/i.test(backward.callee);
+  const prepared = wraps(python, backward);
   return [
     at("own_loop", backward, true),
     // The names of a function that is one round go when it returns.

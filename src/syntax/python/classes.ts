@@ -3,7 +3,7 @@
 import type { SyntaxNode } from "@lezer/common";
 import { type Message, say } from "../../words/message";
 import type { Entry, LocatedNode, PythonCall, PythonClass } from "../tree";
-import { childNamed, childrenNamed, span } from "./nodes";
+import { childNamed, childrenNamed, childrenOf, span } from "./nodes";
 
 /** What reading a class needs of the evaluator of its module. */
 interface Evaluating {
@@ -21,12 +21,9 @@ export function classOf(node: SyntaxNode, evaluator: Evaluating): PythonClass {
   );
   const body = childNamed(node, "Body");
   const entries: Entry[] = [];
-  for (const statement of childrenNamed(body, "AssignStatement")) {
-    const field = statement.firstChild;
-    const value = statement.lastChild;
-    if (field?.name !== "VariableName" || value === null || value === field || value.name === "TypeDef") continue;
-    entries.push({ key: evaluator.slice(field), keySpan: span(field), value: fieldDefault(value, evaluator) });
-  }
+  for (const statement of childrenNamed(body, "AssignStatement"))
+    for (const [field, value] of bindings(statement))
+      entries.push({ key: evaluator.slice(field), keySpan: span(field), value: fieldDefault(value, evaluator) });
   return {
     name: name === null ? "" : evaluator.slice(name),
     bases: bases.map((base) => evaluator.slice(base)),
@@ -39,6 +36,19 @@ export function classOf(node: SyntaxNode, evaluator: Evaluating): PythonClass {
     ),
     ...span(node),
   };
+}
+
+/** Names that a statement of a body binds, each to its value: to one, or to as many beside each other (`low, high = 1, 2`). */
+function bindings(statement: SyntaxNode): readonly (readonly [SyntaxNode, SyntaxNode])[] {
+  const sides: SyntaxNode[][] = [[]];
+  for (const child of childrenOf(statement)) {
+    if (child.name === "AssignOp") sides.push([]);
+    else if (!/^(?:,|TypeDef|Comment)$/.test(child.name)) sides.at(-1)?.push(child);
+  }
+  const values = sides.pop() ?? [];
+  return sides
+    .filter((names) => names.length === values.length && names.every(({ name }) => name === "VariableName"))
+    .flatMap((names) => names.map((name, k) => [name, values[k]!] as const));
 }
 
 /** Names of the fields that a class annotates or gives a default, in their order: a dataclass takes them by place. */
