@@ -86,7 +86,8 @@ export function pythonViews(document: ConfigDocument): readonly View[] {
     const entries = view.map.entries.filter((entry) => keep(entry, lora));
     const set = parsedArguments(training.trainer, python).count;
     const written = hasTrainer(python) ? (python.written ?? []) : [];
-    const map: MapNode = { ...view.map, entries: [...classDefaults(python), ...written, ...entries, ...set] };
+    const all = [...classDefaults(python), ...written, ...entries, ...set];
+    const map: MapNode = { ...view.map, entries: all.filter((entry) => !isReadAsCall(entry, all)) };
     return { ...view, map };
   });
 }
@@ -108,6 +109,13 @@ function reaches(training: Training, call: PythonCall): boolean {
   if (given === undefined || training.trainer === undefined || training.parts.has(call)) return true;
   const others = [...training.parts].some((part) => given.pattern.test(part.callee));
   return !others && !(given.optional && training.followed);
+}
+
+/** Whether an argument is a name whose call is read with keys of its own: `parallelism_config=mesh`. */
+function isReadAsCall({ key, value }: Entry, all: readonly Entry[]): boolean {
+  return (
+    value.kind === "unknown" && PREFIXES.includes(`${key}.`) && all.some((other) => other.key.startsWith(`${key}.`))
+  );
 }
 
 function keep(entry: Entry, lora: boolean): boolean {

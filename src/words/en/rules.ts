@@ -111,6 +111,8 @@ export const RULES = {
   "checkpoint-twice":
     "`gradient_checkpointing` and FSDP's `activation_checkpointing` are both on: TrainingArguments stops. Keep one.",
   "fsdp-offload-alone": "`offload` needs a sharding word such as `full_shard`.",
+  "shard-size-alone":
+    "`dp_shard_size` {size} shards nothing without FSDP: every rank of the mesh holds the whole of its part of the model.",
   "deepspeed-and-fsdp": "`deepspeed` and `fsdp` are both set: only one of them can shard the model.",
   "fsdp-8bit-optimizer": "{optimizer} keeps block-wise states that FSDP cannot shard or save: use `adamw_torch_fused`.",
   "fsdp-accumulation": "With {steps} steps of accumulation FSDP keeps the whole model's gradients on every GPU.",

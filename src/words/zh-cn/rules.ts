@@ -94,6 +94,8 @@ export const RULES: Readonly<Record<keyof typeof EN, string>> = {
   "checkpoint-twice":
     "`gradient_checkpointing` 与 FSDP 的 `activation_checkpointing` 同时开启：TrainingArguments 会报错，请只保留一个。",
   "fsdp-offload-alone": "`offload` 需要与 `full_shard` 等分片方式一起使用。",
+  "shard-size-alone":
+    "没有 FSDP 时 `dp_shard_size` {size} 不做任何分片：网格中每个 rank 都保存自己那部分模型的全部内容。",
   "deepspeed-and-fsdp": "`deepspeed` 与 `fsdp` 同时设置：只能由其中之一分片模型。",
   "fsdp-8bit-optimizer": "{optimizer} 的分块状态无法被 FSDP 分片或保存：请使用 `adamw_torch_fused`。",
   "fsdp-accumulation": "累积 {steps} 步时，FSDP 会在每张 GPU 上保留整个模型的梯度。",

@@ -85,6 +85,21 @@ export const TRAINER_CASES: Readonly<Record<string, Case>> = {
     files: script(["fsdp: offload"]),
     fixed: true,
   },
+  "shard-size-alone": {
+    story: "A mesh of four GPUs to shard over, and nothing that shards.",
+    files: {
+      "train.py": [
+        "from accelerate import ParallelismConfig",
+        "from transformers import AutoModelForCausalLM, Trainer, TrainingArguments",
+        "",
+        'model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-0.5B")',
+        "mesh = ParallelismConfig(dp_shard_size=4)",
+        'args = TrainingArguments("out", bf16=True, parallelism_config=mesh)',
+        "Trainer(model=model, args=args, train_dataset=data).train()",
+        "",
+      ].join("\n"),
+    },
+  },
   "fsdp-8bit-optimizer": {
     story: "An optimizer whose blocks do not know of shards.",
     files: script(["fsdp: full_shard auto_wrap", "optim: adamw_bnb_8bit"]),

@@ -20,6 +20,13 @@ export const TRAINER_SHARDING_RULES: readonly Rule[] = [
       fixes: replacement(at, '"full_shard offload"', false),
     });
   }),
+  // accelerate/state.py (distributed_type): the mesh of a ParallelismConfig shards nothing, only FSDP's plugin does.
+  rule("shard-size-alone", "warning", (facts) => {
+    const at = facts.stated("dp_shard_size");
+    const meshed = at?.key.startsWith("parallelism_config") === true && Number(at.value) > 1;
+    const alone = facts.inputs.deepspeed === undefined && facts.run?.parallel.fsdp === null;
+    return hit(at, meshed && alone, { args: { size: Number(at?.value) } });
+  }),
   rule("deepspeed-and-fsdp", "error", (facts) => {
     const at = facts.own("fsdp_options");
     const on = typeof at?.value === "string" ? at.value !== "" : at?.value === true;
