@@ -53,8 +53,10 @@ export function statementOf(variant: Variant, locale: Locale): ReportRun["statem
     low: gib(estimate.band.lowBytes),
     high: gib(estimate.band.highBytes),
   };
-  // Measured runs had nothing that was left out of their numbers.
-  const whole = !resolution.suppositions.some(({ message }) => message.id === "assume.uncounted");
+  // Measured runs had nothing that was left out of their numbers, and their losses were followed.
+  const whole =
+    !resolution.suppositions.some(({ message }) => message.id === "assume.uncounted") &&
+    !estimate.assumptions.some(({ what }) => what.id === "engine.own-loss");
   const percent = Math.round(100 * estimate.band.coverage);
   const claimed = whole ? { claim: t(locale, "said.claim", { percent }) } : {};
   const peak = t(locale, "said.peak", { phase: t(locale, `phase.${estimate.peakPhase}`) });

@@ -1,5 +1,6 @@
 /** A forward of a run's model: the captured graph with the run's fused kernels, and what its names stand for. */
 
+import type { OwnLoss } from "../../terms/own-loss";
 import { type Message, say } from "../../words/message";
 import type { DType } from "../engine/dtype";
 import { bodyOf } from "../graph/body";
@@ -95,12 +96,23 @@ export function programOf(run: TrainingRun, family: FamilyGraphs, sizes: RunSize
 }
 
 /** Labels that a loss reads of its batch. */
-const LABELS = /"(?:value|attribute)":"labels"/;
+const LABELS = /"(?:value|attribute)":"(?:labels?|targets?)"/;
+const CALLED_LABELS = /^(?:labels?|targets?|tgt|y)$/;
+
+/** Whether a loss has labels of its batch, also where it takes the batch apart (`for x, y in loader`). */
+function readsLabels({ module, body, ...rest }: OwnLoss): boolean {
+  const [first] = body;
+  const apart = first !== undefined && "names" in first && "name" in first.value && first.names.length > 1;
+  return (
+    module?.forward.parameters.includes("labels") === true ||
+    (apart && first.names.some((name) => CALLED_LABELS.test(name))) ||
+    LABELS.test(JSON.stringify({ module, body, ...rest }))
+  );
+}
 
 /** The model without a head, as a trainer of embeddings or a loss of the script's own calls it; null where it cannot be told from the head. */
 function bodyAlone(graph: ArchitectureGraph, { model, ownLoss }: TrainingRun): ArchitectureGraph | null {
-  const labelled =
-    ownLoss?.module?.forward.parameters.includes("labels") === true || LABELS.test(JSON.stringify(ownLoss));
+  const labelled = ownLoss !== undefined && readsLabels(ownLoss);
   const body = bodyOf(graph, factsOf(model.family).pools === true, labelled);
   if (body === null && ownLoss !== undefined) throw new NotFollowed();
   return body;

@@ -34,7 +34,7 @@ import { networkSettings } from "./networks";
 import { trainerOptimizer } from "./optimizer";
 import { deepspeedExperts, givenModels, otherModels } from "./others";
 import { ownModelCall, ownSettings, statedSizes } from "./own";
-import { lossOfRound, ownLossOf } from "./own-loss";
+import { lossOfRound, ownLossOf, unreadModule } from "./own-loss";
 import { pictureSide } from "./pictures";
 import { bareSwitches, callPlace, commandPlace } from "./places";
 import { recognisedLoop, recognisePython, recogniseShell } from "./recognise";
@@ -83,6 +83,7 @@ function derive({ stated: settings, made: result }: Deriving, view: View, { pars
       ...changedLayers(python),
       ...replacedModules(python),
       ...unfollowedChanges(python),
+      ...unreadModule(python),
     );
     const others = otherModels(python);
     const ownLoss = trained ? ownLossOf(python) : lossOfRound(python, others.length > 0);

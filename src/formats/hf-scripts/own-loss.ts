@@ -1,10 +1,10 @@
 /** The loss that a script's own trainer writes itself (transformers/trainer.py, `compute_loss`, which subclasses override). */
 import type { PythonCall, PythonClass, PythonModule, Span } from "../../syntax/tree";
-import type { LossExpression, LossStatement, OwnLoss, OwnModule } from "../../terms/own-loss";
+import type { LossExpression, LossStatement, OwnLoss } from "../../terms/own-loss";
 import type { LocatedSetting } from "../types";
-import { isInside, keyword, placed, plain, scalar } from "./called";
+import { isInside, keyword, placed, plain, scalar, uncounted } from "./called";
 import { rawOf, trainedNames } from "./loads";
-import { trainingOf } from "./training";
+import { loadsBehind, trainingOf } from "./training";
 
 /** Classes above one another that are looked through. */
 const MAX_BASES = 8;
@@ -20,17 +20,32 @@ function classOfLoss(python: PythonModule): PythonClass | undefined {
   return undefined;
 }
 
-/** The module of the script's own that holds the trained model. */
-function moduleOf(python: PythonModule): PythonClass | undefined {
+const MODULE = /(?:^|\.)Module$/;
+
+/** The module of the script's own that loads the trained model, or is given it; whether or not what it does is read. */
+function holderOf(python: PythonModule): PythonClass | undefined {
   const { load } = trainingOf(python);
+  if (load === undefined) return undefined;
+  const isGiven = (name: string): boolean =>
+    python.calls.some(
+      ({ callee, positional, keywords }) =>
+        callee === name &&
+        [...positional, ...keywords.entries.map(({ value }) => value)].some((node) =>
+          loadsBehind(python, node).includes(load),
+        ),
+    );
   return python.classes.find(
-    ({ module, start, end }) => module !== undefined && load !== undefined && load.start >= start && load.end <= end,
+    ({ name, bases, methods, start, end }) =>
+      methods.has("forward") &&
+      bases.some((base) => MODULE.test(base)) &&
+      ((load.start >= start && load.end <= end) || isGiven(name)),
   );
 }
 
 /** A loss around a module of the script's own. */
-function around(loss: OwnLoss | null, module: OwnModule | undefined): OwnLoss | null {
-  return loss === null || module === undefined ? loss : { ...loss, module };
+function around(loss: OwnLoss | null, holder: PythonClass | undefined): OwnLoss | null {
+  if (loss === null || holder === undefined) return loss;
+  return holder.module === undefined ? null : { ...loss, module: holder.module };
 }
 
 /** What the Trainer takes of what a model gives (transformers/trainer.py, `compute_loss`). */
@@ -53,17 +68,15 @@ const OF_OUTPUTS: OwnLoss = {
 /** The loss as JSON; an empty text where what it does is not read. */
 export function ownLossOf(python: PythonModule): readonly LocatedSetting[] {
   const own = classOfLoss(python);
-  const holder = moduleOf(python);
-  if (own?.loss !== undefined) return [said(own.name, around(own.loss, holder?.module), own)];
+  const holder = holderOf(python);
+  if (own?.loss !== undefined) return [said(own.name, around(own.loss, holder), own)];
   const { trainer } = trainingOf(python);
   const given = trainer && keyword(trainer, "compute_loss_func");
   const name = rawOf(given?.value) ?? "";
   const loss = python.losses.get(name);
   if (given !== undefined && loss !== undefined)
-    return [said(name, around(loss && behindModel(loss), holder?.module), given.keySpan)];
-  return holder?.module === undefined || given !== undefined
-    ? []
-    : [said(holder.name, around(OF_OUTPUTS, holder.module), holder)];
+    return [said(name, around(loss && behindModel(loss), holder), given.keySpan)];
+  return holder === undefined || given !== undefined ? [] : [said(holder.name, around(OF_OUTPUTS, holder), holder)];
 }
 
 /** Losses that a model's own class does not compute. */
@@ -111,14 +124,14 @@ export function lossOfRound(python: PythonModule, beside: boolean): readonly Loc
   const writes = WRITES.test(trainingOf(python).load?.callee ?? "");
   const own = OWN_LOSS.test(text) || (writes && OF_CLASSES.test(text));
   const [first] = forwards;
-  const module = moduleOf(python)?.module;
-  if (first === undefined || (!beside && forwards.length < 2 && !own && module === undefined)) return [];
+  const holder = holderOf(python);
+  if (first === undefined || (!beside && forwards.length < 2 && !own && holder === undefined)) return [];
   const [, ...rest] = loss?.parameters ?? [];
   const given = first.positional.map((node) => rawOf(node) ?? "").find((raw) => names.has(raw));
   const model = direct.length > 0 ? first.callee : (given ?? by[0]?.name ?? first.callee);
   const lengths = loss && lengthsBeside(python, loss);
   const whole = loss && lengths && { ...loss, ...lengths, parameters: [model, ...rest] };
-  return [said(model, around(whole, module), first.calleeSpan)];
+  return [said(model, around(whole, holder), first.calleeSpan)];
 }
 
 /** The name of the model that a function calls, which is none of its own. */
@@ -137,6 +150,12 @@ function lengthsBeside(python: PythonModule, { body: [first] }: OwnLoss): Pick<O
     Number(lengths[k]) >= 1 ? [[name, Math.floor(Number(lengths[k]))] as const] : [],
   );
   return lengths.length === names.length && own.length === names.length ? { lengths: Object.fromEntries(own) } : null;
+}
+
+/** A module of the script's own around the model that does what is not read: it may have layers, or keep no gradients. */
+export function unreadModule(python: PythonModule): readonly LocatedSetting[] {
+  const holder = holderOf(python);
+  return holder === undefined || holder.module !== undefined ? [] : [uncounted(holder.name, holder, holder)];
 }
 
 function said(key: string, loss: OwnLoss | null, { start, end }: Span): LocatedSetting {

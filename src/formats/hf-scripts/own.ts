@@ -29,10 +29,14 @@ function isModule(name: string, classes: readonly PythonClass[], steps = 0): boo
   );
 }
 
-/** Whether a class was imported from code that is no library's. */
+/** Where libraries keep networks and what networks are made of, of which not all are known here by name. */
+const NETWORKS = /^(?:torch\.nn|monai\.networks)\./;
+
+/** Whether a class was imported from code that is no library's, or is a library's network. */
 function isImported(callee: string, python: PythonModule): boolean {
   const [root = ""] = callee.split(".", 1);
-  return python.bound.has(root) && !isLibrary(qualified(callee, python));
+  const whole = qualified(callee, python);
+  return python.bound.has(root) && (!isLibrary(whole) || NETWORKS.test(whole));
 }
 
 /** The call of the class, through calls that hand the model on. */

@@ -90,7 +90,7 @@ class Reader {
   round(body: SyntaxNode | null, backward: SyntaxNode, depth: number): LossStatement[] {
     if (body === null || depth > MAX_DEPTH) throw new Unread();
     const made: LossStatement[] = [];
-    for (const statement of bare(body)) {
+    for (const statement of statementsOf(body)) {
       const isLast = statement.from <= backward.from && statement.to >= backward.to;
       if (!isLast) {
         if (!this.isIdle(statement)) made.push(...this.statement(statement, depth + 1));
@@ -130,7 +130,7 @@ class Reader {
 
   private body(node: SyntaxNode | null, depth: number): LossStatement[] {
     if (node === null || depth > MAX_DEPTH) throw new Unread();
-    return bare(node).flatMap((statement) => this.statement(statement, depth + 1));
+    return statementsOf(node).flatMap((statement) => this.statement(statement, depth + 1));
   }
 
   private statement(node: SyntaxNode, depth: number): LossStatement[] {
@@ -332,6 +332,13 @@ class Reader {
       without: excluded,
     };
   }
+}
+
+/** Statements of a block, those that share a line one by one (`loss.backward(); optimizer.step()`). */
+function statementsOf(body: SyntaxNode | null): SyntaxNode[] {
+  return bare(body).flatMap((one) =>
+    one.name === "StatementGroup" ? bare(one).filter(({ name }) => name !== ";") : [one],
+  );
 }
 
 function bare(node: SyntaxNode | null): SyntaxNode[] {

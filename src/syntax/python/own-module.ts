@@ -1,4 +1,4 @@
-/** A module of a script's own around a model that it loads: its layers of torch's, and what its `forward` computes. */
+/** A module of a script's own around a model that it loads or is given: its layers of torch's, and what its `forward` computes. */
 import type { SyntaxNode } from "@lezer/common";
 import type { LayerSize, OwnLayer, OwnModule } from "../../terms/own-loss";
 import type { Collector } from "./collect";
@@ -18,7 +18,7 @@ const MOST_STEPS = 8;
 /** The class holds something that is not read. */
 class Unread extends Error {}
 
-/** What a class of the script is as a module around one loaded model; undefined: it is none, or has what is not read. */
+/** What a class of the script is as a module around one model that it loads or is given; undefined: it is none, or has what is not read. */
 export function ownModuleOf(
   type: SyntaxNode,
   found: Collector,
@@ -43,18 +43,22 @@ class Reader {
     const named = (name: string) => methods.find((one) => this.slice(childNamed(one, "VariableName") ?? one) === name);
     const [init, forward] = [named("__init__"), named("forward")];
     if (init === undefined || forward === undefined) return undefined;
-    const bodies: string[] = [];
+    const bodies: Pick<OwnModule, "body" | "isGiven">[] = [];
     const layers: OwnLayer[] = [];
+    const given = new Set(childrenNamed(childNamed(init, "ParamList"), "VariableName").map((one) => this.slice(one)));
+    const called = this.slice(forward);
     for (const [target, value] of this.assigned(init)) {
       const callee = value.name === "CallExpression" ? value.firstChild : null;
-      if (!target.startsWith("self.") || callee === null) continue;
-      if (LOADS.test(this.slice(callee))) bodies.push(target);
+      if (!target.startsWith("self.")) continue;
+      if (callee === null) {
+        if (given.has(this.slice(value)) && called.includes(`${target}(`)) bodies.push({ body: target, isGiven: true });
+      } else if (LOADS.test(this.slice(callee))) bodies.push({ body: target });
       else layers.push(...this.layers(target, value, callee, init));
     }
     const [body, ...others] = bodies;
     const tree = functionTree(forward, (one) => this.slice(one), this.found.bound);
     if (body === undefined || others.length > 0 || tree === undefined) return undefined;
-    return { body, layers, forward: tree, ...functionsIn(tree, this.found, this.evaluator) };
+    return { ...body, layers, forward: tree, ...functionsIn(tree, this.found, this.evaluator) };
   }
 
   private slice(node: SyntaxNode): string {
