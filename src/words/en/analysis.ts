@@ -313,7 +313,7 @@ export const ANALYSIS = {
   "assume.first-replica":
     "{count} GPUs in one process (`DataParallel`); counted is the first, which also holds all outputs and sums all gradients",
   "assume.trainer-replicas":
-    "{count} visible GPUs, no launcher: `DataParallel` without autocast; GPU 0 is counted, with all outputs and summed gradients",
+    "{count} visible GPUs, no launcher: `DataParallel`, no autocast; GPU 0 is counted, with all outputs and summed gradients",
   "assume.count-unread": "1 GPU: how many `{key}` gives is not known here",
   "assume.world-size": "1 GPU: no launcher says how many",
   "assume.load-dtype": "weights in {dtype}: neither config nor model says otherwise",
