@@ -230,7 +230,7 @@ def one_model(row, sources, folder):
     if good:
         letters = inputs.letters(inputs.read(found["inputs"]))
         for k in range(RUNS):
-            amp = k > 2 and row.get("autocast", True)
+            amp = k > 2 and row.get("autocast", True) and not any("no autocast" in one for one in found["holds"])
             sizes = sizes_of(found, letters, row, k)
             (folder / f"train-{k}.py").write_text(script_of(row, found, sizes, amp))
             good, text = in_fork(lambda: checked(folder, k))

@@ -34,6 +34,8 @@ export class Tensor {
   requiresGradFlag = false;
   /** Whether the tensor is a view made from another (decides autocast's cache). */
   isView = false;
+  /** Whether it stands for the conjugates of its numbers, which readers copy first (`is_conj`). */
+  conjugated = false;
   /** The tensor a view was made from in the end (not kept alive by it): writing into the view changes its history. */
   base: Tensor | null = null;
   /** How often views of it were written into, and, of a view, how often its base was when its own history was made. */
@@ -213,6 +215,7 @@ export function alias(source: Tensor, sizes: Sizes, strides: Sizes | null, dtype
   source.storage.references++;
   const view = new Tensor(source.ledger, source.storage, sizes, strides, dtype);
   view.isView = true;
+  if (source.conjugated) view.conjugated = dtype === source.dtype;
   return view;
 }
 

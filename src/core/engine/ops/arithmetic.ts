@@ -6,7 +6,7 @@
  */
 import { category, type DType, isFloating, resultType } from "../dtype";
 import type { BackwardFunction, Node } from "../node";
-import { broadcast, elementwiseStrides, numel, type Sizes, sameSizes } from "../shape";
+import { broadcast, elementwiseStrides, numel, preservedStrides, type Sizes, sameSizes } from "../shape";
 import { sameView, type Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import { expand, unsqueeze, view } from "./layout";
@@ -24,17 +24,34 @@ export function elementwise(torch: Torch, operator: string, operands: readonly O
   const first = tensors[0]!;
   let shape: Sizes = first.sizes;
   let byRows = first.byRows;
+  let conjugated = first.conjugated;
   for (let k = 1; k < tensors.length; k++) {
     const { sizes } = tensors[k]!;
+    conjugated ||= tensors[k]!.conjugated;
     byRows &&= tensors[k]!.byRows && sameSizes(sizes, first.sizes);
     if (!sameSizes(shape, sizes)) shape = broadcast(shape, sizes);
   }
+  if (conjugated) return ofResolved(torch, operator, operands, dtype);
   torch.launchOn(tensors);
   const strides = byRows ? null : elementwiseStrides(shape, tensors);
   return torch.empty(operator, shape, dtype ?? resultType(operands), strides);
 }
 
-function inputs(a: Operand, b: Operand): (Tensor | null)[] {
+/** The tensor, of conjugates a copy that has their values (aten/src/ATen/native/MathBitsFallback.h). */
+export function resolved(torch: Torch, input: Tensor): Tensor {
+  return input.conjugated
+    ? torch.empty("clone", input.sizes, input.dtype, preservedStrides(input.sizes, input.strides))
+    : input.retain();
+}
+
+function ofResolved(torch: Torch, operator: string, operands: readonly Operand[], dtype?: DType): Tensor {
+  const copies = operands.map((one) => (isTensor(one) ? resolved(torch, one) : one));
+  const out = elementwise(torch, operator, copies, dtype);
+  for (const copy of copies) if (isTensor(copy)) copy.release();
+  return out;
+}
+
+export function inputs(a: Operand, b: Operand): (Tensor | null)[] {
   return [isTensor(a) ? a : null, isTensor(b) ? b : null];
 }
 
@@ -46,9 +63,10 @@ export function product(torch: Torch, a: Operand, b: Operand): Tensor {
 /** `grad * operand.conj()`: the conjugate of complex numbers is a copy (aten/src/ATen/native/MathBitsFallback.h). */
 function conjugateProduct(torch: Torch, gradient: Tensor, operand: Operand): Tensor {
   if (!isTensor(operand) || operand.dtype !== "complex64") return product(torch, gradient, operand);
-  const conjugate = elementwise(torch, "clone", [operand]);
-  const out = product(torch, gradient, conjugate);
-  conjugate.release();
+  const view = sameView(operand);
+  view.conjugated = !operand.conjugated;
+  const out = product(torch, gradient, view);
+  view.release();
   return out;
 }
 

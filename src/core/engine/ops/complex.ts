@@ -43,7 +43,8 @@ export function real(torch: Torch, input: Tensor): Tensor {
   return out;
 }
 
-function realPart(input: Tensor): Tensor {
+/** The first of each pair, as a view without a history. */
+export function realPart(input: Tensor): Tensor {
   return alias(
     input,
     input.sizes,

@@ -1,10 +1,12 @@
 /** Operators of one tensor, element by element. */
 
 import { table } from "../../../terms/table";
+import { say } from "../../../words/message";
 import { isFloating } from "../dtype";
+import { NotModelled } from "../not-modelled";
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
-import { elementwise, isTensor, type Operand, product } from "./arithmetic";
+import { elementwise, inputs, isTensor, type Operand, product } from "./arithmetic";
 
 /** An operator of one tensor: what it saves and what its backward allocates. */
 interface UnaryRule {
@@ -119,10 +121,32 @@ export function pow(torch: Torch, input: Tensor, exponent: number): Tensor {
   return out;
 }
 
-/** `pow` with a tensor of exponents (ALiBi's slopes); float32 under autocast. Models take no gradient of it. */
+/**
+ * `pow` with a tensor of exponents (ALiBi's slopes, decays of every step); float32 under autocast. The base's gradient is nought where
+ * the exponent is (FunctionsManual.cpp, pow_backward_self); the result is kept for the exponent's, which no rule follows.
+ */
 export function powers(torch: Torch, base: Operand, exponent: Tensor): Tensor {
   const x = isTensor(base) ? (torch.autocasting ? torch.autocast(base, "float32") : base.retain()) : base;
-  const out = elementwise(torch, "pow", [x, exponent]);
+  const learned = exponent.requiresGrad;
+  const node = torch.record("PowBackward1", inputs(x, exponent), (torch, [gradient], [power, self]) => {
+    if (!gradient) return [null, null];
+    if (learned || !self) throw new NotModelled(say("engine.operator", { name: "pow" }));
+    const less = elementwise(torch, "sub", [power!, 1]);
+    const lower = elementwise(torch, "pow", [self, less]);
+    const scaled = product(torch, power!, lower);
+    const whole = product(torch, gradient, scaled);
+    const nought = torch.empty("scalar_tensor", [], gradient.dtype);
+    const none = elementwise(torch, "eq", [power!, 0], "bool");
+    const out = elementwise(torch, "where", [none, nought, whole], gradient.dtype);
+    for (const one of [none, nought, whole, scaled, lower, less]) one.release();
+    return [out, null];
+  });
+  const out = torch.attach(node, elementwise(torch, "pow", [x, exponent]));
+  if (node !== null) {
+    torch.save(node, exponent);
+    if (isTensor(x)) torch.save(node, x);
+    torch.saveOutput(node, out);
+  }
   if (isTensor(x)) x.release();
   return out;
 }

@@ -8,6 +8,7 @@ import type { Arguments, Rule } from "../arguments";
 import * as arithmetic from "../arithmetic";
 import { isTensor } from "../arithmetic";
 import * as complex from "../complex";
+import * as fourier from "../fourier";
 import * as functions from "../functions";
 import { unsqueeze } from "../layout";
 import { clampHalf } from "../overflow";
@@ -20,6 +21,12 @@ import { likeFirst } from "./like";
 function limits(args: Arguments): 1 | 2 {
   const given = (k: number, name: string): boolean => typeof args.get(k, name) === "number";
   return given(1, "min") && given(2, "max") ? 2 : 1;
+}
+
+/** How many numbers a transform is asked for; undefined: as many as there are. */
+function length(args: Arguments): number | undefined {
+  const n = args.get(1, "n");
+  return typeof n === "number" ? n : undefined;
 }
 
 /** Every product of two vectors' elements: the first as a column, multiplied (aten/src/ATen/native/LinearAlgebra.cpp, `outer`). */
@@ -76,6 +83,9 @@ export const ARITHMETIC: Readonly<Record<string, Rule>> = table({
   prod: (t, a) =>
     t.empty("prod", arithmetic.reducedSizes(a.tensor(0).sizes, a.numbers(1), a.flag(2, "keepdim")), "int64"),
   histc: (t, a) => t.empty("histc", [a.number(1, 100)], a.tensor(0).dtype),
+  fft_rfft: (t, a) => fourier.toFrequencies(t, a.tensor(0), length(a), a.number(2, -1, "dim")),
+  fft_irfft: (t, a) => fourier.fromFrequencies(t, a.tensor(0), length(a), a.number(2, -1, "dim")),
+  _conj: (t, a) => fourier.conjugate(t, a.tensor(0)),
   fft_fftn: (t, a) => complex.fourier(t, a.tensor(0)),
   real: (t, a) => complex.real(t, a.tensor(0)),
   polar: (t, a) => complex.polar(t, a.tensor(0), a.tensor(1)),
