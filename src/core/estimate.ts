@@ -8,6 +8,7 @@ import { expandablePeak } from "./allocator/expandable";
 import type { VariedReserve } from "./allocator/lengths";
 import { pressedPool, reservedPeak } from "./allocator/replay";
 import { operatorsOf } from "./cost/operators";
+import { type DepthReader, deepEstimate } from "./depth/deep";
 import { kernelTemporaries } from "./engine/kernels";
 import type { Ledger } from "./engine/ledger";
 import { ImpossibleSizes, NotModelled } from "./engine/not-modelled";
@@ -56,13 +57,15 @@ export type EstimateResult =
 export function estimate(
   run: TrainingRun,
   graphs: FamilyGraphs | undefined,
-  detail: "full" | "peaks" = "full",
+  detail: Exclude<Detail, "untimed"> = "full",
   enough: Enough = () => false,
   batches?: PaddedBatches,
 ): EstimateResult {
   if (graphs === undefined)
     return { ok: false, code: "unknown-model", reason: say("engine.family", { family: run.model.family }) };
   try {
+    const deep = deepEstimate(run, graphs, readerOf(graphs, detail));
+    if (deep !== null && countable(deep)) return { ok: true, estimate: deep };
     const result = simulateFullest(standIn(run, graphs), graphs);
     if (!result.ok) return result;
     const { simulation } = result;
@@ -72,7 +75,7 @@ export function estimate(
     if (![ledger.live, ledger.peak].every(Number.isSafeInteger) || ledger.peakEvent < 0)
       return refused(run, graphs, { reason: say("engine.sizes") });
     const pool = once(() => poolOf(run, ledger, simulation.loadedEvents));
-    const plain = read(run, simulation, detail === "full", enough, graphs, pool);
+    const plain = read(run, simulation, detail, enough, graphs, pool);
     if (!countable(plain)) return refused(run, graphs, { reason: say("engine.sizes") });
     if (plain.isAtLeast) return { ok: true, estimate: plain };
     const whole = withUncertainties(plain, { run, graphs, simulation, ledger, pool }, result.uncertain);
@@ -94,6 +97,23 @@ export function estimate(
   }
 }
 
+/** How the depths of a deep model are read. */
+function readerOf(graphs: FamilyGraphs, detail: Detail): DepthReader {
+  return {
+    read: (run, { simulation, uncertain }) => {
+      const steps = { ...simulation, loading: () => null };
+      const { ledger } = simulation;
+      const pool = once(() => poolOf(run, ledger, simulation.loadedEvents));
+      const shown = detail === "full" ? "untimed" : detail;
+      const { releases: _, ...plain } = read(run, steps, shown, () => false, graphs, pool);
+      return withUncertainties(plain, { run, graphs, simulation, ledger, pool }, uncertain);
+    },
+    pool: poolOf,
+    margin: POOL_MARGIN,
+    timed: detail === "full",
+  };
+}
+
 /** What the process takes beside the pool: as a receipt of the card says it, else as it was reported of its architecture. */
 function overheadOf({ device, parallel, libraries, blasWorkspaceBytes }: TrainingRun): ByteBand {
   const { alone, together } = device?.measuredOverhead ?? {};
@@ -102,6 +122,9 @@ function overheadOf({ device, parallel, libraries, blasWorkspaceBytes }: Trainin
   const options = { torch: libraries.torch, workspace: blasWorkspaceBytes };
   return overheadBand(device?.architecture ?? "unknown", parallel.worldSize, options);
 }
+
+/** How much is read off a stream; `untimed`: all but the timeline. */
+type Detail = "full" | "untimed" | "peaks";
 
 /** The peak and its band. */
 export type Peak = Pick<Estimate, "usedPeakBytes" | "band">;
@@ -189,7 +212,7 @@ export function poolOf(run: TrainingRun, stream: Ledger, loaded: number): number
 function read(
   run: TrainingRun,
   simulation: Simulation,
-  full: boolean,
+  detail: Detail,
   enough: Enough,
   graphs: FamilyGraphs,
   pool: () => number,
@@ -205,7 +228,7 @@ function read(
     : Math.max(pool(), loading === null ? 0 : poolOf(run, loading, 0), fullest.peak);
   const releases =
     loading === null && reserved > fullest.peak ? releasesOf(run, simulation, overhead.likely, reserved) : null;
-  const { components, modules } = full ? breakdown(fullest) : { components: [], modules: [] };
+  const { components, modules } = detail !== "peaks" ? breakdown(fullest) : { components: [], modules: [] };
   return {
     parameters,
     trainableParameters,
@@ -225,7 +248,8 @@ function read(
     components,
     modules,
     phases: phasePeaks(ledger, loading),
-    timeline: full ? timelineOf(ledger, fullest === loading ? loading : null) : { points: [], modules: [] },
+    timeline:
+      detail === "full" ? timelineOf(ledger, fullest === loading ? loading : null) : { points: [], modules: [] },
     host: {
       pinnedBytes: Math.round(host.pinned),
       pageableBytes: Math.round(host.pageable),
@@ -262,10 +286,13 @@ function releasesOf(run: TrainingRun, simulation: Simulation, overheadBytes: num
   return pool.served ? pool.releases : null;
 }
 
+/** Share of the pool that the bound is above it. */
+const POOL_MARGIN = 0.02;
+
 /**
  * Stated bound: workspaces and temporaries inside kernels live in the caching allocator too and can open a few more
  * segments than the stream shows.
  */
 function highBound(reserved: number, overheadHigh: number): number {
-  return Math.round(reserved * 1.02) + overheadHigh;
+  return Math.round(reserved * (1 + POOL_MARGIN)) + overheadHigh;
 }

@@ -72,7 +72,7 @@ const TIMELINE_MODULES = 7;
 /** The second step, after loading where that is the peak. */
 export function timelineOf(ledger: Ledger, loading: Ledger | null): StepTimeline {
   const paths: string[] = [];
-  const step = timeline(ledger, ledger.phaseList.find(({ step }) => step === 2)?.firstEvent ?? 0, paths);
+  const step = timeline(ledger, secondStep(ledger), paths);
   if (loading === null) return withLargestModules(step, paths);
   const before = timeline(loading, 0, paths);
   return withLargestModules(
@@ -105,49 +105,18 @@ function timelineModule(scope: string): string {
   return [...names.slice(0, layer), "*", ...names.slice(layer + 1, layer + 2)].join(".");
 }
 
-/**
- * The stream from event `start` on, thinned so that every slice keeps its highest point.
- *
- * @param paths of modules, in the order of the points' `modules`; those that come up here are added
- */
-function timeline(ledger: Ledger, start: number, paths: string[]): TimelinePoint[] {
-  const { events, bytes, labelIndices, phaseList } = ledger;
-  const kinds = ledger.kindsOfLabels(KIND_INDEX);
-  const placeOf = new Map(paths.map((path, place) => [path, place]));
-  const places = ledger.scopesOfLabels((scope) => {
-    const path = timelineModule(scope);
-    const place = placeOf.get(path) ?? paths.push(path) - 1;
-    placeOf.set(path, place);
-    return place;
-  });
+/** A moment that the timeline shows. */
+interface Stop {
+  readonly event: number;
+  readonly phase: Phase;
+}
+
+/** The highest moment of every slice of the stream from event `start` on. */
+function stopsOf({ events, bytes, phaseList }: Ledger, start: number, live: number): Stop[] {
   const end = events.length;
   const slice = Math.max(1, Math.ceil((end - start) / TIMELINE_POINTS));
-  const points: TimelinePoint[] = [];
-  // What is alive of each kind in each module; a label's blocks are all of one.
-  const held = new Float64Array(COMPONENT_KINDS.length * paths.length);
-  const cells = Int32Array.from(kinds, (kind, label) => kind * paths.length + places[label]!);
-  const book = (from: number, to: number): void => {
-    for (let k = from; k < to; k++) {
-      const event = events[k]!;
-      if (event >= 0) held[cells[labelIndices[event]!]!]! += bytes[event]!;
-      else held[cells[labelIndices[~event]!]!]! -= bytes[~event]!;
-    }
-  };
-  const sums = (): Pick<TimelinePoint, "alive" | "modules"> => {
-    const alive = COMPONENT_KINDS.map(() => 0);
-    const modules = paths.map(() => 0);
-    for (let cell = 0; cell < held.length; cell++) {
-      const bytes = held[cell]!;
-      if (bytes === 0) continue;
-      alive[Math.floor(cell / paths.length)]! += bytes;
-      modules[cell % paths.length]! += bytes;
-    }
-    return { alive, modules };
-  };
-  ledger.bytesByLabel(start).forEach((bytes, label) => {
-    held[cells[label]!]! += bytes;
-  });
-  let live = held.reduce((sum, part) => sum + part, 0);
+  const stops: Stop[] = [];
+  let alive = live;
   let phase = 0;
   for (let from = start, to = start; from < end; from = to) {
     while ((phaseList[phase + 1]?.firstEvent ?? end) <= from) phase++;
@@ -157,20 +126,121 @@ function timeline(ledger: Ledger, start: number, paths: string[]): TimelinePoint
     let bestAt = from;
     for (let k = from; k < to; k++) {
       const event = events[k]!;
-      live += event >= 0 ? bytes[event]! : -bytes[~event]!;
-      if (live > best) {
-        best = live;
+      alive += event >= 0 ? bytes[event]! : -bytes[~event]!;
+      if (alive > best) {
+        best = alive;
         bestAt = k;
       }
     }
-    book(from, bestAt + 1);
-    points.push({
-      at: (bestAt - start) / Math.max(1, end - start - 1),
-      phase: phaseList[phase]!.phase,
-      allocatedBytes: best,
-      ...sums(),
-    });
-    book(bestAt + 1, to);
+    stops.push({ event: bestAt, phase: phaseList[phase]!.phase });
   }
-  return points;
+  return stops;
+}
+
+/**
+ * What is alive at moments of the stream from event `start` on, in their order.
+ *
+ * @param paths of modules, in the order of the points' `modules`; those that come up here are added
+ */
+function pointsAt(
+  ledger: Ledger,
+  start: number,
+  stopsFrom: (live: number) => readonly Stop[],
+  paths: string[],
+): TimelinePoint[] {
+  const { events, bytes, labelIndices } = ledger;
+  const kinds = ledger.kindsOfLabels(KIND_INDEX);
+  const placeOf = new Map(paths.map((path, place) => [path, place]));
+  const places = ledger.scopesOfLabels((scope) => {
+    const path = timelineModule(scope);
+    const place = placeOf.get(path) ?? paths.push(path) - 1;
+    placeOf.set(path, place);
+    return place;
+  });
+  // What is alive of each kind in each module; a label's blocks are all of one.
+  const held = new Float64Array(COMPONENT_KINDS.length * paths.length);
+  const cells = Int32Array.from(kinds, (kind, label) => kind * paths.length + places[label]!);
+  ledger.bytesByLabel(start).forEach((bytes, label) => {
+    held[cells[label]!]! += bytes;
+  });
+  let from = start;
+  const last = Math.max(1, events.length - start - 1);
+  return stopsFrom(held.reduce((sum, part) => sum + part, 0)).map(({ event, phase }) => {
+    for (; from <= event; from++) {
+      const own = events[from]!;
+      if (own >= 0) held[cells[labelIndices[own]!]!]! += bytes[own]!;
+      else held[cells[labelIndices[~own]!]!]! -= bytes[~own]!;
+    }
+    const alive = COMPONENT_KINDS.map(() => 0);
+    const modules = paths.map(() => 0);
+    let allocatedBytes = 0;
+    for (let cell = 0; cell < held.length; cell++) {
+      const bytes = held[cell]!;
+      if (bytes === 0) continue;
+      allocatedBytes += bytes;
+      alive[Math.floor(cell / paths.length)]! += bytes;
+      modules[cell % paths.length]! += bytes;
+    }
+    return { at: (event - start) / last, phase, allocatedBytes, alive, modules };
+  });
+}
+
+/** The stream from event `start` on, thinned so that every slice keeps its highest point. */
+function timeline(ledger: Ledger, start: number, paths: string[]): TimelinePoint[] {
+  return pointsAt(ledger, start, (live) => stopsOf(ledger, start, live), paths);
+}
+
+/** Where the second step begins. */
+function secondStep({ phaseList }: Ledger): number {
+  return phaseList.find(({ step }) => step === 2)?.firstEvent ?? 0;
+}
+
+/**
+ * The second step of a run of which two depths were followed.
+ *
+ * @param nearOf the event of the first stream that one of the second is; -1: none
+ * @param whole what two numbers come to at the run's depth
+ */
+export function timelineBetween(
+  near: Ledger,
+  far: Ledger,
+  nearOf: (far: number) => number,
+  whole: (near: number, far: number) => number,
+): StepTimeline {
+  const paths: string[] = [];
+  const [before, start] = [secondStep(near), secondStep(far)];
+  const stops: { readonly near: Stop; readonly far: Stop }[] = [];
+  let last = -1;
+  pointsAt(
+    far,
+    start,
+    (live) => {
+      const all = stopsOf(far, start, live);
+      for (const stop of all) {
+        const event = nearOf(stop.event);
+        if (event <= last) continue;
+        last = event;
+        stops.push({ near: { ...stop, event }, far: stop });
+      }
+      return [];
+    },
+    paths,
+  );
+  const [one, two] = [
+    pointsAt(near, before, () => stops.map((stop) => stop.near), paths),
+    pointsAt(far, start, () => stops.map((stop) => stop.far), paths),
+  ];
+  const length = Math.max(1, whole(near.eventCount - before, far.eventCount - start) - 1);
+  const points = two.map((point, k) => {
+    const other = one[k]!;
+    const each = (a: readonly number[], b: readonly number[]): number[] => b.map((bytes, n) => whole(a[n] ?? 0, bytes));
+    return {
+      at: whole(stops[k]!.near.event - before, stops[k]!.far.event - start) / length,
+      phase: point.phase,
+      allocatedBytes: whole(other.allocatedBytes, point.allocatedBytes),
+      alive: each(other.alive, point.alive),
+      modules: each(other.modules, point.modules),
+    };
+  });
+  return withLargestModules(points, paths);
 }

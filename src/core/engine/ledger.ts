@@ -224,6 +224,16 @@ export class Ledger {
     this.counting = true;
   }
 
+  /** Bytes of a block for so many. */
+  rounded(size: number): number {
+    return this.divisions > 1 ? roundSize(size, this.divisions) : Math.ceil(size / BLOCK) * BLOCK;
+  }
+
+  /** Books a block with other bytes; what is alive at any time is not counted anew. */
+  resize(id: number, bytes: number): void {
+    this.byteColumn[id] = bytes;
+  }
+
   /** @param reads bytes that the kernel which writes the block reads, or `NO_KERNEL` */
   allocate(
     size: number,
@@ -235,7 +245,7 @@ export class Ledger {
   ): number {
     // No tensor has fewer elements than none, or no number of them: what a config's negative or missing sizes come to.
     if (!(size >= 0)) throw new ImpossibleSizes(say("engine.sizes"));
-    const rounded = this.divisions > 1 ? roundSize(size, this.divisions) : Math.ceil(size / BLOCK) * BLOCK;
+    const rounded = this.rounded(size);
     if (++this.simulated > MOST_SIMULATED) this.stop(MOST_SIMULATED);
     this.reserve(1, 1);
     const id = this.count++;

@@ -2,6 +2,8 @@
 export const ENGINE = {
   // Assumptions
   "engine.relative": "{family} was not captured: {relative} with its dimensions stands in",
+  "engine.deep":
+    "{layers} layers: those beyond {most} counted as copies of the ones before, the pool's gaps by how they grew",
   "engine.branch": "{family} was captured where {conditions}: that code stands in",
   "engine.adapted-experts": "plain LoRA on fused experts: peft refuses dropout, DoRA and biases there",
   "engine.mixed-dtypes":
