@@ -18,7 +18,7 @@ describe("analysis: the number of GPUs", () => {
     const cases: readonly (readonly [string, unknown])[] = [
       [`CUDA_VISIBLE_DEVICES=0,1 deepspeed ${REST}`, 2],
       [`CUDA_VISIBLE_DEVICES=0,1,2,3 torchrun --nproc_per_node 4 ${REST}`, 4],
-      [`CUDA_VISIBLE_DEVICES=0,1 python ${REST}`, "assumed"],
+      [`CUDA_VISIBLE_DEVICES=0,1 python ${REST}`, 2],
       [`export CUDA_VISIBLE_DEVICES=4,5,6\naccelerate launch ${REST}`, 3],
       [`torchrun --nnodes 2 --nproc_per_node 8 ${REST}`, 16],
       [`torchrun --nnodes 2:4 --nproc-per-node 8 ${REST}`, 16],
