@@ -4,11 +4,11 @@ import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { localCardText } from "../../src/extension/localCard";
 import { localCards, readNvidia, readRocm, toolDirectories } from "../../src/host/local-cards";
+import { clientWords } from "../../src/words/client";
 import { temporaryFolder } from "../cli/fake";
 
 const GIB = 2 ** 30;
-const t = (message: string, ...values: (string | number)[]) =>
-  message.replace(/\{(\d)\}/g, (_, index: string) => String(values[Number(index)]));
+const t = clientWords("en");
 
 /** Puts a tool of a vendor into a folder. */
 function tool(folder: string, name: string, body: string): void {
