@@ -72,8 +72,6 @@ export interface OwnLayer {
 export interface OwnModule {
   /** What it calls the loaded model: `self.backbone`. */
   readonly body: string;
-  /** Whoever makes it hands the model to it; it does not load one itself. */
-  readonly isGiven?: true;
   readonly layers: readonly OwnLayer[];
   readonly forward: LossFunction;
   /** What names outside of its forward are bound to, as a loss has them. */

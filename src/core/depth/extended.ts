@@ -6,7 +6,7 @@ export class Unlike extends Error {}
 /**
  * A value of the third depth with each of its numbers as many times further on from the second's as `times` says.
  *
- * @param rounds numbers that are no integers in the two stay what they come to
+ * @throws Unlike where the two are not alike but for their numbers
  */
 export function extended<T>(near: T, far: T, times: number): T {
   return value(near, far, times) as T;

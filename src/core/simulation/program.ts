@@ -100,13 +100,13 @@ const LABELS = /"(?:value|attribute)":"(?:labels?|targets?)"/;
 const CALLED_LABELS = /^(?:labels?|targets?|tgt|y)$/;
 
 /** Whether a loss has labels of its batch, also where it takes the batch apart (`for x, y in loader`). */
-function readsLabels({ module, body, ...rest }: OwnLoss): boolean {
-  const [first] = body;
+function readsLabels(loss: OwnLoss): boolean {
+  const [first] = loss.body;
   const apart = first !== undefined && "names" in first && "name" in first.value && first.names.length > 1;
   return (
-    module?.forward.parameters.includes("labels") === true ||
+    loss.module?.forward.parameters.includes("labels") === true ||
     (apart && first.names.some((name) => CALLED_LABELS.test(name))) ||
-    LABELS.test(JSON.stringify({ module, body, ...rest }))
+    LABELS.test(JSON.stringify(loss))
   );
 }
 

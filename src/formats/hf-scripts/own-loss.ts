@@ -26,20 +26,19 @@ const MODULE = /(?:^|\.)Module$/;
 function holderOf(python: PythonModule): PythonClass | undefined {
   const { load } = trainingOf(python);
   if (load === undefined) return undefined;
-  const isGiven = (name: string): boolean =>
-    python.calls.some(
-      ({ callee, positional, keywords }) =>
-        callee === name &&
-        [...positional, ...keywords.entries.map(({ value }) => value)].some((node) =>
-          loadsBehind(python, node).includes(load),
-        ),
-    );
-  return python.classes.find(
-    ({ name, bases, methods, start, end }) =>
-      methods.has("forward") &&
-      bases.some((base) => MODULE.test(base)) &&
-      ((load.start >= start && load.end <= end) || isGiven(name)),
+  // What is read need not say that it is a module; what is not read must.
+  const modules = python.classes.filter(
+    ({ module, bases, methods }) =>
+      module !== undefined || (methods.has("forward") && bases.some((base) => MODULE.test(base))),
   );
+  const names = new Set(modules.map(({ name }) => name));
+  const given = new Set(
+    python.calls.flatMap(({ callee, positional, keywords }) => {
+      const nodes = names.has(callee) ? [...positional, ...keywords.entries.map(({ value }) => value)] : [];
+      return nodes.some((node) => loadsBehind(python, node).includes(load)) ? [callee] : [];
+    }),
+  );
+  return modules.find((one) => isInside(load, one) || given.has(one.name));
 }
 
 /** A loss around a module of the script's own. */

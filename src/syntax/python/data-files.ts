@@ -1,6 +1,6 @@
 /** Files of data that a module reads its settings from: `yaml.safe_load(open("config.yaml"))`. Nothing is read here. */
 import type { SyntaxNode } from "@lezer/common";
-import { childNamed, childrenOf } from "./nodes";
+import { argumentsOf, childNamed, childrenOf } from "./nodes";
 
 /** Calls that make values of a file, or of its text. */
 const LOADS =
@@ -54,7 +54,7 @@ function belowFolder(node: SyntaxNode, names: Names): SyntaxNode | null {
   }
   const callee = node.name === "CallExpression" ? node.firstChild : null;
   if (callee === null) return null;
-  const given = childrenOf(childNamed(node, "ArgList") ?? node).filter(({ name }) => !/^(?:[(),]|Comment)$/.test(name));
+  const given = argumentsOf(node);
   const isBeside = callee.name === "MemberExpression" && names.slice(callee.lastChild ?? callee) === "with_name";
   if (isBeside && names.slice(callee).includes("__file__")) return given[0] ?? null;
   return JOINS.test(names.slice(callee)) && given.length > 1 ? (given.at(-1) ?? null) : null;

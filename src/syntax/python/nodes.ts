@@ -24,6 +24,11 @@ export function childrenNamed(node: SyntaxNode | null | undefined, name: string)
   return node == null ? [] : childrenOf(node).filter((child) => child.name === name);
 }
 
+/** What stands in the parentheses of a call, or of its list of arguments: values, and names with their `=`. */
+export function argumentsOf(call: SyntaxNode): SyntaxNode[] {
+  return childrenOf(childNamed(call, "ArgList") ?? call).filter(({ name }) => !/^(?:[(),]|Comment)$/.test(name));
+}
+
 /** An operand of `and` and `or`, and whether a `not` stands before it. */
 export interface Operand {
   readonly node: SyntaxNode;

@@ -3,7 +3,7 @@ import type { SyntaxNode } from "@lezer/common";
 import type { LayerSize, OwnLayer, OwnModule } from "../../terms/own-loss";
 import type { Collector } from "./collect";
 import { functionsIn } from "./loss-functions";
-import { childNamed, childrenNamed, childrenOf } from "./nodes";
+import { argumentsOf, childNamed, childrenNamed, childrenOf } from "./nodes";
 import { functionTree } from "./own-loss";
 import type { Evaluator } from "./values";
 
@@ -43,22 +43,26 @@ class Reader {
     const named = (name: string) => methods.find((one) => this.slice(childNamed(one, "VariableName") ?? one) === name);
     const [init, forward] = [named("__init__"), named("forward")];
     if (init === undefined || forward === undefined) return undefined;
-    const bodies: Pick<OwnModule, "body" | "isGiven">[] = [];
+    const loaded: string[] = [];
+    // Where it loads none, the model is what it was given and calls.
+    const given: string[] = [];
     const layers: OwnLayer[] = [];
-    const given = new Set(childrenNamed(childNamed(init, "ParamList"), "VariableName").map((one) => this.slice(one)));
-    const called = this.slice(forward);
+    const parameters = new Set(
+      childrenNamed(childNamed(init, "ParamList"), "VariableName").map((one) => this.slice(one)),
+    );
+    const calls = this.slice(forward);
     for (const [target, value] of this.assigned(init)) {
       const callee = value.name === "CallExpression" ? value.firstChild : null;
       if (!target.startsWith("self.")) continue;
       if (callee === null) {
-        if (given.has(this.slice(value)) && called.includes(`${target}(`)) bodies.push({ body: target, isGiven: true });
-      } else if (LOADS.test(this.slice(callee))) bodies.push({ body: target });
+        if (parameters.has(this.slice(value)) && calls.includes(`${target}(`)) given.push(target);
+      } else if (LOADS.test(this.slice(callee))) loaded.push(target);
       else layers.push(...this.layers(target, value, callee, init));
     }
-    const [body, ...others] = bodies;
+    const [body, ...others] = loaded.length > 0 ? loaded : given;
     const tree = functionTree(forward, (one) => this.slice(one), this.found.bound);
     if (body === undefined || others.length > 0 || tree === undefined) return undefined;
-    return { ...body, layers, forward: tree, ...functionsIn(tree, this.found, this.evaluator) };
+    return { body, layers, forward: tree, ...functionsIn(tree, this.found, this.evaluator) };
   }
 
   private slice(node: SyntaxNode): string {
@@ -80,9 +84,7 @@ class Reader {
     const [root = "", ...rest] = written.split(".");
     const kind = OF_TORCH.exec([this.found.bound.get(root) ?? root, ...rest].join("."))?.[1];
     if (kind === undefined || LOSSES.test(kind)) return [];
-    const parts = childrenOf(childNamed(call, "ArgList") ?? call).filter(
-      ({ name }) => !/^(?:[(),]|Comment)$/.test(name),
-    );
+    const parts = argumentsOf(call);
     const places: SyntaxNode[] = [];
     const keywords = new Map<string, SyntaxNode>();
     for (let k = 0; k < parts.length; k++)

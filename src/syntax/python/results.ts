@@ -8,7 +8,7 @@ import { placeOf, sourceOf } from "./compared";
 import type { Evaluating } from "./evaluating";
 import { knownAnswer, knownResult, onlyCuts } from "./idioms";
 import { dtypeNamed } from "./literals";
-import { childNamed, childrenOf, span } from "./nodes";
+import { argumentsOf, childNamed, childrenOf, span } from "./nodes";
 import { textMethod } from "./text-methods";
 
 /** Calls that make a mapping of their keyword arguments, or an object that has them as attributes. */
@@ -83,7 +83,7 @@ function builtin(
   list: SyntaxNode,
   depth: number,
 ): LocatedNode | undefined {
-  const [object, ...rest] = childrenOf(list).filter((child) => !/^(?:[(),]|Comment)$/.test(child.name));
+  const [object, ...rest] = argumentsOf(list);
   if (object === undefined) return undefined;
   if (FIELDS.has(name)) {
     const entries = rest.length === 0 ? on.fields(on.evaluate(object, depth + 1), depth) : undefined;

@@ -7,10 +7,9 @@ import type { SyntaxNode } from "@lezer/common";
 import type { StepAction } from "../../terms/step-actions";
 import type { Collector } from "./collect";
 import { unquote } from "./literals";
-import { childNamed, childrenNamed, childrenOf } from "./nodes";
+import { argumentsOf, childNamed, childrenNamed, childrenOf } from "./nodes";
 import {
   alternates,
-  argumentsOf,
   computed,
   type Frame,
   given,

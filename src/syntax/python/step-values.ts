@@ -49,10 +49,6 @@ export function namesIn(node: SyntaxNode): SyntaxNode[] {
   return node.name === "VariableName" ? [node] : childrenOf(node).flatMap(namesIn);
 }
 
-export function argumentsOf(call: SyntaxNode): SyntaxNode[] {
-  return childrenOf(childNamed(call, "ArgList") ?? call).filter(({ name }) => !/^(?:[(),]|Comment)$/.test(name));
-}
-
 /** What an operator makes of two values; one side may decide alone. */
 export function computed(sign: string, left: Known, right: Known): Known {
   if (sign === "and" && (left === false || right === false)) return false;
