@@ -159,36 +159,3 @@ export class ForwardGathering implements ForwardUsage {
     this.gathering.leaveModule(path, true);
   }
 }
-
-/** The part of a strategy that gathers its sharded parameters. */
-export abstract class GatheringStrategy {
-  protected gathering: Gathering | null = null;
-
-  beginPass(torch: Torch): void {
-    this.gathering?.beginPass(torch);
-  }
-
-  endPass(): void {
-    this.gathering?.endPass();
-  }
-
-  enter(torch: Torch, layer: number, backward: boolean): void {
-    this.gathering?.enter(torch, layer, backward);
-  }
-
-  leave(_: Torch, layer: number, backward: boolean): void {
-    this.gathering?.leave(layer, backward);
-  }
-
-  enterModule(torch: Torch, path: string, count: number): void {
-    this.gathering?.enterModule(torch, path, count);
-  }
-
-  leaveModule(_: Torch, path: string, atOnce = false): void {
-    this.gathering?.leaveModule(path, atOnce);
-  }
-
-  layerSignature(layer: number): string {
-    return this.gathering?.signature(layer) ?? "";
-  }
-}
