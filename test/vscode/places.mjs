@@ -166,11 +166,7 @@ export const PLACES = [
         [],
       );
       await workbench.screenshot(join(pictures, "tree.png"));
-      await workbench.page.keyboard.press("Home");
-      await workbench.page.keyboard.press("Enter");
-      await eventually("the run's file", async () =>
-        /train\.(yaml|json)/.test(await workbench.page.locator(".breadcrumbs-control").first().innerText()),
-      );
+      await workbench.openRun("gpt2-scratch/train.yaml");
     },
   },
   {

@@ -16,6 +16,14 @@ export async function eventually(what, read, patience = PATIENCE) {
   }
 }
 
+/** What an element shows, or nothing where it is not there yet. */
+function innerText(element) {
+  return element
+    .first()
+    .innerText({ timeout: 1000 })
+    .catch(() => "");
+}
+
 /** One VS Code window. */
 export class Workbench {
   /** @param {import("playwright-core").Page} page */
@@ -122,6 +130,29 @@ export class Workbench {
     const parts = path.split("/");
     await this.quick("Control+p", path, [parts.at(-1), parts.slice(0, -1).join("/")].join(" ").trimEnd());
     await this.page.locator(".editor-group-container.active .monaco-editor .view-line").first().waitFor();
+  }
+
+  /**
+   * Opens a run of the tree with the keys, and waits until its file has the focus: an editor that takes it later closes a picker
+   * that is typed into, and gets the rest of what is typed.
+   */
+  async openRun(path) {
+    const { page } = this;
+    const focused = page.locator(".tree-explorer-viewlet-tree-view .monaco-list-row.focused");
+    const crumbs = page.locator(".editor-group-container.active .breadcrumbs-control");
+    const [folder, file] = path.split("/");
+    await eventually(`${path} from the tree`, async () => {
+      await page.keyboard.press("Home");
+      for (let rows = 0; rows < 10 && !(await innerText(focused)).includes(path); rows++)
+        await page.keyboard.press("ArrowDown");
+      await page.keyboard.press("Enter");
+      return eventually(
+        path,
+        async () => (await innerText(crumbs)).includes(file) && (await innerText(crumbs)).includes(folder),
+        5000,
+      ).catch(() => false);
+    });
+    await page.locator(".editor-group-container.active .monaco-editor.focused").waitFor();
   }
 
   /** Text of the visible lines of the active file, top to bottom. */
