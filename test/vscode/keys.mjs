@@ -122,10 +122,11 @@ export const KEYS = [
     name: "all configs are checked, and a run of the tree is opened",
     run: async (workbench) => {
       await command(workbench, "VRAM Lens: Check All Configs of the Workspace");
+      const focusTree = () => command(workbench, "Explorer: Focus on Training Runs View");
+      await focusTree();
       const tree = workbench.page.locator(".pane", { hasText: "Training Runs" }).last();
-      await command(workbench, "Explorer: Focus on Training Runs View");
       await tree.getByText("gpt2-scratch/train.yaml").waitFor({ timeout: 60_000 });
-      await workbench.openRun("gpt2-scratch/train.yaml");
+      await workbench.openRun("gpt2-scratch/train.yaml", focusTree);
     },
   },
   {

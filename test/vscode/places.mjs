@@ -156,7 +156,8 @@ export const PLACES = [
     name: "the tree of runs has no accessibility problem and opens a run with the keys",
     run: async (workbench, pictures) => {
       await workbench.command("VRAM Lens: Check All Configs of the Workspace");
-      await workbench.command("Explorer: Focus on Training Runs View");
+      const focusTree = () => workbench.command("Explorer: Focus on Training Runs View");
+      await focusTree();
       const tree = workbench.page.locator(".pane", { hasText: "Training Runs" }).last();
       await tree.getByText("gpt2-scratch/train.yaml").waitFor({ timeout: 60_000 });
       // Its rows are the editor's own: between name and description it writes no space.
@@ -166,7 +167,7 @@ export const PLACES = [
         [],
       );
       await workbench.screenshot(join(pictures, "tree.png"));
-      await workbench.openRun("gpt2-scratch/train.yaml");
+      await workbench.openRun("gpt2-scratch/train.yaml", focusTree);
     },
   },
   {

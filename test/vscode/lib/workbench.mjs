@@ -24,6 +24,11 @@ function innerText(element) {
     .catch(() => "");
 }
 
+/** Whether `read` comes to be true before one would try again. */
+function soon(read) {
+  return eventually("it", read, 3000).catch(() => false);
+}
+
 /** One VS Code window. */
 export class Workbench {
   /** @param {import("playwright-core").Page} page */
@@ -133,24 +138,27 @@ export class Workbench {
   }
 
   /**
-   * Opens a run of the tree with the keys, and waits until its file has the focus: an editor that takes it later closes a picker
-   * that is typed into, and gets the rest of what is typed.
+   * Opens a run of the tree with the keys, once `focusTree` has given it the focus, and waits until the file has it: an editor
+   * that takes the focus later closes a picker that is typed into, and gets the rest of what is typed.
    */
-  async openRun(path) {
+  async openRun(path, focusTree) {
     const { page } = this;
-    const focused = page.locator(".tree-explorer-viewlet-tree-view .monaco-list-row.focused");
+    const tree = page.locator(".tree-explorer-viewlet-tree-view .monaco-list");
+    const row = tree.locator(".monaco-list-row.focused");
     const crumbs = page.locator(".editor-group-container.active .breadcrumbs-control");
-    const [folder, file] = path.split("/");
     await eventually(`${path} from the tree`, async () => {
+      await focusTree();
+      const hasFocus = () => tree.evaluateAll((lists) => lists.some((list) => list.contains(document.activeElement)));
+      if (!(await soon(hasFocus))) return false;
       await page.keyboard.press("Home");
-      for (let rows = 0; rows < 10 && !(await innerText(focused)).includes(path); rows++)
+      for (let rows = 0; rows < 10 && !(await innerText(row)).includes(path); rows++)
         await page.keyboard.press("ArrowDown");
+      if (!((await innerText(row)).includes(path) && (await hasFocus()))) return false;
       await page.keyboard.press("Enter");
-      return eventually(
-        path,
-        async () => (await innerText(crumbs)).includes(file) && (await innerText(crumbs)).includes(folder),
-        5000,
-      ).catch(() => false);
+      return soon(async () => {
+        const shown = await innerText(crumbs);
+        return path.split("/").every((part) => shown.includes(part));
+      });
     });
     await page.locator(".editor-group-container.active .monaco-editor.focused").waitFor();
   }
