@@ -234,6 +234,10 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     train: "gradient_checkpointing: true\nfsdp: full_shard\nfsdp_config: { activation_checkpointing: true }",
   },
   "fsdp-offload-alone": { train: "fsdp: offload" },
+  "refused-argument": {
+    script:
+      "from transformers import AutoModelForCausalLM, Trainer, TrainingArguments\nmodel = AutoModelForCausalLM.from_pretrained('Qwen/Qwen2.5-0.5B')\nargs = TrainingArguments('out', gradient_checkpoint=True)\nTrainer(model=model, args=args, train_dataset=data).train()\n",
+  },
   "shard-size-alone": {
     script:
       "model = AutoModelForCausalLM.from_pretrained('Qwen/Qwen2.5-0.5B')\nargs = TrainingArguments('out', parallelism_config=ParallelismConfig(dp_shard_size=4))\nTrainer(model=model, args=args, train_dataset=data).train()\n",

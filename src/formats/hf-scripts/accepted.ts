@@ -1,6 +1,7 @@
 /** Which arguments a call may be given: what its class takes in the version in force, and what the module adds to it. */
-import type { PythonCall, PythonModule } from "../../syntax/tree";
+import type { Entry, PythonCall, PythonModule } from "../../syntax/tree";
 import { table } from "../../terms/table";
+import { nearest } from "../suggest";
 import { lastName } from "./called";
 import { isExample } from "./examples";
 import signatures from "./signatures.json";
@@ -90,6 +91,71 @@ export function refusedArguments(module: PythonModule, versions: Versions): read
     return call.keywords.entries
       .filter(({ key }) => takesHere(name, key, module, versions) === false)
       .map(({ key }) => `${name}.${key}`);
+  });
+}
+
+/** An argument of a call that Python stops at. */
+export interface RefusedArgument {
+  readonly argument: Entry;
+  readonly className: string;
+  readonly library: string;
+  /** The release in force refuses it; where none is said, no release that is known takes it. */
+  readonly version?: string;
+  /** What it probably meant. */
+  readonly near?: string;
+}
+
+/** Libraries of a class, and of those that it extends, whose releases have an argument or had it once. */
+function librariesWith(name: string, argument: string): readonly string[] {
+  const signature = SIGNATURES[name];
+  if (signature === undefined) return [];
+  const above = signature.base === undefined ? [] : librariesWith(signature.base, argument);
+  return argumentsOf(name).has(argument) ? [signature.library, ...above] : above;
+}
+
+/** Whether a callee is a library's by an import, under whatever name, and no class of the module. */
+function isOf(library: string, callee: string, module: PythonModule): boolean {
+  const [first = "", ...rest] = callee.split(".");
+  if (rest.length === 0 && module.classes.some(({ name }) => name === callee)) return false;
+  const meant = [module.bound.get(first) ?? first, ...rest].join(".");
+  const whole = rest.length === 0 ? [...module.bound.values()].filter((name) => lastName(name) === callee) : [];
+  const origins = [meant, ...whole].filter((name) => name.includes("."));
+  return origins.length > 0 && origins.every((name) => name.startsWith(`${library}.`));
+}
+
+/** All that a class takes in a release, or in the newest one. */
+function allTaken(name: string, versions: Versions): readonly string[] {
+  const base = SIGNATURES[name]?.base;
+  const own = [...argumentsOf(name).keys()].filter((argument) => takes(name, argument, versions) === true);
+  return base === undefined ? own : [...own, ...allTaken(base, versions)];
+}
+
+/**
+ * Arguments that calls of the libraries' own classes are refused for: dataclasses and constructors without `**kwargs` raise a
+ * TypeError. A class counts where its name is imported from its library and the module defines none of that name.
+ *
+ * @param versions releases that a file or a pin says
+ */
+export function stoppingArguments(module: PythonModule, versions: Versions): readonly RefusedArgument[] {
+  return module.calls.flatMap((call) => {
+    const className = lastName(call.callee);
+    const signature = SIGNATURES[className];
+    if (signature === undefined || !isOf(signature.library, call.callee, module)) return [];
+    return call.keywords.entries.flatMap((argument): RefusedArgument[] => {
+      if (takes(className, argument.key, versions) !== false) return [];
+      const having = librariesWith(className, argument.key);
+      if (having.some((owner) => versions[owner] === undefined)) return [];
+      const library = having[0] ?? signature.library;
+      const version = versions[library];
+      const near = nearest(argument.key, allTaken(className, versions));
+      return [
+        {
+          ...{ argument, className, library },
+          ...(version === undefined ? {} : { version }),
+          ...(near === undefined ? {} : { near }),
+        },
+      ];
+    });
   });
 }
 

@@ -41,6 +41,8 @@ export const ANALYSIS = {
   "asked.count-from": "{what}; it is a whole number from {min}",
   "asked.count-between": "{what}; it is a whole number from {min} to {max}",
   "asked.near": "{what} (did you mean {names}?)",
+  "refused.ever": "in any known release of {library}",
+  "refused.in": "in {library} {version}",
   "ignored.checkpointing": "`gradient_checkpointing` is off",
   "ignored.fsdp": "`fsdp` does not switch FSDP on",
   "ignored.peft": "`use_peft` is not on, so every weight is trained",

@@ -51,6 +51,7 @@ export const RULES = {
   "ds-pipeline-zero": "The pipeline engine works with ZeRO stage 0 and 1 only; this is stage {stage}.",
   "contradictory-keys": "`{one}` and `{other}` are both on: the library stops. Keep one.",
   "ignored-key": "`{key}` is ignored: {why}.",
+  "refused-argument": "`{called}` takes no `{argument}` {release}: Python stops at the call with a TypeError.",
   "checkpointing-in-evaluation":
     "Checkpointing has no effect: `model.train()` is never called, so the model stays in evaluation mode.",
   "prefix-checkpointing":

@@ -38,6 +38,8 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "asked.count-from": "{what}；它是不小于 {min} 的整数",
   "asked.count-between": "{what}；它是 {min} 到 {max} 的整数",
   "asked.near": "{what}（是否指 {names}？）",
+  "refused.ever": "（{library} 的所有已知版本）",
+  "refused.in": "（{library} {version}）",
   "ignored.checkpointing": "`gradient_checkpointing` 未开启",
   "ignored.fsdp": "`fsdp` 未开启 FSDP",
   "ignored.peft": "`use_peft` 未开启，将训练全部权重",

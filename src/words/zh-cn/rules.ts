@@ -47,6 +47,7 @@ export const RULES: Readonly<Record<keyof typeof EN, string>> = {
   "ds-pipeline-zero": "流水线引擎仅支持 ZeRO 阶段 0 与 1；当前为 {stage}。",
   "contradictory-keys": "`{one}` 与 `{other}` 同时开启：库会报错，请只保留一个。",
   "ignored-key": "`{key}` 被忽略：{why}。",
+  "refused-argument": "`{called}` 没有参数 `{argument}`{release}：Python 会在调用处抛出 TypeError。",
   "checkpointing-in-evaluation": "梯度检查点没有作用：从未调用 `model.train()`，模型一直处于评估模式。",
   "prefix-checkpointing": "前缀微调无法与梯度检查点同时使用：重新计算的层拿不到缓存，而前缀就在缓存里。",
   "padding-free-length":

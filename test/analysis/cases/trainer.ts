@@ -85,6 +85,20 @@ export const TRAINER_CASES: Readonly<Record<string, Case>> = {
     files: script(["fsdp: offload"]),
     fixed: true,
   },
+  "refused-argument": {
+    story: "A job that waited in the queue for a keyword with a wrong name.",
+    files: {
+      "train.py": [
+        "from transformers import AutoModelForCausalLM, Trainer, TrainingArguments",
+        "",
+        'model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-0.5B")',
+        'args = TrainingArguments("out", per_device_train_batchsize=8, bf16=True)',
+        "Trainer(model=model, args=args, train_dataset=data).train()",
+        "",
+      ].join("\n"),
+    },
+    fixed: true,
+  },
   "shard-size-alone": {
     story: "A mesh of four GPUs to shard over, and nothing that shards.",
     files: {

@@ -1,5 +1,6 @@
 /** Rules that look at a whole run, in the order in which their findings are told. */
 import type { Rule } from "../rule";
+import { ARGUMENT_RULES } from "./arguments";
 import { DEEPSPEED_BATCH_RULES } from "./deepspeed/batch";
 import { DEEPSPEED_KEYS_RULES } from "./deepspeed/keys";
 import { DEEPSPEED_OFFLOAD_RULES } from "./deepspeed/offload";
@@ -22,6 +23,7 @@ import { TRL_RULES } from "./trl";
 
 export const RULES: readonly Rule[] = [
   ...KEY_RULES,
+  ...ARGUMENT_RULES,
   // Source: DeepSpeed 0.19 as its `docs/` and the code named in each rule describe it.
   ...DEEPSPEED_PRECISION_RULES,
   ...DEEPSPEED_BATCH_RULES,
