@@ -1,7 +1,7 @@
 """Families that answer in text what they hear with an encoder of their own kind: how to draw their config keys (see family.py)."""
 
 from .family import Family, Option
-from .media import _text
+from .pictures_and_text import _text
 from .usual_keys import ACTIVATIONS, drop
 
 

@@ -2,7 +2,7 @@
 
 import re
 
-from . import media, text
+from . import pictures_and_text, text
 from .family import Option
 
 _NAME = re.compile(r"'[^']*'|[a-z_][\w.]*")
@@ -40,7 +40,7 @@ def _with_text(name):
     """A text side of its own family, beside a picture side like Qwen3-VL's that hands out its last layer only."""
 
     def dims(r):
-        d = media._qwen3_vl(r)
+        d = pictures_and_text._qwen3_vl(r)
         own = {k: v for k, v in text.FAMILIES[name].dims(r).items() if k not in ("num_labels", "tie_word_embeddings")}
         d["vision_config"] = {k: v for k, v in d["vision_config"].items() if k != "deepstack_visual_indexes"} | {
             "out_hidden_size": own["hidden_size"]
@@ -52,20 +52,20 @@ def _with_text(name):
 
 def _delta(name):
     family = text.FAMILIES[name]
-    return media._speaking(
+    return pictures_and_text._speaking(
         _with_text(name),
-        media._tokens,
+        pictures_and_text._tokens,
         kernels=family.kernels,
         kind=of_text(family.kind),
         derived={of_text(k): of_text(v) for k, v in family.derived.items()},
-        terms=(*media.SQUARE, *map(of_text, family.terms)),
+        terms=(*pictures_and_text.SQUARE, *map(of_text, family.terms)),
         axes=(inside(family.axes[0]), inside(family.axes[1]), CHUNKS),
     )
 
 
 def _experts(r):
     """Every layer has experts."""
-    d = media._qwen3_vl(r)
+    d = pictures_and_text._qwen3_vl(r)
     d["text_config"] |= dict(num_experts=r.randint(4, 9), num_experts_per_tok=r.randint(2, 4), moe_intermediate_size=r.randint(40, 240))
     return d
 
@@ -74,7 +74,11 @@ DEEP = (Option("vision_config.deepstack_visual_indexes.length == 3", lambda d, s
 FAMILIES = {
     "qwen3_5": _delta("qwen3_5_text"),
     "qwen3_5_moe": _delta("qwen3_5_moe_text"),
-    "qwen3_vl_moe": media._speaking(
-        _experts, media._tokens, derived=media.INTERLEAVED, spelled=r".*\.merger\.mlp|.*deepstack_merger_list", axes=(media.GROUPED, DEEP)
+    "qwen3_vl_moe": pictures_and_text._speaking(
+        _experts,
+        pictures_and_text._tokens,
+        derived=pictures_and_text.INTERLEAVED,
+        spelled=r".*\.merger\.mlp|.*deepstack_merger_list",
+        axes=(pictures_and_text.GROUPED, DEEP),
     ),
 }

@@ -5,7 +5,7 @@ from dataclasses import replace
 from ..recording import environment  # noqa: F401  (before transformers)
 from transformers.models.auto import modeling_auto
 
-from . import composed, language, media
+from . import composed, language, pictures, pictures_and_text, sound
 from . import (
     answering,
     hearing,
@@ -21,7 +21,7 @@ from . import (
 )
 from .usual_keys import ACTIVATIONS, drop
 
-FAMILIES = {**language.FAMILIES, **media.FAMILIES, **composed.FAMILIES}
+FAMILIES = {**language.FAMILIES, **pictures.FAMILIES, **sound.FAMILIES, **pictures_and_text.FAMILIES, **composed.FAMILIES}
 FAMILIES |= vision.FAMILIES | padded_pictures.FAMILIES | picture_towers.FAMILIES | picture_sides.FAMILIES
 FAMILIES |= picture_stages.FAMILIES
 FAMILIES |= hearing.FAMILIES | answering.FAMILIES | paired.FAMILIES | transcribing.FAMILIES | windows.FAMILIES

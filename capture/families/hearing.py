@@ -1,7 +1,9 @@
-"""Families that hear, beside those of `media.py`: how to draw their config keys (see family.py)."""
+"""Families that hear, beside those of `sound.py`: how to draw their config keys (see family.py)."""
 
 from .family import Family, Option
-from .media import GROUPED, HEAD, NORMS, SEVEN, _frames, _sets, _text, _waves
+from .pictures import HEAD, _sets
+from .pictures_and_text import GROUPED, _text
+from .sound import NORMS, SEVEN, _frames, _waves
 from .usual_keys import ACTIVATIONS, drop
 
 HEARD = ("ctc", "audio-cls")

@@ -3,7 +3,7 @@
 from . import decoders
 from .composed import inside, of_text
 from .family import Option
-from .media import _speaking
+from .pictures_and_text import _speaking
 from .usual_keys import ACTIVATIONS, drop
 
 

@@ -1,9 +1,9 @@
 """Families that pair an encoder and a decoder of other families in one config: how to draw their config keys (see family.py)."""
 
-from . import media
+from . import pictures, pictures_and_text
 from .family import Family, Option
 from .shared import bert, gpt2, vit
-from .media import _swin
+from .pictures import _swin
 from .usual_keys import ACTIVATIONS, drop
 
 LABELS = ("num_labels",)
@@ -176,7 +176,7 @@ def beside_pictures(r):
             num_key_value_heads=read["num_key_value_heads"],
             head_dim=read["head_dim"],
         )
-    vision = {k: v for k, v in media._tower(r, "siglip_vision_model")["vision_config"].items() if k != "attention_dropout"}
+    vision = {k: v for k, v in pictures_and_text._tower(r, "siglip_vision_model")["vision_config"].items() if k != "attention_dropout"}
     return d | dict(encoder=dict(text_config=read, vision_config=vision))
 
 
@@ -268,15 +268,15 @@ FAMILIES = {
     "trocr": Family(
         reading, tasks=("causal-lm",), attention=("eager",), points=4, axes=(ALONE,), terms=("d_model//decoder_attention_heads",)
     ),
-    "donut-swin": media._images(
+    "donut-swin": pictures._images(
         _swin,
         attention=("none",),
-        sizes=media._own_side,
+        sizes=pictures._own_side,
         inputs_follow=True,
         spelled=r"donut\.encoder\.layers",
         hidden=("I", "image_size"),
         terms=("2*window_size-1", *(f"{n}*window_size-window_size//2" for n in (2, 4, 8))),
-        axes=(media.EIGHT_WINDOWS, media.DROP_PATH),
+        axes=(pictures.EIGHT_WINDOWS, pictures.DROP_PATH),
     ),
     "encoder-decoder": Family(
         of_two(READERS["bert"], "bert"),

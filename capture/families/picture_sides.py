@@ -1,10 +1,10 @@
 """Families of pictures and text whose picture side, or the bridge from it, is a kind of its own: how to draw their config keys (see family.py)."""
 
-from . import media, padded_pictures, vision
+from . import padded_pictures, pictures, pictures_and_text, vision
 from .composed import inside, of_text
 from .language import FAMILIES as TEXTS
 from .family import Family, Option
-from .media import FIXED, TEXT_HEAD, TOWER_TERMS, _cut, _language, _speaking, _text, _tiles, _tower
+from .pictures_and_text import FIXED, TEXT_HEAD, TOWER_TERMS, _cut, _language, _speaking, _text, _tiles, _tower
 from .usual_keys import ACTIVATIONS, drop
 from .picture_towers import sampled, written
 
@@ -36,7 +36,7 @@ def aligned_layers(r):
 
 def shuffled_tiles(r):
     """InternVL's tiles over a tower that scales what each layer adds."""
-    d = media._internvl(r)
+    d = pictures_and_text._internvl(r)
     d["text_config"]["model_type"] = "qwen3"
     d["vision_config"].pop("model_type")
     return d | dict(vision_config={**d["vision_config"], "drop_path_rate": drop(r)})
@@ -94,7 +94,7 @@ def grounded(r):
 def recognised(r):
     """Learned positions sampled for each picture, and a projector over squares of patches."""
     text = _text(r, head_dim=8 * r.randint(5, 8), use_bias=r.random() < 0.5)
-    text["rope_parameters"] = media._sections(dict(hidden_size=text["head_dim"] * 2, num_attention_heads=2))["rope_parameters"]
+    text["rope_parameters"] = pictures_and_text._sections(dict(hidden_size=text["head_dim"] * 2, num_attention_heads=2))["rope_parameters"]
     tower = _tower(r, "paddleocr_vl_vision")["vision_config"]
     tower |= dict(hidden_size=tower["num_attention_heads"] * 8 * r.randint(1, 3), attention_dropout=0.0)
     tower.pop("model_type")
@@ -111,7 +111,7 @@ def recognised(r):
 
 def _one_by_one(d, s, r):
     """Batches in which what a round hands to the next shows."""
-    media._tokens(d, s, r)
+    pictures_and_text._tokens(d, s, r)
     s["B"] = r.randint(4, 7)
 
 
@@ -186,7 +186,7 @@ def _whole(d, s, r):
 
 def of_pictures_or_films(r):
     """A tower for pictures and one for films, of which a picture needs the one."""
-    d = media._llava(r)
+    d = pictures_and_text._llava(r)
     d["vision_config"]["image_size"] = d["vision_config"]["patch_size"] * r.randint(3, 9)
     return d
 
@@ -246,7 +246,7 @@ def no_tower(r):
 
 def shared_keys(r):
     """Qwen2.5-VL's windows, whose heads share keys, beside EXAONE's text."""
-    d = media._qwen2_5_vl(r)
+    d = pictures_and_text._qwen2_5_vl(r)
     heads = d["vision_config"]["num_heads"] = 2 * r.randint(2, 4)
     words = written("exaone4", r)
     d["vision_config"] |= dict(
@@ -308,10 +308,10 @@ ALL_OVER = " or ".join(f"vision_config.global_attn_indexes.{k} == i" for k in ra
 WINDOWS = f"({ALL_OVER}) and 'global' or 'window'"
 SAM = (Option("vision_config.image_size == 1024 and vision_config.patch_size == 16 and vision_config.window_size == 14", _same),)
 # Rotary angles of half of each head, in parts of the published sizes.
-HALF_TURNED = media.OWN_WIDTH | {
+HALF_TURNED = pictures_and_text.OWN_WIDTH | {
     f"text_config.rope_parameters.mrope_section.{k}": f"text_config.head_dim*{share}//32" for k, share in enumerate((2, 3, 3))
 }
-ACROSS = media.SQUARE[2]  # tokens a side
+ACROSS = pictures_and_text.SQUARE[2]  # tokens a side
 FAMILIES = {
     "janus": _speaking(
         aligned_layers,
@@ -380,7 +380,7 @@ FAMILIES = {
         terms=(*TOWER_TERMS, _tiles("vision_config.image_size"), TEXT_HEAD),
         axes=((_language("qwen2"),), (Option("vision_config.hidden_stride == 2 and vision_config.tokenize_function == 'softmax'", _same),)),
     ),
-    "siglip2": media._plain(
+    "siglip2": pictures._plain(
         any_shape,
         derived={"text_config.projection_size": "text_config.hidden_size"},
         sizes=_position_side,
@@ -429,14 +429,19 @@ FAMILIES = {
     ),
     "exaone4_5": _speaking(
         shared_keys,
-        media._windows,
+        pictures_and_text._windows,
         derived={},
         aliases={},
-        terms=(*media.SQUARE, *map(of_text, TEXTS["exaone4"].terms)),
+        terms=(*pictures_and_text.SQUARE, *map(of_text, TEXTS["exaone4"].terms)),
         kind="(i+1) % 4 == 0 and 'full_attention' or 'sliding_attention'",
         axes=(*map(inside, TEXTS["exaone4"].axes), (Option("vision_config.fullatt_block_indexes.0 == 7", _same),)),
     ),
-    "glmga": _speaking(sampled, media._tokens, spelled=None, terms=(*media.SQUARE, "vision_config.image_size//vision_config.patch_size")),
+    "glmga": _speaking(
+        sampled,
+        pictures_and_text._tokens,
+        spelled=None,
+        terms=(*pictures_and_text.SQUARE, "vision_config.image_size//vision_config.patch_size"),
+    ),
     "phi4_multimodal": Family(
         with_senses,
         tasks=("causal-lm",),
@@ -455,16 +460,18 @@ FAMILIES = {
             "vision_config.text_hidden_size": "text_config.hidden_size",
             **{f"text_config.rope_parameters.mrope_section.{k}": "text_config.head_dim//8" for k in range(4)},
         },
-        axes=(media.GROUPED,),
+        axes=(pictures_and_text.GROUPED,),
         terms=(
-            *media.SQUARE,
+            *pictures_and_text.SQUARE,
             TOWER_TERMS[0],
             "vision_config.max_image_size//vision_config.patch_size",
             f"({ACROSS})*({ACROSS}+1)",
             f"({ACROSS})*({ACROSS}+1)+2",
         ),
     ),
-    "paddleocr_vl": _speaking(recognised, _one_by_one, spelled=None, derived={}, aliases={}, terms=(*media.SQUARE, *TOWER_TERMS)),
+    "paddleocr_vl": _speaking(
+        recognised, _one_by_one, spelled=None, derived={}, aliases={}, terms=(*pictures_and_text.SQUARE, *TOWER_TERMS)
+    ),
     "video_llama_3": _speaking(
         unmerged,
         _whole_patches,
@@ -476,10 +483,10 @@ FAMILIES = {
     ),
     "glm4v_moe": _speaking(
         experts_sampled,
-        media._tokens,
+        pictures_and_text._tokens,
         points=6,
         spelled=None,
         derived=HALF_TURNED,
-        terms=(*media.SQUARE, "vision_config.image_size//vision_config.patch_size"),
+        terms=(*pictures_and_text.SQUARE, "vision_config.image_size//vision_config.patch_size"),
     ),
 }

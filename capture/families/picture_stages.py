@@ -1,7 +1,7 @@
-"""Families that classify pictures in stages of falling size, beside those of `media.py` (see family.py)."""
+"""Families that classify pictures in stages of falling size, beside those of `pictures.py` (see family.py)."""
 
 from .family import Option
-from .media import DROP_PATH, FOUR_STAGES, _images, _sets, _sides
+from .pictures import DROP_PATH, FOUR_STAGES, _images, _sets, _sides
 from .usual_keys import ACTIVATIONS, drop
 
 

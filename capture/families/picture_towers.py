@@ -1,10 +1,10 @@
 """Families of pictures and text whose picture side is a network of its own kind: how to draw their config keys (see family.py)."""
 
-from . import media, text
+from . import pictures_and_text, text
 from .composed import inside, of_text
 from .language import FAMILIES as TEXTS
 from .family import Option
-from .media import FIXED, TEXT_HEAD, TOWER_TERMS, _cut, _speaking, _text, _tiles
+from .pictures_and_text import FIXED, TEXT_HEAD, TOWER_TERMS, _cut, _speaking, _text, _tiles
 from .usual_keys import ACTIVATIONS, drop
 
 
@@ -39,7 +39,7 @@ def llama4(r):
 def sampled(r):
     """Learned positions sampled at the places of the patches; four patches side by side are one token."""
     heads, side = r.randint(2, 5), r.randint(4, 9)
-    words = media._sections(_text(r, attention_dropout=drop(r), model_type="glm4v_text"))
+    words = pictures_and_text._sections(_text(r, attention_dropout=drop(r), model_type="glm4v_text"))
     patch = r.randint(3, 5)
     vision = dict(
         model_type="glm4v_vision",
@@ -123,8 +123,18 @@ FAMILIES = {
         terms=(*TOWER_TERMS, _tiles("vision_config.image_size"), *map(of_text, LLAMA4.terms)),
         axes=(*map(inside, LLAMA4.axes), FOURFOLD),
     ),
-    "glm4v": _speaking(sampled, media._tokens, spelled=None, terms=(*media.SQUARE, "vision_config.image_size//vision_config.patch_size")),
-    "glm46v": _speaking(sampled, media._tokens, spelled=None, terms=(*media.SQUARE, "vision_config.image_size//vision_config.patch_size")),
+    "glm4v": _speaking(
+        sampled,
+        pictures_and_text._tokens,
+        spelled=None,
+        terms=(*pictures_and_text.SQUARE, "vision_config.image_size//vision_config.patch_size"),
+    ),
+    "glm46v": _speaking(
+        sampled,
+        pictures_and_text._tokens,
+        spelled=None,
+        terms=(*pictures_and_text.SQUARE, "vision_config.image_size//vision_config.patch_size"),
+    ),
     "lfm2_vl": _speaking(
         liquid,
         **{**FIXED, "sizes": _of_patches, "hidden": (), "derived": {of_text(k): of_text(v) for k, v in LFM2.derived.items()}},

@@ -1,9 +1,10 @@
 """Families that write down what they hear, an encoder before a decoder of their own: how to draw their config keys (see family.py)."""
 
-from . import hearing, media, paired
+from . import hearing, paired, sound
 from .family import Family, Option
 from .hearing import CONVOLUTION, ENCODER_HEAD, _through
-from .media import SEVEN, _frames, _sets
+from .pictures import _sets
+from .sound import SEVEN, _frames
 from .usual_keys import ACTIVATIONS, drop
 
 
@@ -61,7 +62,7 @@ def _conformers(dims, side, **more):
 
 def transcriber(r):
     """Two stacks with one width between the convolutions of wav2vec 2.0 and a head of letters (SpeechT5)."""
-    d = media._waves(r)
+    d = sound._waves(r)
     for key in (
         "num_attention_heads",
         "num_hidden_layers",
@@ -157,7 +158,7 @@ SPOKEN = (("wav2vec2", "mbart"), ("wav2vec2", "bert"), ("wav2vec2", "gpt2"))
 
 
 def _encoder(r):
-    d = {k: v for k, v in media._waves(r).items() if k not in ("vocab_size", "classifier_proj_size")}
+    d = {k: v for k, v in sound._waves(r).items() if k not in ("vocab_size", "classifier_proj_size")}
     return paired.part("wav2vec2", d, add_adapter=True, num_adapter_layers=3)
 
 

@@ -1,11 +1,11 @@
-"""Families of pictures and text that stand beside those of `media.py`: how to draw their config keys (see family.py)."""
+"""Families of pictures and text that stand beside those of `pictures_and_text.py`: how to draw their config keys (see family.py)."""
 
-from . import media, text
+from . import pictures_and_text, text
 from .composed import inside, of_text
 from .language import FAMILIES as TEXTS
 from .family import Option
 from .usual_keys import ACTIVATIONS, drop
-from .media import FIXED, GROUPED, TEXT_HEAD, TOWER_TERMS, _cut, _language, _speaking, _text, _tiles, _tower
+from .pictures_and_text import FIXED, GROUPED, TEXT_HEAD, TOWER_TERMS, _cut, _language, _speaking, _text, _tiles, _tower
 
 
 def beside(name, tower, r):
@@ -35,7 +35,7 @@ SHUFFLED = {
 
 def several_layers(r):
     """Features of five layers of the picture side beside each other."""
-    d = media._llava(r)
+    d = pictures_and_text._llava(r)
     for key in ("vision_feature_layer", "vision_feature_select_strategy", "multimodal_projector_bias"):
         d.pop(key)
     d["vision_config"]["num_hidden_layers"] = r.randint(19, 22)
@@ -49,7 +49,7 @@ def pinpoints(tile, *shapes):
 
 def next_tiles(r):
     """Squares are seen as two by two tiles, as by every published one of five shapes."""
-    d = media._llava(r)
+    d = pictures_and_text._llava(r)
     return d | dict(image_grid_pinpoints=pinpoints(d["vision_config"]["image_size"], (1, 2), (2, 1), (2, 2), (3, 1), (1, 3)))
 
 
@@ -286,7 +286,7 @@ def pages(r):
     """Patches without learned positions, four of them one token."""
     heads, width = r.randint(2, 5), 8 * r.randint(5, 8)
     text = _text(r, attention_dropout=drop(r), head_dim=width) | dict(
-        rope_parameters=media._sections(dict(hidden_size=width, num_attention_heads=1))["rope_parameters"]
+        rope_parameters=pictures_and_text._sections(dict(hidden_size=width, num_attention_heads=1))["rope_parameters"]
     )
     vision = dict(
         depth=r.randint(3, 4),
@@ -405,5 +405,5 @@ FAMILIES = {
         terms=("I//vision_config.patch_size", "I//vision_config.patch_size//2", TOWER_TERMS[0], TEXT_HEAD),
         axes=((_language("qwen3"),), (Option("spatial_merge_size == 2", lambda d, s, r: None),)),
     ),
-    "glm_ocr": _speaking(pages, media._tokens, spelled=None, derived=media.WIDE_SECTIONS),
+    "glm_ocr": _speaking(pages, pictures_and_text._tokens, spelled=None, derived=pictures_and_text.WIDE_SECTIONS),
 }

@@ -1,9 +1,9 @@
 """Families that hear recordings of any length cut into windows: how to draw their config keys (see family.py)."""
 
-from . import media
+from . import pictures_and_text
 from .answering import answering
 from .family import Option
-from .media import _text
+from .pictures_and_text import _text
 from .usual_keys import ACTIVATIONS, drop
 
 
@@ -39,7 +39,7 @@ def transcribing(r):
 
 def seeing(r):
     """Qwen2.5-VL's pictures and text, with an encoder of recordings beside them (Qwen2.5-Omni's thinker)."""
-    d = media._qwen2_5_vl(r)
+    d = pictures_and_text._qwen2_5_vl(r)
     for key in ("image_token_id", "video_token_id"):
         d.pop(key)
     audio = _hearer(r, n_window=r.randint(20, 60), max_source_positions=r.randint(61, 90), output_dim=d["text_config"]["hidden_size"])
@@ -48,7 +48,7 @@ def seeing(r):
 
 def experts_seeing(r):
     """Qwen3-VL's pictures and experts, with Qwen3-ASR's ear (Qwen3-Omni's thinker)."""
-    d = media._qwen3_vl(r)
+    d = pictures_and_text._qwen3_vl(r)
     wide = d["text_config"]["num_attention_heads"] * 8 * r.randint(2, 4)  # whole 16 bytes, which products of experts ask for
     d["vision_config"]["out_hidden_size"] = d["text_config"]["hidden_size"] = wide
     d["text_config"] |= dict(num_experts=r.randint(4, 9), num_experts_per_tok=r.randint(2, 4), moe_intermediate_size=r.randint(40, 240))
@@ -194,14 +194,14 @@ FAMILIES = {
         inputs_follow=True,
         derived={"hidden_size": "text_config.hidden_size"},
     ),
-    "qwen2_5_omni_thinker": media._speaking(
+    "qwen2_5_omni_thinker": pictures_and_text._speaking(
         seeing,
-        _either(media._windows),
+        _either(pictures_and_text._windows),
         tasks=("image-text-to-text", "speech-seq2seq"),
-        axes=(media.GROUPED, (Option("vision_config.fullatt_block_indexes.0 == 7", lambda d, s, r: None),)),
+        axes=(pictures_and_text.GROUPED, (Option("vision_config.fullatt_block_indexes.0 == 7", lambda d, s, r: None),)),
         aliases={},
         terms=(
-            *media.SQUARE,
+            *pictures_and_text.SQUARE,
             AUDIO_HEAD,
             FRAMES,
             f"ceil_div({FRAMES},2*audio_config.n_window)",
@@ -210,16 +210,16 @@ FAMILIES = {
             f"({HALVES}-2)//2+1",
         ),
     ),
-    "qwen3_omni_moe_thinker": media._speaking(
+    "qwen3_omni_moe_thinker": pictures_and_text._speaking(
         experts_seeing,
-        _either(media._tokens),
+        _either(pictures_and_text._tokens),
         tasks=("image-text-to-text", "speech-seq2seq"),
-        derived=media.INTERLEAVED,
+        derived=pictures_and_text.INTERLEAVED,
         spelled=r".*\.merger\.mlp|.*merger_list(\.\d+\.mlp)?",
         aliases={},
-        axes=(media.GROUPED, (Option("vision_config.deepstack_visual_indexes.length == 3", lambda d, s, r: None),), AT_ONCE),
+        axes=(pictures_and_text.GROUPED, (Option("vision_config.deepstack_visual_indexes.length == 3", lambda d, s, r: None),), AT_ONCE),
         terms=(
-            *media.SQUARE,
+            *pictures_and_text.SQUARE,
             AUDIO_HEAD,
             FRAMES,
             f"ceil_div({FRAMES},100)",
