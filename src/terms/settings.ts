@@ -593,6 +593,9 @@ export const SETTINGS = {
   numa_nodes: { type: "integer", min: 1 },
   cxl_memory: { type: "string" },
   nvme_space: { type: "string" },
+  /** What connects the GPUs of a machine, and machines with each other. */
+  gpu_link: { type: "string" },
+  machine_link: { type: "string" },
   nodes: { type: "integer" },
   num_machines: { type: "integer" },
   /** GPUs that the scheduler's lines grant the job. */

@@ -81,6 +81,11 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     pins: "sequence_length: 128\nnvme_space: 1GiB\ndevice: { name: 24GB, count: 2 }",
     model: { hidden_size: 2048, intermediate_size: 5504, num_hidden_layers: 16, vocab_size: 32000 },
   },
+  "link-slow": {
+    train: "bf16: true\nfsdp: full_shard auto_wrap",
+    pins: "sequence_length: 128\nmachine_link: 10Gbit/s\ndevice: { name: A100-80GB, count: 16 }",
+    model: { hidden_size: 2048, intermediate_size: 5504, num_hidden_layers: 16, vocab_size: 32000 },
+  },
   "host-memory-full": {
     train: "bf16: true",
     pins: "sequence_length: 128\nhost_memory: 1GiB\ndtype: float32\ndevice: { name: 24GB, count: 2 }",

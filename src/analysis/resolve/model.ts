@@ -17,6 +17,7 @@ import { size } from "../messages/units";
 import { familyOf } from "../models/families";
 import type { ModelFound } from "../models/model-found";
 import { isThinker } from "../models/trained-part";
+import { linksOf } from "../pins/machine";
 import type { ResolveContext } from "./context";
 import { usesAllVisible } from "./one-process";
 import { MOST_COUNTED } from "./ranges";
@@ -261,7 +262,14 @@ export function deviceOf(c: ResolveContext): Resolution["device"] {
   const measuredOverhead = c.choice.learns === false ? {} : measuredOn(c, match.device.name);
   // A job says how many GPUs it gets of the machine that it names.
   const count = source === "config" && c.settings.number("granted_devices") !== undefined ? { count: 1 } : {};
-  const spec = { ...deviceSpec(match), ...count, ...(occupiedBytes > 0 ? { occupiedBytes } : {}), ...measuredOverhead };
+  const links = linksOf(c.settings);
+  const spec = {
+    ...deviceSpec(match),
+    ...count,
+    ...(occupiedBytes > 0 ? { occupiedBytes } : {}),
+    ...(links === undefined ? {} : { links }),
+    ...measuredOverhead,
+  };
   return { spec, source, asked };
 }
 

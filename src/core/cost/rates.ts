@@ -3,6 +3,7 @@
 import { table } from "../../terms/table";
 import type { Device } from "../hardware/types";
 import type { Product } from "../report/operators";
+import type { Links } from "../training/run";
 
 export type Range = readonly [slow: number, fast: number];
 
@@ -97,10 +98,15 @@ const PCIE_LINK: Range = [0.32, 0.76];
 const BRIDGED = /PCI|NVL|RTX|TITAN|Quadro|A[34]0$/;
 
 /** What links the cards of one machine when so many take part: peak, bytes per second, and the share collectives reach. */
-export function linkOf(device: Device, cards: number): { readonly peak: number; readonly share: Range } {
+export function linkOf(
+  device: Device,
+  cards: number,
+  told: Links = {},
+): { readonly peak: number; readonly share: Range } {
   const { name, peerBandwidth, hostBandwidth } = device;
-  const linked = peerBandwidth > hostBandwidth && (cards <= 2 || !BRIDGED.test(name));
-  return linked
+  const own = peerBandwidth > hostBandwidth && (told.gpus === "linked" || cards <= 2 || !BRIDGED.test(name));
+  if (typeof told.gpus === "number") return { peak: told.gpus, share: told.gpus > hostBandwidth ? LINK : PCIE_LINK };
+  return own && told.gpus !== "host"
     ? { peak: peerBandwidth, share: LINK }
     : { peak: Math.min(peerBandwidth, hostBandwidth), share: PCIE_LINK };
 }
@@ -113,7 +119,8 @@ export const HOST_LINK: Range = [0.5, 0.85];
  * so it is their sum (nccl-tests, PERFORMANCE.md: bus bandwidth). Machines with linked data-centre GPUs have four cards
  * of 100 to eight of 400 Gbit/s; others one of 25 to 200.
  */
-export function network(device: Device): Range {
+export function network(device: Device, { machines }: Links = {}): Range {
+  if (machines !== undefined) return [machines * LINK[0], machines * LINK[1]];
   return device.peerBandwidth >= LINKED ? [40e9, 330e9] : [3e9, 22e9];
 }
 

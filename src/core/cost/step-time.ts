@@ -8,7 +8,7 @@ import type { Device } from "../hardware/types";
 import type { Estimate } from "../report/estimate";
 import type { Operators } from "../report/operators";
 import { dataParallelSize } from "../training/parallel/degrees";
-import type { TrainingRun } from "../training/run";
+import type { Links, TrainingRun } from "../training/run";
 import { inPieces } from "../training/trainers";
 import { type End, kernelSeconds, type Modes, productsSeconds } from "./kernels";
 import {
@@ -51,6 +51,8 @@ export interface StepTime {
   readonly high: number;
   /** What takes the largest part. */
   readonly bound: Bound;
+  /** Waiting for other GPUs takes more than half of the step, at either end of the range. */
+  readonly waits: boolean;
   /** Where a middling step spends its seconds; parts that overlap others are counted by what shows. */
   readonly parts: Readonly<Record<Bound, number>>;
   /** Tokens (image patches) per second over all devices, at the middle of the range. */
@@ -75,10 +77,10 @@ const at = (range: Range, end: End): number => range[end];
 const work = (bounds: readonly [number, number], end: End): number => bounds[1 - end]!;
 
 /** Peak of the links that the run's collectives cross, bytes per second. */
-function linkPeak(run: TrainingRun, device: Device): number {
+function linkPeak(run: TrainingRun, device: Device, links: Links | undefined): number {
   const { worldSize } = run.parallel;
-  const { peak } = linkOf(device, Math.min(worldSize, DEVICES_PER_MACHINE));
-  return worldSize > DEVICES_PER_MACHINE ? Math.min(peak, network(device)[1]) : peak;
+  const { peak } = linkOf(device, Math.min(worldSize, DEVICES_PER_MACHINE), links);
+  return worldSize > DEVICES_PER_MACHINE ? Math.min(peak, links?.machines ?? network(device)[1]) : peak;
 }
 
 /**
@@ -94,7 +96,7 @@ function interconnect(
 ): { readonly seconds: number; readonly bytes: number } {
   const sent = { seconds: 0, bytes: 0 };
   for (const row of trafficOf(run, counts)) {
-    const seconds = row.bytes / at(speedOf(row, device), end);
+    const seconds = row.bytes / at(speedOf(row, device, run.device?.links), end);
     const overlapped = end === 1 ? Math.max(0, seconds - 0.9 * hides) : Math.max(0.35 * seconds, seconds - 0.5 * hides);
     // DeepSpeed communicates beside the computation only when told to (`overlap_comm`).
     const hidden = row.sender === "states" && run.parallel.deepspeed?.overlapComm !== false;
@@ -253,7 +255,9 @@ const middle = (low: number, high: number): number => Math.sqrt(Math.max(low, 0)
  * @param counts of the run's estimate
  */
 export function stepTime(whole: TrainingRun, counts: Measured, device?: Device): StepTime | null {
-  const run = inPieces(whole);
+  // What is said of the links is said of the run's own machines.
+  const elsewhere = device !== undefined && device.name !== whole.device?.name;
+  const run = inPieces(elsewhere ? unlinked(whole) : whole);
   const card = device ?? (run.device === null ? undefined : deviceOf(run.device));
   const { operators } = counts;
   if (card === undefined || operators === null) return null;
@@ -274,14 +278,25 @@ export function stepTime(whole: TrainingRun, counts: Measured, device?: Device):
   const bound = [...BOUNDS].sort((a, b) => parts[b] - parts[a])[0]!;
   const replicas = dataParallelSize(run.parallel);
   const tokens = run.microBatchSize * tokensPerSample(run) * run.gradientAccumulationSteps * replicas;
-  const peaks: Bytes = { memory: card.bandwidth, interconnect: linkPeak(run, card), host: card.hostBandwidth };
+  const peaks: Bytes = {
+    memory: card.bandwidth,
+    interconnect: linkPeak(run, card, run.device?.links),
+    host: card.hostBandwidth,
+  };
   const demands = ROADS.flatMap((road): Demand[] => {
     const bytes = (fastest.bytes[road] + slowest.bytes[road]) / 2;
     const asked = bytes / middle(low, high);
     // Token ids cross to the card too; what nobody would notice is not listed.
     return asked < NOTICED * peaks[road] ? [] : [{ road, bytes, asked, available: peaks[road] }];
   });
-  return { low, high, bound, parts, tokensPerSecond: tokens / middle(low, high), demands };
+  const waits = [fast, slow].every((seconds) => seconds.interconnect > total(seconds) / 2);
+  return { low, high, bound, waits, parts, tokensPerSecond: tokens / middle(low, high), demands };
+}
+
+function unlinked(run: TrainingRun): TrainingRun {
+  if (run.device?.links === undefined) return run;
+  const { links: _, ...device } = run.device;
+  return { ...run, device };
 }
 
 /** Card that stands in when a run's own is unknown: factors between two runs hardly depend on it. */

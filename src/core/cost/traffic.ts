@@ -7,7 +7,7 @@ import { DIMENSIONS } from "../graph/dimensions";
 import { DEVICES_PER_MACHINE } from "../hardware/devices";
 import type { Device } from "../hardware/types";
 import { expertParallelSize, expertShare } from "../training/parallel/degrees";
-import type { TrainingRun } from "../training/run";
+import type { Links, TrainingRun } from "../training/run";
 import { linkOf, network, type Range } from "./rates";
 import { type ModelShape, shapeOf, tokensPerSample } from "./shape";
 import { bytesOf, type Counts, halfPrecision } from "./work";
@@ -60,12 +60,12 @@ export function trafficOf(run: TrainingRun, counts: Counts): readonly Traffic[] 
 }
 
 /** Bytes per second of one GPU: those of a ring use all network cards of a machine, others share them. */
-export function speedOf({ sender, span }: Traffic, device: Device): Range {
-  const { peak, share } = linkOf(device, Math.min(span, DEVICES_PER_MACHINE));
+export function speedOf({ sender, span }: Traffic, device: Device, links?: Links): Range {
+  const { peak, share } = linkOf(device, Math.min(span, DEVICES_PER_MACHINE), links);
   const within: Range = [peak * share[0], peak * share[1]];
   if (span <= DEVICES_PER_MACHINE) return within;
   const cards = sender === "states" ? 1 : DEVICES_PER_MACHINE;
-  const [low, high] = network(device);
+  const [low, high] = network(device, links);
   return [Math.min(within[0], low / cards), Math.min(within[1], high / cards)];
 }
 

@@ -43,6 +43,14 @@ export interface LibraryVersions {
   readonly bitsandbytes: string;
 }
 
+/** What connects GPUs, each way, where it is said. */
+export interface Links {
+  /** Bytes per second within a machine; or the card's own link, or PCIe, by name. */
+  readonly gpus?: number | "linked" | "host";
+  /** Bytes per second that all network cards of a machine have together. */
+  readonly machines?: number;
+}
+
 /** One GPU (or MIG slice) kind of the catalogue, or a plain size. */
 export interface DeviceSpec {
   readonly name: string;
@@ -53,6 +61,7 @@ export interface DeviceSpec {
   readonly count: number;
   /** Bytes that a desktop or another process takes of it. */
   readonly occupiedBytes?: number;
+  readonly links?: Links;
   /** What context and libraries took on this card, as it was measured: of one process alone, and of one among several. */
   readonly measuredOverhead?: { readonly alone?: number; readonly together?: number };
 }

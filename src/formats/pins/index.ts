@@ -122,6 +122,9 @@ const runSchema = z.strictObject({
   cxl_memory: z.optional(z.string()),
   /** Room on a machine's NVMe drives: `2TB`. */
   nvme_space: z.optional(z.string()),
+  /** Between the GPUs of a machine, each way: `PCIe`, `NVLink` or `450GB/s`; between machines, of all network cards: `400Gbit/s`. */
+  gpu_link: z.optional(z.string()),
+  machine_link: z.optional(z.string()),
   libraries: z.optional(librariesSchema),
 });
 
@@ -172,6 +175,8 @@ const NAMES: Readonly<Record<string, SettingName>> = table({
   numa_nodes: "numa_nodes",
   cxl_memory: "cxl_memory",
   nvme_space: "nvme_space",
+  gpu_link: "gpu_link",
+  machine_link: "machine_link",
   ...Object.fromEntries(LIBRARIES.map((name) => [`libraries.${name}`, `library.${name}` as const])),
 });
 

@@ -35,6 +35,8 @@ export const PINS = {
   "pin.numa_nodes": "NUMA nodes that share the machine's RAM: what a rank keeps beyond its own node's part is far.",
   "pin.cxl_memory": "CXL memory of a machine, such as 512GiB: what its RAM has no room for.",
   "pin.nvme_space": "Room on a machine's NVMe drives, such as 2TB: what offloading to them may fill.",
+  "pin.gpu_link": "Between the GPUs of a machine, each way: PCIe, NVLink, or a speed such as 450GB/s.",
+  "pin.machine_link": "Between machines, all network cards of one together, each way: 400Gbit/s or 50GB/s.",
   "pin.traces": "How models of your own are traced, by the name of the graph. `vram-lens trace` keeps it here.",
   "pin.traces.file": "The Python file, or the model's folder, relative to this file.",
   "pin.traces.entry": "A class, a function, or a call that makes the model. Left out: the class of the graph's name.",

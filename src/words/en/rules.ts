@@ -24,6 +24,7 @@ export const RULES = {
   "ds-host-memory":
     "Offload keeps {bytes} in the memory of a machine, {ranks} ranks together, {pinned} of it page-locked.",
   "host-memory-full": "{ranks} ranks need {bytes} of a machine's memory, which has {ram}.",
+  "link-slow": "Most of a step waits for other GPUs, about {percent} %: each sends {bytes} in it.",
   "ds-nvme-full": "Offload needs {bytes} of NVMe on a machine with {room}: {ranks} ranks do not fit.",
   "ds-host-memory-full": "Offload needs {bytes} on a machine with {ram}: {ranks} ranks do not fit.",
   "ds-optimizer-max-grad-norm": "`max_grad_norm` is no optimizer parameter: DeepSpeed stops. Use `gradient_clipping`.",

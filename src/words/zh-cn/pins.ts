@@ -35,6 +35,8 @@ export const PINS = {
   "pin.numa_nodes": "分摊该内存的 NUMA 节点数：一个 rank 超出本节点份额的部分为远端内存。",
   "pin.cxl_memory": "一台机器的 CXL 内存，例如 512GiB：容纳内存放不下的部分。",
   "pin.nvme_space": "一台机器 NVMe 盘的可用空间，例如 2TB：卸载到盘上最多可用的量。",
+  "pin.gpu_link": "一台机器内 GPU 之间的单向连接：PCIe、NVLink，或 450GB/s 这样的速率。",
+  "pin.machine_link": "机器之间的单向速率（一台机器的全部网卡合计）：400Gbit/s 或 50GB/s。",
   "pin.traces": "如何追踪您自己的模型，按计算图的名称。由 `vram-lens trace` 记录在此。",
   "pin.traces.file": "Python 文件或模型文件夹，相对于此文件。",
   "pin.traces.entry": "构造模型的类、函数或调用。留空则为与计算图同名的类。",

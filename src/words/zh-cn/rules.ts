@@ -23,6 +23,7 @@ export const RULES: Readonly<Record<keyof typeof EN, string>> = {
   "ds-offload-ratio-stage": "`ratio` 仅在 ZeRO 阶段 3 中生效。",
   "ds-host-memory": "卸载会在一台机器的内存中占用 {bytes}（{ranks} 个 rank 合计），其中锁页 {pinned}。",
   "host-memory-full": "{ranks} 个 rank 共需 {bytes} 主机内存，而该机器只有 {ram}。",
+  "link-slow": "一步的大部分时间（约 {percent}%）在等待其他 GPU：每张 GPU 每步发送 {bytes}。",
   "ds-nvme-full": "卸载在一台机器上需要 {bytes} NVMe 空间，而该机器只有 {room}：{ranks} 个 rank 放不下。",
   "ds-host-memory-full": "卸载在一台机器上需要 {bytes}，而该机器只有 {ram}：{ranks} 个 rank 放不下。",
   "ds-optimizer-max-grad-norm": "`max_grad_norm` 不是优化器参数，DeepSpeed 会报错；请使用 `gradient_clipping`。",

@@ -16,6 +16,14 @@ export const GENERAL_CASES: Readonly<Record<string, Case>> = {
     },
     estimated: true,
   },
+  "link-slow": {
+    story: "Two machines on a slow network shard what one of them would hold.",
+    files: {
+      ...sft("fsdp: full_shard auto_wrap", "gradient_checkpointing: false"),
+      ...pins("machine_link: 10Gbit/s\n    device: { name: A100-80GB, count: 16 }"),
+    },
+    estimated: true,
+  },
   tight: {
     story: "The batch was raised until the first steps went through; the band of the estimate reaches beyond the card.",
     files: { ...sft("per_device_train_batch_size: 16", "gradient_checkpointing: false"), ...pins("device: 27.8GB") },

@@ -1,7 +1,9 @@
 /** What one GPU sends: sizes by hand for one run of each kind. */
 import { strict as assert } from "node:assert";
-import { type Traffic, trafficOf } from "../../../src/core/cost/traffic";
-import type { ParallelSpec } from "../../../src/core/training/run";
+import type { Range } from "../../../src/core/cost/rates";
+import { speedOf, type Traffic, trafficOf } from "../../../src/core/cost/traffic";
+import { findDevice } from "../../../src/core/hardware/devices";
+import type { Links, ParallelSpec } from "../../../src/core/training/run";
 import { causalRun } from "../runs";
 
 const CONFIG = {
@@ -55,5 +57,25 @@ describe("what one GPU sends in a step", () => {
     const matrices = 8 * 8 * 3 * 1024 * 4096;
     const all = Math.min(matrices, 1e9);
     assert.equal(Math.round(states?.bytes ?? 0), Math.round(6 * ((15 / 16) * (1e9 - all) + (1 / 2) * (all / 8))));
+  });
+});
+
+describe("links that are said", () => {
+  const device = findDevice("H100")!.device;
+  const speeds = (links: Links, span: number): Range => speedOf({ sender: "states", bytes: 1, span }, device, links);
+
+  it("decide within a machine: PCIe instead of the card's own, or a speed", () => {
+    const [, own] = speeds({}, 8);
+    const [, pcie] = speeds({ gpus: "host" }, 8);
+    assert.ok(pcie < device.hostBandwidth && own > 2 * pcie);
+    assert.deepEqual(speeds({ gpus: 100e9 }, 8), [45e9, 85e9]);
+    const bridged = findDevice("H100 PCIe")!.device;
+    const four: Traffic = { sender: "states", bytes: 1, span: 4 };
+    assert.ok(speedOf(four, bridged, { gpus: "linked" })[1] > speedOf(four, bridged)[1]);
+  });
+
+  it("decide between machines, where each card has its part of what only some ranks send", () => {
+    assert.deepEqual(speeds({ machines: 50e9 }, 16), [22.5e9, 42.5e9]);
+    assert.deepEqual(speedOf({ sender: "stages", bytes: 1, span: 16 }, device, { machines: 80e9 }), [4.5e9, 8.5e9]);
   });
 });

@@ -1,5 +1,7 @@
-/** A machine's own memory. */
+/** A machine beside its GPUs: its own memory, and the links between GPUs. */
 import { machineMemory } from "../../../core/cost/host-memory";
+import { stepTime } from "../../../core/cost/step-time";
+import { DEVICES_PER_MACHINE } from "../../../core/hardware/devices";
 import { size } from "../../messages/units";
 import { hostRoom, machineOf } from "../../pins/machine";
 import { hit, type Rule, rule } from "../rule";
@@ -19,5 +21,17 @@ export const HOST_RULES: readonly Rule[] = [
       tiers.some(({ tier }) => tier === "beyond"),
       { args: { bytes: size(bytes), ram: size(hostRoom(settings)), ranks } },
     );
+  }),
+  // Even with all that may overlap, most of a step waits for other GPUs (src/core/cost/traffic.ts).
+  rule("link-slow", "information", ({ run, estimate, settings }) => {
+    const time = run === null || estimate === undefined ? null : stepTime(run, estimate);
+    const sent = time?.demands.find(({ road }) => road === "interconnect");
+    if (time?.waits !== true || sent === undefined || run === null) return [];
+    const far = run.parallel.worldSize > DEVICES_PER_MACHINE;
+    const at =
+      settings.find(far ? "machine_link" : "gpu_link") ?? settings.find("world_size") ?? settings.find("model");
+    const spent = Object.values(time.parts).reduce((sum, part) => sum + part, 0);
+    const percent = Math.round((100 * time.parts.interconnect) / spent);
+    return hit(at, true, { args: { bytes: size(sent.bytes), percent } });
   }),
 ];
