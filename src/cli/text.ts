@@ -169,7 +169,12 @@ export function verdictLine(run: ReportRun, { say, paint }: Pen): string {
   });
   const toward = directions.length === 0 ? "" : say("not-counted.toward", { list: directions.join(say("separator")) });
   const left = notCounted === undefined ? "" : `   ${say("not-counted", { count: notCounted.length })}${toward}`;
-  return `${label}   ${need}   ${peak}${stepText(run, say)}${left}`;
+  return `${label}   ${need}   ${peak}${stoodText(run)}${stepText(run, say)}${left}`;
+}
+
+/** Whose code is counted in place of the one that runs. */
+function stoodText({ statement: { standsIn } }: ReportRun): string {
+  return standsIn === undefined ? "" : `   ${standsIn}`;
 }
 
 /** How many of the keys that are not counted likely need more memory, or less. */

@@ -73,6 +73,13 @@ describe("analysis: code that stands in", () => {
       assert.ok(lowBytes < 0.9 * used && highBytes > 1.1 * used, first);
     });
 
+  for (const { said, ...one } of CASES)
+    it(`is in the report's statement, with a band of which nothing is claimed: ${said.source}`, async () => {
+      const { statement } = (await shown(one)).run ?? {};
+      assert.match(statement?.standsIn ?? "", said);
+      assert.match(statement?.claim ?? "", /no measured run had this stand-in/);
+    });
+
   it("packs experts that are linear layers in the code that runs", async () => {
     const { run } = await shown({ file: "finetune.yaml", text: LITGPT, key: "micro_batch_size" });
     const weights = run?.perDevice?.components.find(({ kind }) => kind === "weights")?.bytes ?? 0;

@@ -31,6 +31,17 @@ describe("cli check", () => {
     );
   });
 
+  it("says beside the verdict whose code stands in", async () => {
+    const standsIn = "transformers' code stands in for litgpt's";
+    const { statement } = fakeRun("file:///train.yaml");
+    const { cwd, runs } = single({ statement: { ...statement, standsIn } });
+    const { out } = await cli(cwd, ["check", "a/train.yaml"], runs);
+    assert.match(
+      out,
+      /41\.5 GiB \(41\.0–43\.0\) of 23\.0 usable {3}peak in backward {3}transformers' code stands in for/,
+    );
+  });
+
   it("gives a card the memory that every other surface gives it, and counts what lacks a GPU alone", async () => {
     const cwd = workspace({ "a/train.yaml": TRAIN, "a/other.yaml": TRAIN });
     const [one, other] = ["a/train.yaml", "a/other.yaml"].map((path) => uriOf(join(cwd, path)));

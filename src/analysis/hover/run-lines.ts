@@ -4,7 +4,6 @@ import { migrationOf } from "../../core/cost/managed";
 import type { Estimate, Phase } from "../../core/report/estimate";
 import { grouped } from "../../terms/sizes";
 import { table } from "../../terms/table";
-import type { Message, MessageId } from "../../words/message";
 import { inCode, inMarkdown } from "../../words/printable";
 import { baseName } from "../documents/uris";
 import type { RunAnalysis } from "../estimate/run-analysis";
@@ -15,6 +14,7 @@ import { largestBatch, largestBatchAlone } from "../levers/batch";
 import { gib, type Locale, markdown, size, t } from "../messages";
 import { measuredText, measurementOf } from "../report/measured";
 import { documentOf, releasesOf, reportedSettings } from "../report/report";
+import { standInsOf } from "../report/stand-ins";
 import { statementOf } from "../report/statement";
 import type { Resolved } from "../resolve";
 
@@ -147,35 +147,11 @@ export function assumptionsLine(analysis: RunAnalysis): string | undefined {
   return said.length === 0 ? undefined : said.join(" · ");
 }
 
-/** Of what is assumed: that something else is counted for code that was not captured. */
-const STAND_INS: ReadonlySet<MessageId> = new Set<MessageId>([
-  "assume.own-code",
-  "assume.release-code",
-  "assume.loss-stands",
-  "assume.unsloth",
-  "engine.relative",
-  "engine.branch",
-]);
-
 /** What stands in for the code that runs, as the end of the first line. */
 export function whatStandsIn({ base, locale }: RunAnalysis): string {
-  const assumed = [
-    ...base.resolution.suppositions.map(({ message }) => message),
-    ...(base.estimate?.assumptions ?? []).map(({ what }) => what),
-  ];
-  return assumed
-    .filter(({ id }) => STAND_INS.has(id))
-    .map((what) => ` · ${stoodFor(what, base.resolution.libraries.transformers, locale)}`)
+  return standInsOf(base)
+    .map((what) => ` · ${markdown(what, locale)}`)
     .join("");
-}
-
-/** The assumption, in fewer words where its first half says it. */
-function stoodFor(what: Message, release: string, locale: Locale): string {
-  const { code = "", framework = "" } = what.args;
-  if (what.id === "assume.own-code") return t(locale, "hover.code-stands", { code, framework });
-  if (what.id === "assume.release-code")
-    return t(locale, "hover.newest-stands", { newest: NEWEST.transformers, release });
-  return markdown(what, locale);
 }
 
 /** Whose models are counted for the release of transformers, where they are another's. */

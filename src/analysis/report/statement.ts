@@ -10,8 +10,9 @@ import { difference } from "../../terms/sizes";
 import { openSplit } from "../estimate/gpu-count";
 import type { Variant } from "../estimate/run-analysis";
 import { verdictOf } from "../estimate/verdict";
-import { deviceLabel, gib, type Locale, sizeBetween, t } from "../messages";
+import { deviceLabel, gib, type Locale, sizeBetween, t, text } from "../messages";
 import type { Resolution } from "../resolve";
+import { standInsOf } from "./stand-ins";
 
 /** Common cards, smallest first, and whether the verdict on each would be that the run fits. */
 export function fitsOn(estimate: Estimate, run: TrainingRun | null): NonNullable<ReportRun["fitsOn"]> {
@@ -53,12 +54,12 @@ export function statementOf(variant: Variant, locale: Locale): ReportRun["statem
     low: gib(estimate.band.lowBytes),
     high: gib(estimate.band.highBytes),
   };
-  // Measured runs had nothing that was left out of their numbers, and their losses were followed.
-  const whole =
-    !resolution.suppositions.some(({ message }) => message.id === "assume.uncounted") &&
-    !estimate.assumptions.some(({ what }) => what.id === "engine.own-loss");
-  const percent = Math.round(100 * estimate.band.coverage);
-  const claimed = whole ? { claim: t(locale, "said.claim", { percent }) } : {};
+  const stood = standInsOf(variant).map((what) => text(what, locale));
+  const claim = claimed(variant, estimate, stood.length > 0, locale);
+  const rests = {
+    ...(claim === undefined ? {} : { claim }),
+    ...(stood.length === 0 ? {} : { standsIn: stood.join(" · ") }),
+  };
   const peak = t(locale, "said.peak", { phase: t(locale, `phase.${estimate.peakPhase}`) });
   if (device === null || usable === null) {
     const need = t(locale, "said.need-open", figures);
@@ -68,7 +69,7 @@ export function statementOf(variant: Variant, locale: Locale): ReportRun["statem
         ? t(locale, "said.fits-none")
         : t(locale, "said.fits-from", { device: deviceLabel(card.name, locale), total: gib(card.memoryBytes) });
     const detail = t(locale, "said.detail-open", { need, peak, room });
-    return { verdict: t(locale, "said.no-device"), detail, need, peak, room, short: `${figures.used} GiB`, ...claimed };
+    return { verdict: t(locale, "said.no-device"), detail, need, peak, room, short: `${figures.used} GiB`, ...rests };
   }
   const count = countOf(resolution);
   const alone = t(locale, "said.need", { ...figures, usable: gib(usable) });
@@ -85,8 +86,19 @@ export function statementOf(variant: Variant, locale: Locale): ReportRun["statem
       size: gib(Math.abs(difference(usable, estimate.usedPeakBytes))),
     }),
     short: `${figures.used} / ${gib(usable)} GiB`,
-    ...claimed,
+    ...rests,
   };
+}
+
+/**
+ * What the band claims. Measured runs had nothing that was left out of their numbers, and their losses were followed; of what a report
+ * names as a stand-in none was measured, so that nobody counted how often its band holds.
+ */
+function claimed({ resolution }: Variant, estimate: Estimate, standsIn: boolean, locale: Locale): string | undefined {
+  if (resolution.suppositions.some(({ message }) => message.id === "assume.uncounted")) return undefined;
+  if (estimate.assumptions.some(({ what }) => what.id === "engine.own-loss")) return undefined;
+  if (standsIn) return t(locale, "said.claim-stands");
+  return t(locale, "said.claim", { percent: Math.round(100 * estimate.band.coverage) });
 }
 
 /** `+11 % time`, `2.1× time`, `same time`. */

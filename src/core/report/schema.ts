@@ -286,6 +286,8 @@ export const runSchema = z.object({
     short: z.string(),
     /** What the band claims: `97 % of measured runs of this kind lay in their bands`. */
     claim: z.optional(z.string()),
+    /** What is counted for code that was not captured: `transformers' code stands in for litgpt's`. */
+    standsIn: z.optional(z.string()),
   }),
   /** Common cards and whether this run fits each, smallest first; given with every estimate. */
   fitsOn: z
