@@ -44,7 +44,7 @@ export function fixesIn(
   }
   for (const problem of problems) {
     const document = documentOf(analysis.inputs, problem.uri);
-    if (problem.uri !== uri || document === undefined || isSuppressed(problem, document)) continue;
+    if (document?.file !== uri || isSuppressed(problem, document)) continue;
     if (!touches(document.lines.range(problem.span), range)) continue;
     for (const [index, fix] of (problem.fixes ?? []).entries()) {
       const edits = editsOf(analysis, problem, fix);
@@ -101,11 +101,7 @@ function editsOf(analysis: RunAnalysis, problem: Problem, fix: ProblemFix): FixC
   if (fix.remove !== undefined)
     spans.push(document.config === undefined ? [] : removeKeyAt(document.config, fix.remove.start));
   if (spans.some((edits) => edits.length === 0)) return [];
-  const own = spans.flat().map((edit) => ({
-    uri: problem.uri,
-    range: document.lines.range(edit),
-    newText: edit.newText,
-  }));
+  const own = spans.flat().map((edit) => document.edit(edit));
   if (fix.changes === undefined) return own;
   const result = editsFor(analysis.inputs, analysis.base.resolution, fix.changes);
   return "refused" in result ? [] : [...own, ...result.edits];

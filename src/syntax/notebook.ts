@@ -10,7 +10,7 @@ import { moved } from "./moved";
 import { type GivenOptions, readModule, rootOf } from "./python";
 import { readScript } from "./shell";
 import { blank, MAX_LENGTH } from "./text";
-import type { LocatedNode, ParsedDocument, PythonModule, ShellScript, Span } from "./tree";
+import type { Entry, LocatedNode, ParsedDocument, PythonModule, ShellScript, Span, WrittenText } from "./tree";
 
 /** Reads a notebook. Never throws; offsets are those of `original`. */
 export function parseNotebook(original: string): ParsedDocument {
@@ -36,6 +36,25 @@ export function parseNotebook(original: string): ParsedDocument {
     python,
     ...(shell === undefined ? {} : { shell }),
   };
+}
+
+/** A cell that is written to a file instead of being run; `-a` adds to one. */
+const FILE_CELL = /^\s*%%writefile[ \t]+(?!-)(["']?)([^\s"']+)\1[ \t]*(?:\n|$)/;
+
+/** Files that the cells of a notebook write, with their text; places are those of that text. */
+export function notebookFiles(original: string): {
+  readonly text: string;
+  readonly place: (at: Span) => Span;
+  readonly files: readonly WrittenText[];
+} {
+  const source = codeOf(original, parseJson(original, MAX_LENGTH.notebook).root);
+  if (source === undefined || source.text.length > MAX_LENGTH.other) return { text: "", place: (at) => at, files: [] };
+  const cells = source.cells.flatMap(({ start, end }): WrittenText[] => {
+    const magic = FILE_CELL.exec(source.text.slice(start, end));
+    return magic === null ? [] : [{ path: magic[2] ?? "", start: start + magic[0].length, end, literal: true }];
+  });
+  const scripts = scriptOf(source, [])?.written ?? [];
+  return { text: source.text, place: (at) => source.place(at), files: [...cells, ...scripts] };
 }
 
 /** Cells that a shell runs whole. */
@@ -65,9 +84,21 @@ function withParts(text: string, parts: readonly Kept[]): string {
   return pieces.join("") + text.slice(at);
 }
 
-/** What the shell is given; undefined when nothing is. Names of Python stand in it as `$name` and `{name}`. */
+/** What the shell is given, at the notebook's places; undefined when nothing is. */
 function shellOf(source: PythonText, { assignments }: PythonModule): ShellScript | undefined {
-  const known = assignments.entries.filter(({ key, value }) => /^\w+$/.test(key) && value.kind === "scalar");
+  const script = scriptOf(source, assignments.entries);
+  if (script === undefined) return undefined;
+  const place = (at: Span): Span => source.place(at);
+  return {
+    commands: script.commands.map((command) => moved(command, place)),
+    variables: moved(script.variables, place),
+    directives: { ...script.directives, entries: [] },
+  };
+}
+
+/** What the shell is given, at the places of the cells' text. Names of Python stand in it as `$name` and `{name}`. */
+function scriptOf(source: PythonText, assigned: readonly Entry[]): ShellScript | undefined {
+  const known = assigned.filter(({ key, value }) => /^\w+$/.test(key) && value.kind === "scalar");
   const blanked = source.text.replace(/[^\n]/g, " ");
   const kept: Kept[] = [];
   const keep = (start: number, content: string): void => {
@@ -91,14 +122,7 @@ function shellOf(source: PythonText, { assignments }: PythonModule): ShellScript
     }
   }
   const text = withParts(blanked, kept);
-  if (text === blanked) return undefined;
-  const script = readScript(text, known);
-  const place = (at: Span): Span => source.place(at);
-  return {
-    commands: script.commands.map((command) => moved(command, place)),
-    variables: moved(script.variables, place),
-    directives: { ...script.directives, entries: [] },
-  };
+  return text === blanked ? undefined : readScript(text, known);
 }
 
 function codeOf(original: string, root: LocatedNode | null): PythonText | undefined {

@@ -229,12 +229,22 @@ export interface ShellCommand extends Span {
 }
 
 /** A shell script, Makefile, Slurm job or Dockerfile. */
+/** Where the text of a file stands in a script that writes it. */
+export interface WrittenText extends Span {
+  /** Path of the file, as the script has it. */
+  readonly path: string;
+  /** Variables in it are not expanded. */
+  readonly literal: boolean;
+}
+
 export interface ShellScript {
   readonly commands: readonly ShellCommand[];
   /** Variables as they are at the end of the script. */
   readonly variables: MapNode;
   /** `#SBATCH` options, keys without dashes; what a job's YAML asks of the cluster. */
   readonly directives: MapNode;
+  /** Files that it writes by here-documents. */
+  readonly written?: readonly WrittenText[];
   /** The command is a list of words in YAML: a shell's text cannot be added to it. */
   readonly sealed?: true;
 }

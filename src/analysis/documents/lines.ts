@@ -1,5 +1,6 @@
 /** Offsets of a text as zero-based lines and UTF-16 characters, and back. */
 import type { Range } from "../../core/report/schema";
+import type { Placing } from "../../syntax/moved";
 import type { Span } from "../../syntax/tree";
 
 export class LineIndex {
@@ -37,5 +38,23 @@ export class LineIndex {
 
   range(span: Span): Range {
     return { start: this.position(span.start), end: this.position(span.end) };
+  }
+}
+
+/** Lines of a text whose places stand in another one. */
+export class LinesElsewhere extends LineIndex {
+  constructor(
+    private readonly lines: LineIndex,
+    private readonly place: Placing,
+  ) {
+    super("");
+  }
+
+  override position(offset: number): Range["start"] {
+    return this.lines.position(this.place({ start: offset, end: offset }).start);
+  }
+
+  override range(span: Span): Range {
+    return this.lines.range(this.place(span));
   }
 }

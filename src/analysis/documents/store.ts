@@ -3,17 +3,20 @@
  * so that looking up the tree for pins costs nothing the second time.
  */
 
+import type { ReportEdit } from "../../core/report/schema";
 import { type Recognised, recogniseFormat } from "../../formats";
 import { parseDocument } from "../../formats/parse";
 import type { ConfigDocument, ReadResult } from "../../formats/types";
 import { isNotebook } from "../../syntax/dispatch";
 import { notebookWith } from "../../syntax/notebook";
 import { type GivenOptions, parsePython } from "../../syntax/python";
-import type { ParsedDocument, ShellScript } from "../../syntax/tree";
+import type { ParsedDocument, ShellScript, SpanEdit } from "../../syntax/tree";
+import { writtenFiles } from "../../syntax/written-files";
 import type { FileAccess } from "../runtime";
 import { type Directives, readDirectives } from "./directives";
-import { LineIndex } from "./lines";
+import { LineIndex, LinesElsewhere } from "./lines";
 import { LARGEST_SCANNED } from "./scan";
+import { joinUri, parentOf } from "./uris";
 
 /** Larger files are no configs. UTF-16 units. */
 const LARGEST_CONFIG = 8 * 1024 * 1024;
@@ -37,6 +40,14 @@ export interface ImportedCode {
   readonly dependencies: ReadonlySet<string>;
 }
 
+/** The document that has the text of a file which it writes. */
+export interface Writer {
+  readonly uri: string;
+  readonly lines: LineIndex;
+  /** How text is spelled that is put there. */
+  readonly spelled: (text: string) => string;
+}
+
 /** A document with everything that can be said of it alone; computed when first asked for. */
 export class LoadedDocument {
   readonly lines: LineIndex;
@@ -53,28 +64,44 @@ export class LoadedDocument {
   /**
    * @param part what of the text is read, when it is only a part (one command of a script), the part's name and place
    * @param told its format, where a command that starts a program on it decides that
+   * @param writer the document that it is written by, and has its text
    */
   constructor(
     readonly uri: string,
     readonly text: string,
     readonly part?: { readonly config: ConfigDocument; readonly name: string; readonly index: number },
     readonly told?: Recognised,
+    readonly writer?: Writer,
   ) {
-    this.lines = new LineIndex(text);
+    this.lines = writer?.lines ?? new LineIndex(text);
     if (part !== undefined) this.parsedDocument = part.config;
     if (told !== undefined) this.recognisedFormat = told;
   }
 
+  /** The file that has its text. */
+  get file(): string {
+    return this.writer?.uri ?? this.uri;
+  }
+
+  /** A change of its text, in the file that has it. */
+  edit(edit: SpanEdit): ReportEdit {
+    return {
+      uri: this.file,
+      range: this.lines.range(edit),
+      newText: this.writer?.spelled(edit.newText) ?? edit.newText,
+    };
+  }
+
   /** The same text, read as the program does that is started on it. */
   readAs(told: Recognised): LoadedDocument {
-    const document = new LoadedDocument(this.uri, this.text, this.part, told);
+    const document = new LoadedDocument(this.uri, this.text, this.part, told, this.writer);
     document.parsedDocument = this.parsedDocument;
     return document;
   }
 
   /** The same text with the commands that it has where other scripts set variables or arguments for it. */
   withShell(read: (text: string) => ShellScript): LoadedDocument {
-    const document = new LoadedDocument(this.uri, this.text, this.part, this.told);
+    const document = new LoadedDocument(this.uri, this.text, this.part, this.told, this.writer);
     const { config } = this;
     document.reading = read;
     document.parsedDocument = config && { ...config, parsed: { ...config.parsed, shell: read(this.text) } };
@@ -83,7 +110,7 @@ export class LoadedDocument {
 
   /** The same text together with what it imports. */
   withCode(code: ImportedCode): LoadedDocument {
-    const document = new LoadedDocument(this.uri, this.text, this.part, this.told);
+    const document = new LoadedDocument(this.uri, this.text, this.part, this.told, this.writer);
     document.parsedDocument = this.parsedDocument;
     document.code = code;
     return document;
@@ -159,6 +186,18 @@ function withinText(read: ReadResult, { length }: string): ReadResult {
   return problems.length === read.problems.length ? read : { ...read, problems };
 }
 
+/** Files that a document writes, where they are put when it runs in its own folder. */
+function writtenBy({ uri, file, text, lines, config }: LoadedDocument): readonly LoadedDocument[] {
+  const files = config === undefined ? [] : writtenFiles(text, config.parsed);
+  return files.map(
+    ({ path, text: own, place, spelled }) =>
+      new LoadedDocument(joinUri(parentOf(uri), path), own, undefined, undefined, {
+        ...{ uri: file, spelled },
+        lines: new LinesElsewhere(lines, place),
+      }),
+  );
+}
+
 export class DocumentStore {
   private readonly documents = new Map<string, Promise<LoadedDocument | undefined>>();
   /** Files that were only looked through, the one used last at the end, and how much text they have. */
@@ -171,6 +210,12 @@ export class DocumentStore {
     private readonly files: FileAccess,
     private readonly below?: DocumentStore,
   ) {}
+
+  /** This store with files that documents write, which stand before those that are there: they are written anew when it runs. */
+  withWritten(writers: readonly LoadedDocument[]): DocumentStore {
+    const written = writers.flatMap(writtenBy);
+    return written.length === 0 ? this : this.withDocuments(written);
+  }
 
   /** This store with other documents in some places; everything else is shared with it. */
   withDocuments(documents: readonly LoadedDocument[]): DocumentStore {

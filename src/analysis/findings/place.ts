@@ -28,14 +28,14 @@ export function toFindings(
       code: problem.code,
       severity,
       message: shown(text(problem.message, locale)),
-      uri: problem.uri,
+      uri: document?.file ?? problem.uri,
       ...(document === undefined ? {} : { range: document.lines.range(problem.span) }),
       help: `${HELP_BASE}${problem.code}`,
     };
     const related = (problem.related ?? []).flatMap((place) => {
       const other = inputs.documents.find((candidate) => candidate.uri === place.uri);
       if (other === undefined) return [];
-      return [{ uri: place.uri, range: other.lines.range(place.span), message: shown(text(place.message, locale)) }];
+      return [{ uri: other.file, range: other.lines.range(place.span), message: shown(text(place.message, locale)) }];
     });
     if (related.length > 0) finding.related = related;
     const key = JSON.stringify([finding.code, finding.uri, finding.range, finding.message]);

@@ -65,14 +65,14 @@ export function editsFor(inputs: RunInputs, resolution: Resolution, changes: rea
     if (work.kind === "format" && composed?.startedByOwner === false && work.document === inputs.main) {
       const result = composed.edit(work.changes, contextOf(inputs, resolution));
       if ("refused" in result) return result;
-      edits.push(...result.edits.map(({ document, edit }) => reportEdit(document, edit)));
+      edits.push(...result.edits.map(({ document, edit }) => document.edit(edit)));
       continue;
     }
     const result = editDocument(work, inputs, resolution);
     if ("refused" in result) return result;
     const refused = newlyRefused(work.document, result.edits, resolution);
     if (refused !== undefined) return { refused: say("refused.no-argument", { name: refused }) };
-    edits.push(...result.edits.map((edit) => reportEdit(work.document, edit)));
+    edits.push(...result.edits.map((edit) => work.document.edit(edit)));
   }
   return { edits };
 }
@@ -212,8 +212,4 @@ function editLaunch({ document, changes }: Work, config: ConfigDocument, resolut
     } else return { refused: say("refused.no-file", { name }) };
   }
   return { edits };
-}
-
-function reportEdit(document: LoadedDocument, edit: SpanEdit): ReportEdit {
-  return { uri: document.uri, range: document.lines.range(edit), newText: edit.newText };
 }

@@ -62,7 +62,7 @@ export async function followDeepspeed(
     const root = document.config?.parsed.root;
     // What lies outside and is no such config is not there: else a config could ask which files exist.
     if (following.isOutside(uri) && !isDeepspeed(document)) continue;
-    following.links.push({ kind: "engine", uri, from: holder.uri, span: link.span });
+    following.links.push({ kind: "engine", uri: document.file, from: holder.uri, span: link.span });
     if (uri === holder.uri) {
       return stop("cyclic-link", "error", say("cyclic-link", { target: link.target }));
     }

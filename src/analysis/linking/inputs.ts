@@ -122,7 +122,7 @@ function programLayers(program: StartedProgram, main: LoadedDocument): Layer[] {
 
 /** Reads all that `main` (recognised as `alone` by itself) leads to. */
 export async function gather(main: LoadedDocument, alone: Format, context: GatherContext): Promise<RunInputs> {
-  const { store, runtime } = context;
+  const { runtime } = context;
   const workspaceFolder = workspaceFolderOf(main.uri, runtime);
   const folders = foldersAbove(main.uri, workspaceFolder);
   // A path in a config starts at the launch directory, which nobody writes down: the file's own folder, the
@@ -134,8 +134,10 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
   const links: FollowedLink[] = [];
   const documents: LoadedDocument[] = [main];
 
-  const started = inCommands(alone) ? await startedConfig(main, folders, store, dependencies) : undefined;
-  const line = started ?? (await findCommand(main, folders, store, dependencies));
+  const beside = context.store.withWritten([main]);
+  const started = inCommands(alone) ? await startedConfig(main, folders, beside, dependencies) : undefined;
+  const line = started ?? (await findCommand(main, folders, beside, dependencies));
+  const store = line === undefined || line.script === main ? beside : beside.withWritten([line.script]);
   const config = started?.config.document;
   const composing = {
     store,
@@ -151,7 +153,7 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
       : await compose(config, config.recognised?.format ?? writtenIn(inData, alone), composing, main);
   const program = await programRun(main, alone, started !== undefined, line, {
     folders,
-    store: context.store,
+    store,
     dependencies,
   });
   const taken = inCommands(alone) ? await takenOptions({ script: main, folders, store, dependencies }) : undefined;
@@ -202,7 +204,7 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
   documents.push(...(launch?.documents ?? []).filter((document) => !documents.includes(document)));
   if (launch?.accelerate !== undefined) {
     const { document, from, span } = launch.accelerate;
-    links.push({ kind: "launcher", uri: document.uri, from, span });
+    links.push({ kind: "launcher", uri: document.file, from, span });
   }
   const scripts = line === undefined || line.script === main ? [] : [line.script];
   const versions = await libraryPins({ own: [main, ...scripts], folders, store, dependencies });
@@ -297,9 +299,9 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
   const trained =
     coded?.graphs ??
     (family === undefined ? undefined : await graphsFor(family, model, { losses, transformers }, context));
-  const beside = await Promise.all([...companions.values()].map((one) => ownGraphs(one, transformers, context)));
+  const others = await Promise.all([...companions.values()].map((one) => ownGraphs(one, transformers, context)));
   const graphs =
-    trained && beside.length > 0 ? { ...trained, beside: beside.filter((one) => one !== undefined) } : trained;
+    trained && others.length > 0 ? { ...trained, beside: others.filter((one) => one !== undefined) } : trained;
   const receipts = await findReceipts(folders, store, dependencies);
   return {
     main,
@@ -321,7 +323,7 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
     dependencies,
     workspaceFolder,
     ...(receipts.length === 0 ? {} : { receipts }),
-    outside: documents.filter(({ uri }) => uri !== main.uri && isOutside(uri, workspaceFolder, runtime)),
+    outside: documents.filter(({ file }) => file !== main.uri && isOutside(file, workspaceFolder, runtime)),
   };
 }
 

@@ -11,6 +11,7 @@ import { endOfPath } from "../../formats/value";
 import { launchCounts } from "../../formats/world-size";
 import { emptyMap, nodeAt } from "../../syntax/text";
 import type { LocatedNode, MapNode, ShellCommand, Span } from "../../syntax/tree";
+import { writtenFiles } from "../../syntax/written-files";
 import type { CommandLine } from "../compose/overrides";
 import type { DocumentStore, LoadedDocument } from "../documents/store";
 import { baseName, joinUri, parentOf } from "../documents/uris";
@@ -45,10 +46,19 @@ export interface Launch {
   readonly absent?: readonly Absent[];
 }
 
-/** The command of a script that is itself the run, where it names an accelerate config or hosts. */
+/**
+ * The command of a script that is itself the run, where it names an accelerate config or hosts; of a notebook, the one that starts
+ * a program which it writes.
+ */
 export function ownLaunch(script: LoadedDocument): CommandLine | undefined {
-  const commands = script.config?.parsed.python === undefined ? script.config?.parsed.shell?.commands : undefined;
-  const command = commands?.find((one) => accelerateConfig(one) !== undefined || hostfileOf(one) !== undefined);
+  const parsed = script.config?.parsed;
+  const isNotebook = parsed?.python !== undefined;
+  const written = isNotebook ? writtenFiles(script.text, parsed).map(({ path }) => path) : [];
+  const command = parsed?.shell?.commands.find((one) =>
+    isNotebook
+      ? one.words.some(({ text }) => written.includes(text))
+      : accelerateConfig(one) !== undefined || hostfileOf(one) !== undefined,
+  );
   return command === undefined ? undefined : { script, command };
 }
 

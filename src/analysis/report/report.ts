@@ -77,7 +77,7 @@ export function assembleRun(parts: ReportParts): ReportRun {
   const model = resolution.run?.model ?? modelOf(inputs);
   const hostLimit = resolution.run === null ? null : hostLimitOf(resolution, resolution.run);
   const uncounted = uncountedKeys(inputs);
-  const documents = [...new Set(inputs.documents.map((document) => document.uri))];
+  const documents = [...new Set(inputs.documents.map(({ file }) => file))];
   const settings = reportedSettings(inputs, resolution);
   const measured = measurementOf(inputs.receipts ?? [], documents, settings, estimate);
   return {
@@ -223,7 +223,7 @@ export function reportedSettings(inputs: RunInputs, resolution: Resolution): Rep
           ? setting.value.join(",")
           : (setting.value as string | number | boolean | null),
         key: setting.key,
-        uri: setting.place?.uri ?? inputs.main.uri,
+        uri: document?.file ?? setting.place?.uri ?? inputs.main.uri,
         ...(document === undefined || setting.place === null
           ? {}
           : { range: document.lines.range(setting.place.valueSpan) }),
@@ -254,7 +254,7 @@ function originsOf(names: readonly SettingName[], inputs: RunInputs, resolution:
     const written = writtenAs(document, setting.key, setting.place);
     return [
       {
-        uri: setting.place.uri,
+        uri: document.file,
         key: setting.key,
         range: document.lines.range(setting.place.valueSpan),
         ...(written === undefined ? {} : { written }),

@@ -150,13 +150,17 @@ class ShellLexer implements Lexing {
       });
       return;
     }
+    const start = this.position;
     while (this.peek() === "<" || this.peek() === ">" || this.peek() === "&" || this.peek() === "|") this.position++;
+    const isOutput = /^>\|?$/.test(this.text.slice(start, this.position));
     if (this.peek() === "(") {
       this.position = this.matching(this.position, "(", ")");
       return;
     }
     this.skipSpaces();
-    if (!WORD_END.has(this.peek()) && this.peek() !== "") this.word();
+    if (WORD_END.has(this.peek()) || this.peek() === "") return;
+    const word = this.word();
+    if (isOutput && word !== null) this.result.push({ kind: "output", word });
   }
 
   /** Bodies of the here-documents opened on the line that just ended. */

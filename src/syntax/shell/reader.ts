@@ -1,6 +1,15 @@
 /** Walks through a script, command by command. */
 import { say } from "../../words/message";
-import type { Entry, LocatedNode, ShellCommand, ShellScript, ShellWord, Span, SyntaxProblem } from "../tree";
+import type {
+  Entry,
+  LocatedNode,
+  ShellCommand,
+  ShellScript,
+  ShellWord,
+  Span,
+  SyntaxProblem,
+  WrittenText,
+} from "../tree";
 import { argumentsOf, withoutRunner } from "./arguments";
 import { Branches } from "./branches";
 import { directivesOf, jobVariables } from "./directives";
@@ -37,6 +46,8 @@ const KEYWORDS = new Set([
 ]);
 const LAUNCH_STRING = /^(?:bash|sh|zsh|\/bin\/bash|\/bin\/sh)$/;
 const MAX_NESTING = 8;
+/** Files that a script writes. */
+const MAX_WRITTEN = 16;
 /** Variables that commands inherit. */
 const MAX_EXPORTED = 256;
 /** Where a value stands that another script sets. */
@@ -44,6 +55,7 @@ const ELSEWHERE: Span = { start: -1, end: -1 };
 
 export class ScriptReader {
   private readonly commands: ShellCommand[] = [];
+  private readonly written: WrittenText[] = [];
   private readonly variables = new Variables();
   private readonly exported = new Map<string, Field>();
   private readonly options: LexOptions;
@@ -110,6 +122,7 @@ export class ScriptReader {
       ],
       variables: { kind: "map", entries, start: 0, end: text.length },
       directives: directivesOf(text),
+      ...(this.written.length === 0 ? {} : { written: this.written }),
     };
   }
 
@@ -252,7 +265,28 @@ export class ScriptReader {
       return;
     }
     if (nesting < MAX_NESTING && this.nested(fields, heredocs, nesting)) return;
+    this.writes(program, fields, tokens, heredocs[0]);
     this.commands.push(this.build(fields, environment));
+  }
+
+  /** A here-document that a file gets: `cat > ds.json <<EOF`, `tee ds.json <<EOF`. */
+  private writes(
+    program: string | null,
+    fields: readonly Field[],
+    tokens: readonly Token[],
+    body: Token | undefined,
+  ): void {
+    if (body?.kind !== "heredoc" || this.written.length >= MAX_WRITTEN) return;
+    const output = tokens.find((token) => token.kind === "output");
+    const target =
+      program === "cat" && output?.kind === "output"
+        ? this.variables.joined(output.word)
+        : program === "tee"
+          ? fields.slice(1).find(({ text }) => !text.startsWith("-"))
+          : undefined;
+    if (target === undefined || target.unknown !== null || target.text === "") return;
+    const { start, end } = body.body;
+    this.written.push({ path: target.text, start, end, literal: body.quoted });
   }
 
   /** `bash -c "…"`, `eval "…"` and here-documents given to a shell or to sbatch hold a script of their own. */

@@ -39,7 +39,9 @@ export type Token =
       readonly end: number;
     }
   | { readonly kind: "operator"; readonly text: string; readonly start: number; readonly end: number }
-  | { readonly kind: "heredoc"; readonly body: Word; readonly quoted: boolean };
+  | { readonly kind: "heredoc"; readonly body: Word; readonly quoted: boolean }
+  /** The file that output goes to and that is written anew (`> file`). */
+  | { readonly kind: "output"; readonly word: Word };
 
 export interface LexOptions {
   /** Makefile recipes: `$(NAME)` and `${NAME}` are make variables, `$$` is a dollar. */

@@ -1,0 +1,111 @@
+/** Files that a script or a notebook writes itself: they are those of its runs, and plans change them where their text stands. */
+import { strict as assert } from "node:assert";
+import { createAnalyzer } from "../../src/analysis";
+import { LineIndex } from "../../src/analysis/documents/lines";
+import { applyEdits } from "../../src/syntax/edit";
+import { memoryRuntime, TINY_LLAMA, uri } from "./memory-runtime";
+import { resolveFiles } from "./resolve-run";
+
+const MODEL = { "model/config.json": JSON.stringify(TINY_LLAMA) };
+const TRAINS = "train.py --model_name_or_path ./model --per_device_train_batch_size 1 --bf16 --output_dir o";
+const ZERO3 = '{\n  "zero_optimization": {"stage": 3},\n  "bf16": {"enabled": true}\n}\n';
+
+const heredoc = (path: string, body: string, command = `cat > ${path} <<'EOF'`): string => `${command}\n${body}EOF\n`;
+
+function notebook(...cells: (string | string[])[]): string {
+  return JSON.stringify({ cells: cells.map((source) => ({ cell_type: "code", source })), nbformat: 4 }, null, 1);
+}
+
+describe("analysis: files that a script writes", () => {
+  it("a DeepSpeed file of a here-document is that of the command", async () => {
+    const started = `deepspeed --num_gpus 4 ${TRAINS} --deepspeed ds.json\n`;
+    for (const written of [
+      heredoc("ds.json", ZERO3),
+      heredoc("ds.json", ZERO3, "cat <<'EOF' > ds.json"),
+      heredoc("ds.json", ZERO3, "cat <<'EOF' | tee ds.json"),
+      heredoc("ds.json", ZERO3, "tee ds.json > /dev/null <<EOF"),
+    ]) {
+      const { run } = await resolveFiles({ ...MODEL, "run.sh": written + started }, "run.sh");
+      assert.equal(run?.parallel.deepspeed?.zeroStage, 3, written);
+    }
+  });
+
+  it("it stands before a file of that name, which it replaces, and what is added to one is no file", async () => {
+    const started = `deepspeed --num_gpus 4 ${TRAINS} --deepspeed ds.json\n`;
+    const files = { ...MODEL, "ds.json": '{"zero_optimization": {"stage": 1}}' };
+    const { run } = await resolveFiles({ ...files, "run.sh": heredoc("ds.json", ZERO3) + started }, "run.sh");
+    assert.equal(run?.parallel.deepspeed?.zeroStage, 3);
+    const added = heredoc("ds.json", ZERO3, "cat >> ds.json <<'EOF'");
+    assert.equal(
+      (await resolveFiles({ ...files, "run.sh": added + started }, "run.sh")).run?.parallel.deepspeed?.zeroStage,
+      1,
+    );
+  });
+
+  it("the script that starts an open program writes for it, and variables have their values", async () => {
+    const body = '{"zero_optimization": {"stage": $STAGE}, "bf16": {"enabled": true}}\n';
+    const files = {
+      ...MODEL,
+      "run.sh": `STAGE=2\n${heredoc("ds.json", body, "cat > ds.json <<EOF")}deepspeed --num_gpus 4 train.py\n`,
+      "train.py": [
+        "from transformers import AutoModelForCausalLM, Trainer, TrainingArguments",
+        'model = AutoModelForCausalLM.from_pretrained("./model")',
+        'args = TrainingArguments("o", per_device_train_batch_size=1, bf16=True, deepspeed="ds.json")',
+        "Trainer(model=model, args=args, train_dataset=data).train()",
+        "",
+      ].join("\n"),
+    };
+    const { run } = await resolveFiles(files, "train.py");
+    assert.equal(run?.parallel.deepspeed?.zeroStage, 2);
+  });
+
+  it("accelerate's file, too", async () => {
+    const yaml = "distributed_type: FSDP\nnum_processes: 4\nmixed_precision: bf16\nfsdp_config: {fsdp_version: 2}\n";
+    const script = `${heredoc("f.yaml", yaml)}accelerate launch --config_file f.yaml ${TRAINS}\n`;
+    const { run } = await resolveFiles({ ...MODEL, "run.sh": script }, "run.sh");
+    assert.deepEqual([run?.parallel.worldSize, run?.parallel.fsdp?.version], [4, 2]);
+  });
+
+  it("cells that are a file's text are that file, and the command that starts one says how many GPUs", async () => {
+    const text = notebook(
+      ["%%writefile ds.json\n", ZERO3],
+      [
+        "%%writefile train.py\n",
+        "from transformers import AutoModelForCausalLM, Trainer, TrainingArguments\n",
+        'model = AutoModelForCausalLM.from_pretrained("./model")\n',
+        'args = TrainingArguments("o", per_device_train_batch_size=1, bf16=True, deepspeed="ds.json")\n',
+        "Trainer(model=model, args=args, train_dataset=data).train()\n",
+      ],
+      "!deepspeed --num_gpus 2 train.py",
+    );
+    const { run } = await resolveFiles({ ...MODEL, "n.ipynb": text }, "n.ipynb");
+    assert.deepEqual([run?.parallel.worldSize, run?.parallel.deepspeed?.zeroStage], [2, 3]);
+  });
+
+  it("what is found and what plans change stands in the script", async () => {
+    const wrong = ZERO3.replace('"stage": 3', '"stage": 3, "overlap_com": true');
+    const started = `deepspeed --num_gpus 4 ${TRAINS} --deepspeed ds.json\n`;
+    const cells = notebook(["%%bash\n", heredoc("ds.json", wrong)], `!${started.trim()}`);
+    for (const [name, text] of [
+      ["run.sh", `# writes its own file\n${heredoc("ds.json", wrong)}${started}`],
+      ["n.ipynb", cells],
+    ] as const) {
+      const analysis = await createAnalyzer(memoryRuntime({ ...MODEL, [name]: text })).analyse(uri(name), {});
+      const finding = analysis.report.runs[0]?.findings.find(({ code }) => code === "unknown-key");
+      assert.equal(finding?.uri, uri(name));
+      const lines = new LineIndex(text);
+      const { start, end } = finding?.range ?? assert.fail("no place");
+      const at = [lines.offset(start.line, start.character), lines.offset(end.line, end.character)] as const;
+      assert.match(text.slice(...at), /overlap_com/);
+      const [fix] = (await analysis.fixes(finding?.range ?? assert.fail())).filter(
+        ({ code }) => code === "unknown-key",
+      );
+      const spans = (fix?.edits ?? []).map(({ range, newText }) => ({
+        start: lines.offset(range.start.line, range.start.character),
+        end: lines.offset(range.end.line, range.end.character),
+        newText,
+      }));
+      assert.equal(applyEdits(text, spans), text.replace("overlap_com", "overlap_comm"));
+    }
+  });
+});
