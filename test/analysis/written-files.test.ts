@@ -82,6 +82,28 @@ describe("analysis: files that a script writes", () => {
     assert.deepEqual([run?.parallel.worldSize, run?.parallel.deepspeed?.zeroStage], [2, 3]);
   });
 
+  it("a mapping that Python dumps into a file is what the file's path stands for", async () => {
+    const script = (dumps: string): string =>
+      [
+        "import json",
+        "from transformers import AutoModelForCausalLM, Trainer, TrainingArguments",
+        'config = {"zero_optimization": {"stage": 2}, "bf16": {"enabled": True}}',
+        dumps,
+        'model = AutoModelForCausalLM.from_pretrained("./model")',
+        'args = TrainingArguments("o", per_device_train_batch_size=1, bf16=True, deepspeed="ds.json")',
+        "Trainer(model=model, args=args, train_dataset=data).train()",
+        "",
+      ].join("\n");
+    const stage = async (dumps: string) => {
+      const files = { ...MODEL, "run.sh": "deepspeed --num_gpus 4 train.py\n", "train.py": script(dumps) };
+      return (await resolveFiles(files, "train.py")).run?.parallel.deepspeed?.zeroStage;
+    };
+    assert.equal(await stage('with open("ds.json", "w") as f:\n    json.dump(config, f)'), 2);
+    assert.equal(await stage('json.dump(config, open("ds.json", mode="w"), indent=2)'), 2);
+    assert.equal(await stage('with open("other.json", "w") as f:\n    json.dump(config, f)'), undefined);
+    assert.equal(await stage('with open("ds.json") as f:\n    json.dump(config, f)'), undefined);
+  });
+
   it("what is found and what plans change stands in the script", async () => {
     const wrong = ZERO3.replace('"stage": 3', '"stage": 3, "overlap_com": true');
     const started = `deepspeed --num_gpus 4 ${TRAINS} --deepspeed ds.json\n`;

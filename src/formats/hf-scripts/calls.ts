@@ -7,6 +7,7 @@ import type { View } from "../schema";
 import type { ConfigDocument } from "../types";
 import { argumentsSet, parsedArguments } from "./arguments";
 import { given, plain } from "./called";
+import { withDumped } from "./dumped";
 import { backwardCall, LOADER, trainingLoader } from "./loop";
 import { isBefore, isLoad, LOADS, MODULE, NAMED, type Training, trainingOf } from "./training";
 import { unslothAdapts } from "./unsloth";
@@ -86,7 +87,7 @@ export function pythonViews(document: ConfigDocument): readonly View[] {
     const entries = view.map.entries.filter((entry) => keep(entry, lora));
     const set = parsedArguments(training.trainer, python).count;
     const written = hasTrainer(python) ? (python.written ?? []) : [];
-    const all = [...classDefaults(python), ...written, ...entries, ...set];
+    const all = withDumped([...classDefaults(python), ...written, ...entries, ...set], python);
     const map: MapNode = { ...view.map, entries: all.filter((entry) => !isReadAsCall(entry, all)) };
     return { ...view, map };
   });
