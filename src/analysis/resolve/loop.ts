@@ -69,11 +69,13 @@ export function cacheOf(
  * Whether embeddings are told to require grad. Checkpointing does it since 5.0; before, only peft where checkpointing was on when it
  * wrapped the model, and scripts themselves (transformers/modeling_utils.py, gradient_checkpointing_enable).
  */
-export function toldOf(c: ResolveContext, checkpointed: boolean): Pick<TrainingRun, "tellsInputs"> {
+export function toldOf(c: ResolveContext, checkpointed: boolean): Pick<TrainingRun, "tellsInputs" | "tellsTextsAlone"> {
   const told = c.settings.boolean("embeddings_require_grad");
-  if (told === undefined || c.framework.trainer !== "plain") return {};
-  if (told) return checkpointed ? {} : { tellsInputs: true };
-  return checkpointed && holds("transformers<5", c.libraries) ? { tellsInputs: false } : {};
+  const earlier = holds("transformers<5", c.libraries);
+  const alone = earlier && (checkpointed || told === true) ? { tellsTextsAlone: true as const } : {};
+  if (told === undefined || c.framework.trainer !== "plain") return alone;
+  if (told) return checkpointed ? alone : { ...alone, tellsInputs: true };
+  return checkpointed && earlier ? { tellsInputs: false } : {};
 }
 
 /** The norm gradients are clipped to: the Trainer's default is 1, loops clip where they say so (0: not). */

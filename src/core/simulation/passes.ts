@@ -85,6 +85,7 @@ export class Passes {
       ...(factsOf(run.model.family).dropoutFromModule === true ? { attentionDropoutModule: true } : {}),
       checkpointing: checkpointingOf(run),
       ...(run.tellsInputs === undefined ? {} : { tellsInputs: run.tellsInputs }),
+      tellsTextsAlone: run.tellsTextsAlone === true,
       adapted: run.adapter !== null,
       layerSignature: way === "none" ? null : this.signature,
       fold: way,

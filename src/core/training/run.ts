@@ -178,6 +178,11 @@ export interface TrainingRun {
   readonly evaluationKeepsCache?: "copies" | "as-made";
   /** Whether embeddings are told to require grad (`enable_input_require_grads`); absent: as the newest release does it under checkpointing. */
   readonly tellsInputs?: boolean;
+  /**
+   * Of a model that also hears or sees, only the embedding of its texts is told: before 5.0 `enable_input_require_grads` had a hook on the
+   * whole model's `get_input_embeddings` alone, since then on those of every part (transformers/modeling_utils.py).
+   */
+  readonly tellsTextsAlone?: true;
   /** The model hands that cache out as tuples of tensors: outputs like others, which accelerate copies to float32. */
   readonly handsOutCache?: true;
   /** A loop other than the Trainer's; absent: the Trainer's, or one that lets go of as much. */

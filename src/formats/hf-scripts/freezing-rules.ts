@@ -28,8 +28,13 @@ const frozen = (pattern: string, part?: readonly PartStep[]): WeightRule => ({
 /** Convolutions that read waves. */
 const WAVES = "(?:^|\\.)feature_extractor\\.";
 
+const OF_WAVES =
+  /(?:^|\.)(?:Wav2Vec2|Hubert|WavLM|UniSpeech|Data2VecAudio|AutoModelFor(?:CTC|Audio(?:Frame)?Classification|AudioXVector)\b)\w*(?:\.\w+)?$/;
+
+/** Whether what is called loads or makes a model that hears waves, or is an automatic class that such are loaded with. */
+export const hearsWaves = (callee: string): boolean => OF_WAVES.test(callee);
+
 /** Models of waves are recorded as the library's examples train them, their convolutions frozen: where nothing freezes them, they are trained. */
-export const HEARS_WAVES = /For(?:CTC|Audio(?:Frame)?Classification|XVector)\./;
 export const TRAINS_WAVES: WeightRule = { pattern: WAVES, trained: true };
 
 /** `freeze_…` of transformers' speech models. */

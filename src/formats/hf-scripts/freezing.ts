@@ -20,7 +20,7 @@ import { ofModules } from "./freezing-modules";
 import {
   FREEZES,
   guarded,
-  HEARS_WAVES,
+  hearsWaves,
   MAX_ROUNDS,
   MOST_RULES,
   patternOf,
@@ -256,7 +256,7 @@ export function freezingOf(python: PythonModule): readonly LocatedSetting[] {
   });
   const { load } = training;
   const loaded =
-    load !== undefined && HEARS_WAVES.test(load.callee)
+    load !== undefined && hearsWaves(load.callee)
       ? [{ order: load.order ?? 0, at: load.calleeSpan, found: [{ rule: TRAINS_WAVES }] as readonly Freezing[] }]
       : [];
   const all = [...loaded, ...deeds, ...lost, ...methods].toSorted((a, b) => a.order - b.order);

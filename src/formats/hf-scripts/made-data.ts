@@ -7,6 +7,7 @@ import type { LocatedNode, PythonCall, PythonModule } from "../../syntax/tree";
 import type { SettingName } from "../../terms/settings";
 import type { LocatedSetting } from "../types";
 import { at, given, isInside, lastName, plain } from "./called";
+import { hearsWaves } from "./freezing-rules";
 import { trainingLoader } from "./loop";
 import { callAt, callsBehind, trainingOf } from "./training";
 
@@ -19,7 +20,6 @@ const TENSORS = /(?:^|\.)TensorDataset$/;
 const WRITTEN = /label|target|tgt|decoder/i;
 /** Models that read one text, a picture or sound, and write another text. */
 const WRITES = /Seq2Seq|ConditionalGeneration|MTModel|EncoderDecoderModel/;
-const HEARS_WAVES = /^(?:Wav2Vec2|Hubert|WavLM|UniSpeech|Data2VecAudio|AutoModelFor(?:CTC|AudioClassification)\b)/;
 /** Samples of a second (transformers, `Wav2Vec2FeatureExtractor`). */
 const RATE = 16_000;
 
@@ -93,12 +93,7 @@ export function madeData(python: PythonModule): readonly LocatedSetting[] {
     } else if (!whole && sizes.length === 3 && (first === 3 || first === 1)) {
       keep("image_size", call, Math.max(second ?? 0, third ?? 0) || undefined);
       keep("micro_batch_size", call, batch);
-    } else if (
-      !whole &&
-      sizes.length === 1 &&
-      first !== undefined &&
-      HEARS_WAVES.test(lastName(load.callee.replace(/\.\w+$/, "")))
-    )
+    } else if (!whole && sizes.length === 1 && first !== undefined && hearsWaves(load.callee))
       keep("audio_seconds", call, first / RATE);
   }
   const lengths = longest.has("sequence_length") ? longest.get("sequence_length") : undefined;

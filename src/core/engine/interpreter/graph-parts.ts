@@ -21,9 +21,35 @@ export function apart(output: Tensor): Tensor {
   return name;
 }
 
-/** What makes the outputs of the modules that embed the inputs (`get_input_embeddings`, of every part of the model). */
-export function inputEmbeddings({ main }: ArchitectureGraph): ReadonlySet<Instruction> {
-  return new Set(main.body.filter((instruction) => "inputgrad" in instruction));
+/** Dtype of ids of tokens in a batch. */
+const IDS = "$int64";
+
+/**
+ * What makes the outputs of the modules that embed the inputs (`get_input_embeddings`, of every part of the model).
+ *
+ * @param texts those of ids alone, where the model has such: `get_input_embeddings` of a whole that also hears or sees is that of its text
+ * (transformers/models/whisper/modeling_whisper.py, WhisperModel)
+ */
+export function inputEmbeddings({ main, batch }: ArchitectureGraph, texts = false): ReadonlySet<Instruction> {
+  const all = main.body.filter((instruction) => "inputgrad" in instruction);
+  if (!texts) return new Set(all);
+  const media = batch.filter(({ dtype }) => dtype !== IDS).map(({ name }) => name);
+  const seen = readers(main.body, media);
+  const ofIds = all.filter((instruction) => !seen.has(instruction));
+  return new Set(ofIds.length > 0 ? ofIds : all);
+}
+
+/** What reads any of the names, or what such instructions make of it. */
+function readers(body: readonly Instruction[], names: readonly string[]): ReadonlySet<Instruction> {
+  const derived = new Set(names);
+  const found = new Set<Instruction>();
+  for (const instruction of body) {
+    if (!("in" in instruction)) continue;
+    if (!instruction.in.some((operand) => typeof operand === "string" && derived.has(operand.slice(1)))) continue;
+    found.add(instruction);
+    for (const name of instruction.out) if (name !== null) derived.add(name);
+  }
+  return found;
 }
 
 /** Those of them that embed `input_ids` themselves, however it is viewed; a decoder's of other ids are not given by anybody. */

@@ -100,7 +100,7 @@ export class Interpreter {
     this.told = checkpointing !== null && checkpointing.wrapped !== true;
     const usual = this.told && (ofText || (checkpointing?.useReentrant === true && options.adapted === true));
     const told = options.tellsInputs ?? usual;
-    this.inputEmbeddings = told ? inputEmbeddings(graph) : new Set();
+    this.inputEmbeddings = told ? inputEmbeddings(graph, options.tellsTextsAlone) : new Set();
     this.givenEmbeddings = options.wrapper?.enter === undefined ? new Set() : embeddingsOfInputs(graph);
     this.allEmbeddings = options.wrapper?.enter === undefined ? new Set() : inputEmbeddings(graph);
     this.operands = new Operands(torch, options);

@@ -112,6 +112,8 @@ export interface InterpreterOptions {
   readonly wrapper?: Wrapper;
   /** Whether embeddings are told to require grad; absent: under checkpointing, as the newest transformers does. */
   readonly tellsInputs?: boolean;
+  /** Of them the table of tokens alone, where there is one. */
+  readonly tellsTextsAlone?: boolean;
   /** Dropout that is a module of its own is off (`disable_dropout_in_model`); attention's stays. */
   readonly noDropout?: boolean;
   /** Attention's dropout is a module of its own, too, whose rate is read from it. */
