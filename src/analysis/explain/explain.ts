@@ -7,6 +7,7 @@ import type { Kind } from "../../evidence/log/messages";
 import type { Part } from "../../evidence/log/phase-rules";
 import { exact, type Locale, messageId, t, text } from "../messages";
 import { type Advice, generalAdvice, plannedAdvice } from "./advice";
+import { copyOf } from "./copy";
 import type { ExplainedTensor, TensorFound } from "./tensor";
 
 export interface Explanation {
@@ -117,7 +118,7 @@ function ownFrame(frames: readonly Frame[]): Frame | null {
  */
 export function explain(failure: Failure, locale: Locale, beside?: RunBeside): Explanation {
   const blame = blameFor(failure);
-  const found = beside?.found ?? { tensor: null, missing: [] };
+  const found = beside?.found ?? { tensor: copyOf(failure, [], locale) ?? null, missing: [] };
   const part = failure.part?.part ?? found.tensor?.phase ?? null;
   const asked = failure.requested;
   const planned = beside === undefined ? [] : plannedAdvice(beside.report.plans, blame);

@@ -2,17 +2,19 @@
 
 import { segmentBytes } from "../../core/allocator/segment";
 import { type Allocation, allocationsLike, type Wanted } from "../../core/matching/allocations";
-import type { ComponentKind, Phase } from "../../core/report/estimate";
+import type { ComponentKind } from "../../core/report/estimate";
 import type { TrainingRun } from "../../core/training/run";
 import type { Failure } from "../../evidence/log/failures";
+import type { Part } from "../../evidence/log/phase-rules";
 import type { RunAnalysis } from "../estimate/run-analysis";
 import { exact, type Locale, t } from "../messages";
+import { copyOf } from "./copy";
 import { shapeOf } from "./shape";
 import { simulationOf } from "./simulation";
-import { wantedOf } from "./wanted";
+import { phasesInstead, wantedOf } from "./wanted";
 
 export interface ExplainedTensor {
-  readonly phase: Phase;
+  readonly phase: Part;
   readonly kind: ComponentKind;
   readonly operator: string;
   readonly scope: string;
@@ -43,7 +45,8 @@ function isOfWeights({ phase, operator }: Allocation): boolean {
 }
 
 function whatOf(found: Allocation, run: TrainingRun, locale: Locale): string {
-  const { kind, operator, bytes, parameters } = found;
+  const { kind, operator, bytes, parameters, phase } = found;
+  if (phase === "load" && parameters.length > 0 && kind !== "adapters") return t(locale, "oom.what-weights");
   const known = OF_PARAMETERS.find((one) => one === kind && (kind !== "gradients" || parameters.length > 0));
   if (known !== undefined) return t(locale, `oom.what-${known}`);
   const shape = isOfWeights(found) ? undefined : shapeOf(bytes, run);
@@ -55,7 +58,7 @@ function whatOf(found: Allocation, run: TrainingRun, locale: Locale): string {
 function named(found: Allocation, run: TrainingRun, locale: Locale): string {
   const what = whatOf(found, run, locale);
   const bytes = exact(found.bytes);
-  if (found.parameters.length > 0 && OF_PARAMETERS.some((kind) => kind === found.kind)) {
+  if (found.parameters.length > 0) {
     const more = found.parameters.length > MOST_NAMES ? ", …" : "";
     const parameters = found.parameters.slice(0, MOST_NAMES).join(", ") + more;
     return t(locale, "oom.tensor-parameter", { what, parameters, size: bytes });
@@ -126,10 +129,15 @@ export function tensorOf(failure: Failure, analysis: RunAnalysis, file: string):
   const wanted = wantedOf(failure);
   const nothing: TensorFound = { tensor: null, missing: [] };
   const simulation = run === null || wanted.segment === null ? undefined : simulationOf(analysis);
+  const copied = copyOf(failure, simulation?.parameterBlocks() ?? [], locale);
+  if (copied !== undefined) return { tensor: copied, missing: [] };
   if (run === null || simulation === undefined) return nothing;
   const simulated = (asked: Wanted): readonly Allocation[] => allocationsLike(simulation, asked);
   const { phases } = wanted;
-  const likely = simulated(wanted).filter(({ phase }) => phases === null || phases.includes(phase));
+  const all = simulated(wanted);
+  const within = all.filter(({ phase }) => phases === null || phases.includes(phase));
+  const instead = phasesInstead(failure);
+  const likely = within.length > 0 ? within : all.filter(({ phase }) => instead.includes(phase));
   const [best] = likely;
   if (best === undefined)
     return {

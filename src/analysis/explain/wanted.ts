@@ -3,6 +3,7 @@ import type { Interval, Wanted } from "../../core/matching/allocations";
 import type { Phase } from "../../core/report/estimate";
 import type { Failure } from "../../evidence/log/failures";
 import type { Frame } from "../../evidence/log/frames";
+import { saysCached } from "../../evidence/log/messages";
 import type { Part } from "../../evidence/log/phase-rules";
 import { table } from "../../terms/table";
 
@@ -50,6 +51,16 @@ function notEntered(frames: readonly Frame[]): Set<string> {
   return new Set(modulesCalled(frames.at(-1)).filter((name) => !around.has(name)));
 }
 
+/** A traceback that somebody cut: a forward pass on it may be backward's, which computes it again. */
+function isCut([outermost]: readonly Frame[]): boolean {
+  return outermost !== undefined && outermost.name !== "<module>" && !outermost.file.startsWith("<");
+}
+
+/** Phases that a failure may lie in where its part of the run has no such tensor. */
+export function phasesInstead({ part, frames }: Failure): readonly Phase[] {
+  return part?.part === "forward" && isCut(frames) ? ["backward"] : [];
+}
+
 function interval(size: { readonly bytes: number; readonly within: number } | null): Interval | null {
   return size === null ? null : { bytes: size.bytes, within: size.within };
 }
@@ -62,6 +73,7 @@ export function wantedOf(failure: Failure): Wanted {
   const asks = failure.kind === "allocator" && failure.backend !== "mps" && failure.backend !== "xla";
   return {
     segment: asks ? interval(failure.requested) : null,
+    old: saysCached(failure.message),
     allocated: interval(failure.allocated),
     phases: phases !== null && phases.length === 0 ? null : phases,
     ofLoss: part === "loss",

@@ -17,3 +17,11 @@ export function segmentBytes(requestBytes: number): number {
   if (requestBytes < LARGE_LIMIT_BYTES) return LARGE_SEGMENT_BYTES;
   return Math.ceil(requestBytes / SEGMENT_ROUND_BYTES) * SEGMENT_ROUND_BYTES;
 }
+
+/** What 1.0 rounded requests above a MiB up to: they had segments of their own. */
+const OLD_ROUND_BYTES = 128 * 2 ** 10;
+
+/** `round_size` and `alloc_size` of PyTorch 1.0 (c10/cuda/CUDACachingAllocator.cpp, kRoundLarge): what its "Tried to allocate" says. */
+export function oldSegmentBytes(requestBytes: number): number {
+  return Math.ceil(Math.max(requestBytes, SMALL_LIMIT_BYTES) / OLD_ROUND_BYTES) * OLD_ROUND_BYTES;
+}

@@ -2,7 +2,7 @@
  * Which allocation of a run it was that found no room: those of the event stream whose segment has the size that was asked for,
  * the likeliest first by the part of the run, by what was alive, and by the names on the stack.
  */
-import { segmentBytes } from "../allocator/segment";
+import { oldSegmentBytes, segmentBytes } from "../allocator/segment";
 import type { Ledger } from "../engine/ledger";
 import type { ComponentKind, Phase } from "../report/estimate";
 import type { ParameterBlock, Simulation } from "../simulate";
@@ -17,6 +17,8 @@ export interface Interval {
 export interface Wanted {
   /** The segment that was asked for; null: unknown, and every size will do. */
   readonly segment: Interval | null;
+  /** Whether the message may be of PyTorch 1.0, which rounded otherwise. */
+  readonly old: boolean;
   /** Alive just before. */
   readonly allocated: Interval | null;
   /** Phases that it may have been in; null: any. */
@@ -90,11 +92,18 @@ interface Group extends Omit<Allocation, "score" | "aliveBytes" | "count" | "par
   nearness: number;
 }
 
+/** Whether a request of so many bytes asks the driver for the segment. */
+function asks(bytes: number, { segment, old }: Wanted): boolean {
+  if (segment === null) return bytes >= 2 ** 20;
+  const near = (size: number): boolean => Math.abs(size - segment.bytes) <= segment.within + 1;
+  return near(segmentBytes(bytes)) || (old && near(oldSegmentBytes(bytes)));
+}
+
 /** Groups of a stream's allocations that have the segment, by what they are. */
 function grouped(ledger: Ledger, wanted: Wanted, phaseOf: (phase: Phase) => Phase): Map<string, Group> {
   const { events, phaseList } = ledger;
   const groups = new Map<string, Group>();
-  const { segment, allocated } = wanted;
+  const { allocated } = wanted;
   let alive = 0;
   let at = 0;
   for (let k = 0; k < events.length; k++) {
@@ -107,8 +116,7 @@ function grouped(ledger: Ledger, wanted: Wanted, phaseOf: (phase: Phase) => Phas
     const bytes = ledger.sizeOf(id);
     const before = alive;
     alive += bytes;
-    if (segment !== null && Math.abs(segmentBytes(bytes) - segment.bytes) > segment.within + 1) continue;
-    if (segment === null && bytes < 2 ** 20) continue;
+    if (!asks(bytes, wanted)) continue;
     const phase = phaseOf(phaseList[at]!.phase);
     const key = `${phase} ${ledger.labelIndexOf(id)} ${bytes}`;
     const near = allocated === null ? 0 : nearness(before, allocated);
@@ -175,16 +183,20 @@ function scoreOf(group: Group, wanted: Wanted): number {
 const OF_PARAMETERS: readonly ComponentKind[] = ["weights", "adapters", "gradients", "optimizer"];
 
 /** Names of the parameters that a group's blocks are, or have the size of: an optimizer's states have none of their own. */
-function parametersOf({ ids, kind, bytes }: Group, blocks: readonly ParameterBlock[]): readonly string[] {
-  if (!OF_PARAMETERS.includes(kind)) return [];
+function parametersOf({ ids, kind, bytes, phase }: Group, blocks: readonly ParameterBlock[]): readonly string[] {
+  const moved = phase === "load" && kind === "temporaries";
+  if (!moved && !OF_PARAMETERS.includes(kind)) return [];
   const own = blocks.filter(({ block }) => ids.includes(block));
+  const widths = moved ? MOVED_WIDTHS : WIDTHS;
   const alike =
-    own.length > 0 ? own : blocks.filter(({ elements }) => WIDTHS.some((width) => fills(elements * width, bytes)));
+    own.length > 0 ? own : blocks.filter(({ elements }) => widths.some((width) => fills(elements * width, bytes)));
   return [...new Set(alike.map(({ name }) => starred(name)))].filter((name) => name !== "");
 }
 
 /** Bytes of an element of weights, gradients and states. */
 const WIDTHS = [4, 2, 1];
+/** What loading moves before it is packed: two elements of a weight of four bits are one of the packed tensor. */
+const MOVED_WIDTHS = [8, ...WIDTHS];
 
 /** Whether a tensor of so many bytes takes a block of so many. */
 function fills(bytes: number, block: number): boolean {

@@ -27,7 +27,7 @@ const WORDS: Readonly<Record<string, readonly string[]>> = table({
   native_batch_norm: ["batch_norm", "BatchNorm"],
   cudnn_batch_norm: ["batch_norm", "BatchNorm"],
   convolution: ["conv2d", "conv3d", "conv1d", "_conv_forward", "conv_transpose1d", "conv_transpose2d"],
-  zeros_like: ["zeros_like", "exp_avg", "exp_avg_sq", "init_state", "_init_group", "momentum_buffer"],
+  zeros_like: ["zeros_like", "init_state", "_init_group", "momentum_buffer"],
   empty_like: ["empty_like", "zeros_like", "init_state", "get_state_buffer"],
   empty: ["empty", "from_pretrained", "set_module_tensor_to_device", "to", "cuda", "convert"],
   silu: ["silu", "act_fn", "SiLU", "activation"],
@@ -39,7 +39,9 @@ const WORDS: Readonly<Record<string, readonly string[]>> = table({
 
 /** Words that call an operator; its own name without what marks inner ones is always one. */
 export function wordsOfOperator(operator: string): readonly string[] {
-  const own = [operator, operator.replace(/^_+/, "")];
+  const bare = operator.replace(/^_+/, "");
+  // Optimizers call one tensor's operator where they do not take them together (torch/optim, `_single_tensor_adamw`).
+  const own = [operator, bare, ...(bare.startsWith("foreach_") ? [bare.slice("foreach_".length)] : [])];
   if (operator.startsWith("_scaled_dot_product"))
     return [
       ...own,

@@ -2,6 +2,7 @@
 import { beginsTraceback, type Frame, frameAt, framesOf } from "./frames";
 import { type LogLine, logLines, rankOf } from "./lines";
 import { markerIn, readMessage, type Said } from "./messages";
+import { type NamedTensor, namedBefore } from "./named";
 import { type PartOfRun, partOf } from "./phase";
 
 export interface Failure extends Said {
@@ -14,6 +15,8 @@ export interface Failure extends Said {
   /** Outermost first; empty where the log has no traceback. */
   readonly frames: readonly Frame[];
   readonly part: PartOfRun | null;
+  /** A tensor that the log names itself; null: none. */
+  readonly named: NamedTensor | null;
 }
 
 /** Lines that a message may be broken over. */
@@ -59,10 +62,10 @@ function tracebackAfter(lines: readonly LogLine[], at: number): string[] {
 }
 
 /** Two prints of one failure say the same figures. */
-function identity({ source, kind, requested, allocated, free, device }: Failure): string {
+function identity({ source, kind, requested, allocated, free, device, named }: Failure): string {
   // NCCL says first that it failed, then what it asked for.
   if (kind === "communication") return JSON.stringify([source, kind]);
-  return JSON.stringify([source, kind, requested?.bytes, allocated?.bytes, free?.bytes, device]);
+  return JSON.stringify([source, kind, requested?.bytes, allocated?.bytes, free?.bytes, device, named?.name]);
 }
 
 /** Whether one print of a failure says more than another: its traceback, or what was asked for. */
@@ -80,10 +83,16 @@ function failuresOf(lines: readonly LogLine[]): Failure[] {
     // Source that mentions the words (`except torch.cuda.OutOfMemoryError`) is no message: those have none of the markers.
     const said = readMessage(messageAt(lines, at, marker.at));
     if (said === undefined) continue;
+    const place = { line: line.number, source: line.source };
+    const named = namedBefore(line.text.slice(0, marker.at));
+    if (named !== null) {
+      const rank = rankOf(line.source) ?? named.rank;
+      found.push({ ...said, ...place, rank, frames: [], part: { part: named.part, frame: null }, named });
+      continue;
+    }
     const before = framesOf(tracebackBefore(lines, at));
     const frames = before.length > 0 ? before : framesOf(tracebackAfter(lines, at));
-    const rank = rankOf(line.source);
-    found.push({ ...said, line: line.number, source: line.source, rank, frames, part: partOf(frames) });
+    found.push({ ...said, ...place, rank: rankOf(line.source), frames, part: partOf(frames), named });
   }
   return found;
 }

@@ -148,6 +148,11 @@ const SIZES: readonly {
   { field: "idle", before: "cached)" },
 ];
 
+/** Whether a message is worded as 1.0 to 1.3 did. */
+export function saysCached(message: string): boolean {
+  return message.includes(" cached)");
+}
+
 /** A figure no card has is an overflow: drivers of WSL say 17179869184 GiB. */
 const LARGEST = 2 ** 50;
 

@@ -16,8 +16,8 @@ function fits(rule: Rule, { file, name, code }: Frame): boolean {
 
 export interface PartOfRun {
   readonly part: Part;
-  /** The frame that decided it. */
-  readonly frame: Frame;
+  /** The frame that decided it; null: a warning's words did. */
+  readonly frame: Frame | null;
 }
 
 /** Parts that a call inside of them does not leave, unless its rule ends them. */

@@ -40,6 +40,7 @@ export const EVIDENCE = {
   "oom.what-adapters": "adapter",
   "oom.what-gradients": "gradient",
   "oom.what-optimizer": "optimizer state",
+  "oom.what-copy": "copy for the checkpoint",
   "oom.what-operator": "output of `{operator}`",
   "oom.what-shape": "output of `{operator}` ({shape})",
   "oom.alive": "The estimate has {size} alive there, the message says {said}",

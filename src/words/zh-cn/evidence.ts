@@ -38,6 +38,7 @@ export const EVIDENCE: Readonly<Record<keyof typeof EN, string>> = {
   "oom.what-adapters": "适配器",
   "oom.what-gradients": "梯度",
   "oom.what-optimizer": "优化器状态",
+  "oom.what-copy": "检查点副本",
   "oom.what-operator": "`{operator}` 的输出",
   "oom.what-shape": "`{operator}` 的输出（{shape}）",
   "oom.alive": "估算此处有 {size} 存活，报错信息为 {said}",

@@ -6,10 +6,10 @@ import { createAnalyzer } from "../../../src/analysis";
 import type { Explanation } from "../../../src/analysis/explain/explain";
 import { explainLog } from "../../../src/analysis/explain/log";
 import { memoryRuntime, uri } from "../../analysis/memory-runtime";
-import { REPORTED, type ReportedRun } from "./reported-runs";
+import { REPORTED_LATER } from "./reported-later";
+import { REPORTED } from "./reported-runs";
+import type { ReportedRun } from "./reported-scripts";
 
-/** Those that rules were mended on; the others were found later. */
-const FIRST = 16;
 const [BEGINS, ENDS] = ["\n## Reported runs\n", "\n## Runs\n"];
 
 async function explained({ files, frames, message, ranks }: ReportedRun): Promise<Explanation> {
@@ -37,7 +37,7 @@ const alike = (a: string | null | undefined, b: string): boolean => a === b || (
 describe("failures that people reported with what they ran", () => {
   const rows: { thread: string; size: string; said: string; part: boolean | undefined; tensor: boolean }[] = [];
 
-  for (const row of REPORTED)
+  for (const row of [...REPORTED, ...REPORTED_LATER])
     it(row.thread, async () => {
       const found = await explained(row);
       const part = row.part === undefined ? undefined : alike(found.part, row.part);
@@ -51,23 +51,25 @@ describe("failures that people reported with what they ran", () => {
 
   it("mostly have the tensor named", () => {
     const named = rows.filter(({ tensor }) => tensor).length;
-    assert.ok(named >= 0.8 * REPORTED.length, `${named} of ${REPORTED.length}`);
+    assert.ok(named >= 0.9 * rows.length, `${named} of ${rows.length}`);
   });
 
   it("have their figures on the page", () => {
     const path = join(__dirname, "../../../docs/out-of-memory.md");
     const parts = rows.filter(({ part }) => part !== undefined);
     const lines = rows.map(({ thread, size, said, tensor }) => {
-      const [repository, issue] = thread.split("#");
-      return `| [${thread}](https://github.com/${repository}/issues/${issue}) | ${size} | ${said} | ${tensor ? "yes" : "no"} |`;
+      const [repository, issue = ""] = thread.split("#");
+      return `| [${thread}](https://github.com/${repository}/issues/${Number.parseInt(issue, 10)}) | ${size} | ${said} | ${tensor ? "yes" : "no"} |`;
     });
     const section = [
       BEGINS.trimStart(),
-      `${rows.length} failures that people reported together with what they ran (\`test/evidence/log/reported-runs.ts\`: settings and figures are theirs, retold`,
+      `${rows.length} failures that people reported together with what they ran (\`reported-runs.ts\` and \`reported-later.ts\` in \`test/evidence/log\`: settings and figures are theirs, retold`,
       "as the shortest script or config that says them). What failed is known by arithmetic, and by the line where the thread shows one:",
       `the tensor is named in ${rows.filter(({ tensor }) => tensor).length} of ${rows.length}, the part of the run is right in ${parts.filter(({ part }) => part === true).length} of the ${parts.length} whose thread shows it.`,
-      "Two that are not are of FSDP on one GPU, whose flat parameters an estimate does not have; the other is a weight that no module is named for.",
-      `No rule was mended on the last ${REPORTED.length - FIRST}: the tensor is named in ${rows.slice(FIRST).filter(({ tensor }) => tensor).length} of them.`,
+      "Of those that are not, two are of FSDP on one GPU, whose flat parameters an estimate does not have, one has two tensors of that size, and one",
+      "is a copy of the logits that today's transformers does not make. The first 16 are what rules were mended on; of the next 8 seven were named with",
+      "nothing mended, and of the 26 found last 14 (the part right in 4 of 9) before what was missing was added: warnings of FSDP that name the tensor,",
+      "how PyTorch 1.0 rounded, optimizers' words, weights that loading moves, tracebacks that somebody cut.",
       "",
       "| reported in | bytes asked for | said | it is |",
       "|---|---|---|---|",

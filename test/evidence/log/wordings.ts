@@ -30,6 +30,13 @@ export function unallocated(figures: Figures, backend = "CUDA", capacity = "capa
   return `torch.OutOfMemoryError: ${backend} out of memory. Tried to allocate ${asked}. GPU ${gpu} has a total ${capacity} of ${total} of which ${free} is free. ${processes}${own}Of the allocated memory ${allocated} is allocated by PyTorch, and ${pool} is reserved by PyTorch but unallocated. If reserved but unallocated memory is large try setting PYTORCH_${backend}_ALLOC_CONF=expandable_segments:True to avoid fragmentation.  See documentation for Memory Management  (https://pytorch.org/docs/stable/notes/cuda.html#environment-variables)`;
 }
 
+/** FSDP's warning while it gathers a checkpoint (torch/distributed/fsdp/_state_dict_utils.py), around the allocator's message; up to 1.13 without a rank. */
+export function uncloned(name: string, message: string, rank?: number): string {
+  const bare = message.slice(message.indexOf("CUDA out of memory"));
+  const on = rank === undefined ? "" : ` on rank ${rank}`;
+  return `/usr/local/lib/python3.10/dist-packages/torch/distributed/fsdp/fully_sharded_data_parallel.py:2224: UserWarning: Failed to clone() tensor with name ${name}${on}. This may mean that this state_dict entry could point to invalid memory regions after returning from state_dict() call if this parameter is managed by FSDP. Please check clone implementation of ${name}. Error: ${bare}\n  warnings.warn(`;
+}
+
 export function mps(allocated: string, other: string, allowed: string, asked: string): string {
   return `RuntimeError: MPS backend out of memory (MPS allocated: ${allocated}, other allocations: ${other}, max allowed: ${allowed}). Tried to allocate ${asked} on private pool. Use PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 to disable upper limit for memory allocations (may cause system failure).`;
 }
