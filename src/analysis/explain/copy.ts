@@ -4,7 +4,7 @@ import { starred } from "../../core/matching/allocations";
 import type { ParameterBlock } from "../../core/simulate";
 import type { Failure } from "../../evidence/log/failures";
 import { exact, type Locale, t } from "../messages";
-import type { ExplainedTensor } from "./tensor";
+import type { ExplainedTensor } from "./found";
 
 /** Bytes of an element of a gathered weight. */
 const WIDTHS = [4, 2];

@@ -8,7 +8,7 @@ import type { Part } from "../../evidence/log/phase-rules";
 import { exact, type Locale, messageId, t, text } from "../messages";
 import { type Advice, generalAdvice, plannedAdvice } from "./advice";
 import { copyOf } from "./copy";
-import type { ExplainedTensor, TensorFound } from "./tensor";
+import type { ExplainedTensor, TensorFound } from "./found";
 
 export interface Explanation {
   /** Line of the log, from zero. */

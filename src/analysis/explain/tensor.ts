@@ -2,35 +2,15 @@
 
 import { segmentBytes } from "../../core/allocator/segment";
 import { type Allocation, allocationsLike, type Wanted } from "../../core/matching/allocations";
-import type { ComponentKind } from "../../core/report/estimate";
 import type { TrainingRun } from "../../core/training/run";
 import type { Failure } from "../../evidence/log/failures";
-import type { Part } from "../../evidence/log/phase-rules";
 import type { RunAnalysis } from "../estimate/run-analysis";
 import { exact, type Locale, t } from "../messages";
 import { copyOf } from "./copy";
+import type { TensorFound } from "./found";
 import { shapeOf } from "./shape";
 import { simulationOf } from "./simulation";
 import { phasesInstead, wantedOf } from "./wanted";
-
-export interface ExplainedTensor {
-  readonly phase: Part;
-  readonly kind: ComponentKind;
-  readonly operator: string;
-  readonly scope: string;
-  readonly parameters: readonly string[];
-  readonly bytes: number;
-  /** Alive before it by the estimate. */
-  readonly aliveBytes: number;
-  /** Sentences about it, the naming one first. */
-  readonly said: readonly string[];
-}
-
-export interface TensorFound {
-  readonly tensor: ExplainedTensor | null;
-  /** Why there is none; empty where there is one. */
-  readonly missing: readonly string[];
-}
 
 /** Names of parameters that are said. */
 const MOST_NAMES = 3;
