@@ -23,6 +23,7 @@ const KINDS = [
   ["fsdp1-packed", "FSDP1 over weights of 4 bits stored as bfloat16"],
   ["ddp", "DistributedDataParallel"],
   ["ddp-packed", "the same, over weights of 4 bits"],
+  ["ddp-compressed", "the same, with gradients compressed by PowerSGD"],
   ["replicas", "the first GPU of torch's DataParallel"],
   ["fsdp2-packed", "FSDP2 over weights of 4 bits stored as bfloat16"],
   ["fsdp1-more", "FSDP1 with DoRA, copies on machines, states in 8 bits or factored"],

@@ -9,6 +9,7 @@ tables. Families without a graph, whose relative stands in, are asked what their
 import ast
 import importlib.metadata
 import inspect
+import re
 import sys
 import textwrap
 
@@ -161,6 +162,19 @@ def layer_classes(model):
     return found
 
 
+def kept_together(model):
+    """Paths of the modules that FSDP wraps by their class (`_no_split_modules`) and that are no element of a list; numbers of layers are `{i}`."""
+    names, elements = set(getattr(model, "_no_split_modules", None) or ()), set()
+    for module in model.modules():
+        if isinstance(module, torch.nn.ModuleList):
+            elements |= set(module)
+    return {
+        re.sub(r"(?<=\.)\d+(?=\.)", "{i}", path)
+        for path, module in model.named_modules()
+        if type(module).__name__ in names and module not in elements and any(True for _ in module.parameters())
+    }
+
+
 def model_of(family, graph):
     """The model that a stored graph was captured of, in small."""
     settings, _ = point(FAMILIES[family], graph["task"], branch(family, graph), 0)
@@ -183,17 +197,18 @@ def of_modules(own, modules):
 
 def of_captured(family, graphs):
     """Facts of a captured family, from a small model of each of its tasks."""
-    modules, kept, cacheless, layers = set(), set(), set(), set()
+    modules, kept, cacheless, layers, together = set(), set(), set(), set(), set()
     for task in sorted({graph["task"] for graph in graphs}):
         model = model_of(family, next(graph for graph in graphs if graph["task"] == task))
         modules |= {sys.modules[type(part).__module__] for part in model.modules() if "transformers.models" in type(part).__module__}
         layers |= layer_classes(model)
+        together |= kept_together(model)
         kept |= set(getattr(model, "_keep_in_fp32_modules", None) or [])
         off = getattr(type(model.config)(), "use_cache", None) is False  # as its config's class has it (MPT)
         cacheless |= {task} if off or switches_cache_off(type(model)) else set()
     # A class that names none wraps nothing (accelerate/utils/dataclasses.py, set_auto_wrap_policy).
     unsplit = {} if getattr(model, "_no_split_modules", None) else {"unsplit": True}
-    lists = {"cacheless": sorted(cacheless), "keptInFloat32": sorted(kept), "layers": sorted(layers)}
+    lists = {"cacheless": sorted(cacheless), "keptInFloat32": sorted(kept), "layers": sorted(layers), "keptTogether": sorted(together)}
     return of_modules(sys.modules[type(model).__module__], modules) | unsplit | {name: found for name, found in lists.items() if found}
 
 

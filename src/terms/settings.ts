@@ -446,6 +446,11 @@ export const SETTINGS = {
   },
   ddp_bucket_views: { type: "boolean" },
   ddp_find_unused_parameters: { type: "boolean" },
+  /** A hook that compresses gradients: what it sends them as, PowerSGD's rank, and whether errors and factors stay. */
+  ddp_hook_dtype: { type: "string" },
+  ddp_hook_rank: { type: "integer", min: 1 },
+  ddp_hook_feedback: { type: "boolean" },
+  ddp_hook_warm: { type: "boolean" },
   ddp_static_graph: { type: "boolean" },
   fsdp_backward_prefetch: { type: "string" },
   fsdp_config: { type: "any" },
@@ -614,6 +619,8 @@ export const SETTINGS = {
   reduces_each: { type: "boolean" },
   /** torch's sharding casts parameters by a policy of its own, and no autocast does. */
   mixed_policy: { type: "boolean" },
+  /** FSDP1 is told a dtype of half precision for buffers. */
+  casts_buffers: { type: "boolean" },
   parallelism_config: { type: "map" },
   /** Layers that the embedding, and the last norm with the head, count as when layers are divided into stages. */
   pipeline_first_less_layers: { type: "integer", min: 0 },

@@ -90,3 +90,31 @@ describe("analysis: loops that spread their model", () => {
     assert.ok(!(await runOf("")).assumptions.some(({ id }) => id === "assume.replicas"));
   });
 });
+
+describe("analysis: hooks that compress gradients", () => {
+  const pins = PINS.replace("RTX 4090", "RTX 4090, count: 4");
+  const hooked = async (register: string) => {
+    const files = { "train.py": loop(`model = DDP(model)\n${register}`), ".vramlens.yaml": pins };
+    const { run, settings } = await resolveFiles(files, "train.py");
+    return { compression: run?.parallel.ddp?.compression, settings };
+  };
+
+  it("are followed by their names and by PowerSGD's state", async () => {
+    const state =
+      "state = powerSGD.PowerSGDState(process_group=None, matrix_approximation_rank=2, use_error_feedback=False)\n";
+    const { compression } = await hooked(`${state}model.register_comm_hook(state, powerSGD.powerSGD_hook)\n`);
+    assert.deepEqual(compression, { rank: 2, feedback: false });
+    assert.deepEqual((await hooked("model.register_comm_hook(None, default_hooks.fp16_compress_hook)\n")).compression, {
+      casts: "float16",
+    });
+    assert.deepEqual((await hooked("model.register_comm_hook(state, powerSGD_hook)\n")).compression, { rank: 1 });
+  });
+
+  it("are named as not counted where they are others", async () => {
+    assert.equal((await hooked("model.register_comm_hook(state, batched_powerSGD_hook)\n")).compression, undefined);
+    const run = await runOf("model = DDP(model)\nmodel.register_comm_hook(state, batched_powerSGD_hook)\n");
+    assert.ok(run.assumptions.some(({ what }) => what.includes("register_comm_hook")));
+    const known = await runOf("model = DDP(model)\nmodel.register_comm_hook(None, fp16_compress_hook)\n");
+    assert.ok(!known.assumptions.some(({ what }) => what.includes("register_comm_hook")));
+  });
+});

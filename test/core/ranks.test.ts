@@ -38,6 +38,7 @@ const KINDS = [
   "pipeline-bubbles",
   "ddp",
   "ddp-packed",
+  "ddp-compressed",
   "replicas",
 ];
 

@@ -127,7 +127,7 @@ GENERATED = ("fsdp2-generated", "fsdp1-generated")
 PACKED = ("fsdp1-packed", "fsdp2-packed")
 MORE = ("fsdp1-more", "fsdp2-more")
 ROUTED = ("fsdp2-experts", "fsdp1-experts")
-COPIED = ("ddp", "ddp-packed", "replicas")
+COPIED = ("ddp", "ddp-packed", "ddp-compressed", "replicas")
 EVERY = (*KINDS, *COPIED, *OFFLOADED, *SAVED, *EVALUATED, *HANDED, *GENERATED, *PACKED, *MORE, *ROUTED, *SPLIT)
 OPTIMIZERS = ("adamw_torch_fused", "adamw_torch", "sgd", "sgd_momentum", "rmsprop", "adagrad")
 
@@ -248,6 +248,20 @@ def draw(kind, number):
         ranks.pop("original", None)
         if kind == "ddp":
             case["quant"].pop("storage")
+    if how == "compressed":
+        for option in ("static_graph", "gradient_as_bucket_view", "find_unused_parameters"):
+            ranks.pop(option, None)
+        ranks["compression"] = r.choice(
+            (
+                {"casts": "float16"},
+                {"casts": "bfloat16"},
+                {"rank": 1},
+                {"rank": 2},
+                {"rank": 4, "feedback": False},
+                {"rank": 1, "warm": False},
+            )
+        )
+        ranks["find_unused_parameters"] = False
     if how == "more":
         # DoRA, a copy for every machine, states in 8 bits or factored.
         if r.random() < 0.5:
@@ -638,7 +652,8 @@ def run(oracle, case):
         loaded = len(ledger.events)
         optimizer = optimizer_of(case["optim"], sharded.model, ndims, sharded.together)
         parameters = [parameter for parameter in sharded.model.parameters() if parameter.requires_grad]
-        for step in (1, 2):
+        # Hooks that compress begin with the second step.
+        for step in (1, 1, 2) if "compression" in ranks else (1, 2):
             for micro in range(case["grad_accum"]):
                 with sharded.accumulating(micro == case["grad_accum"] - 1):
                     ledger.phase = f"data{step}"

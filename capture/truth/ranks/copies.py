@@ -74,6 +74,33 @@ def same_everywhere(_, bucket):
     return done
 
 
+def summed_at_once(tensor, *_, **__):
+    """A sum over the ranks whose future is done: the fake group's is never asked for its value."""
+    done = torch.futures.Future()
+    done.set_result([tensor])
+    return types.SimpleNamespace(get_future=lambda: done)
+
+
+def hook_of(told):
+    """What compresses gradients; PowerSGD begins with the second step, of which the third is like all that follow."""
+    from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
+
+    if told is None:
+        return None, same_everywhere
+    dist.all_reduce = summed_at_once
+    if "casts" in told:
+        return None, {"float16": default_hooks.fp16_compress_hook, "bfloat16": default_hooks.bf16_compress_hook}[told["casts"]]
+    state = powerSGD_hook.PowerSGDState(
+        process_group=None,
+        matrix_approximation_rank=told["rank"],
+        start_powerSGD_iter=2,
+        use_error_feedback=told.get("feedback", True),
+        warm_start=told.get("warm", True),
+    )
+    state.start_powerSGD_iter = 1
+    return state, powerSGD_hook.powerSGD_hook
+
+
 def wrapped(case, model, modes):
     """`Accelerator.prepare_model` (accelerate/accelerator.py) with what the Trainer tells it (transformers/trainer.py)."""
     from accelerate.utils.operations import convert_outputs_to_fp32
@@ -90,5 +117,5 @@ def wrapped(case, model, modes):
     options = {name: ranks[name] for name in OPTIONS if name in ranks}
     options.setdefault("find_unused_parameters", "peft" in case or not case["gradient_checkpointing"])
     copies = DistributedDataParallel(model, **options)
-    copies.register_comm_hook(None, same_everywhere)
+    copies.register_comm_hook(*hook_of(ranks.get("compression")))
     return copies

@@ -236,7 +236,7 @@ const ROWS: Readonly<Partial<Record<keyof typeof SCHEMAS, Framework>>> = {
     // transformers' models, wrapped by FSDP (verl/workers/engine/fsdp/transformer_impl.py) in flat parameters that the
     // optimizer steps on, unless its strategy is `fsdp2`
     shards: "full_shard",
-    fsdp: { version: 1, reduceDtype: "float32", reducesEach: true, flatOptimizer: true },
+    fsdp: { version: 1, reduceDtype: "float32", reducesEach: true, flatOptimizer: true, keepsBuffers: true },
     trainsTransformers: (settings) => !runs(settings, "mcore"),
     mainParameters: (settings) => runs(settings, "mcore"),
     recorded: { file: "verl", release: "0.9.1", kernels: "verl" },

@@ -1,5 +1,5 @@
 /** FSDP as a run's files and its framework have it. */
-import { factsOf } from "../../core/graph/facts";
+import { factsOf, keptApart } from "../../core/graph/facts";
 import { DEVICES_PER_MACHINE } from "../../core/hardware/devices";
 import type { FsdpSpec } from "../../core/training/run";
 import { floatNamed } from "../../terms/dtypes";
@@ -68,6 +68,7 @@ function byLoop({ settings, ownLoop }: ResolveContext): OwnFsdp | undefined {
   return {
     version,
     ...(version === 2 ? { groups: "layers", rootStays: true } : {}),
+    ...(version === 1 && !settings.on("casts_buffers") ? { keepsBuffers: true } : {}),
     ...(settings.find("mixed_policy") === undefined ? { autocastsAround: true } : {}),
     ...(settings.on("reduces_each") ? { reducesEach: true } : {}),
   };
@@ -116,9 +117,17 @@ export function fsdpSpec(c: ResolveContext, worldSize: number): FsdpSpec | null 
     reshardAfterForward: reshardingOf(c, worldSize / replicas) ?? sharding !== "shard_grad_op",
     ...(replicas > 1 ? { replicas } : {}),
     ...(apart.length > 0 && own.groups === "layers" ? { apart } : {}),
+    ...(version === 1 ? keptApartOf(c) : {}),
     ...(version === 1 && settings.boolean("fsdp_use_orig_params") === false ? { flatOptimizer: true } : {}),
     ...(version === 1 && prefetch !== undefined ? { backwardPrefetch: prefetch } : {}),
   };
+}
+
+/** Modules beside the layers that are wrapped by what the family's class names, where nothing else says what is. */
+function keptApartOf({ settings, inputs: { model } }: ResolveContext): Pick<FsdpSpec, "apart"> {
+  const said = settings.find("fsdp_wrap_class") !== undefined || settings.find("spread_by") !== undefined;
+  const apart = said || model?.kind !== "found" ? [] : keptApart(String(model.config["model_type"]));
+  return apart.length > 0 ? { apart } : {};
 }
 
 /**

@@ -88,6 +88,21 @@ function dispatcherOf(c: ResolveContext): Pick<ParallelSpec, "otherDispatcher"> 
   return dispatcher === "alltoall" ? {} : { otherDispatcher: dispatcher };
 }
 
+/** The hook that gradients are compressed by. */
+function compressionOf(settings: Settings): Pick<DdpSpec, "compression"> {
+  const casts = floatNamed(settings.string("ddp_hook_dtype") ?? "");
+  const rank = settings.number("ddp_hook_rank");
+  if (casts === undefined && rank === undefined) return {};
+  return {
+    compression: {
+      ...(casts === undefined ? {} : { casts }),
+      ...(rank === undefined ? {} : { rank }),
+      ...(settings.boolean("ddp_hook_feedback") === false ? { feedback: false } : {}),
+      ...(settings.boolean("ddp_hook_warm") === false ? { warm: false } : {}),
+    },
+  };
+}
+
 /**
  * What DDP is told. The Trainer has it look for parameters without gradients unless layers are recomputed, and always where the model
  * is peft's (transformers/trainer.py, _build_accelerator_args); a loop of one's own does where it says so
@@ -111,6 +126,7 @@ export function copiesOf(
       : {}),
     ...(settings.on("ddp_static_graph") ? { staticGraph: true } : {}),
     ...(settings.on("ddp_bucket_views") ? { bucketViews: true } : {}),
+    ...compressionOf(settings),
   };
   return Object.keys(ddp).length > 0 ? { ...parallel, ddp } : parallel;
 }

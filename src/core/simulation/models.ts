@@ -59,6 +59,7 @@ function loadingOptions({ run, program }: Setup, strategy: Strategy): Omit<LoadO
     ...(run.optimizer.block === undefined ? {} : { trainedLayer: run.optimizer.block }),
     loadDtype: strategy.parameterDtype ?? run.loadDtype,
     ...(strategy.keepsBuffers ? { bufferDtype: run.loadDtype } : {}),
+    ...(strategy.castsBuffers ? { castsBuffers: true as const } : {}),
     ...(run.partDtypes === undefined ? {} : { partDtypes: run.partDtypes }),
     autocast: run.autocast,
     sharded: strategy.shardsParameters && !loadsWhole(run),

@@ -45,6 +45,8 @@ export interface LoadOptions {
   readonly loadDtype: DType;
   /** Dtype of buffers that follow the model's; absent: `loadDtype`. */
   readonly bufferDtype?: DType;
+  /** Buffers of floating point are cast to the parameters' dtype. */
+  readonly castsBuffers?: true;
   /** Dtypes of models that stand below a name of their own, where they are others. */
   readonly partDtypes?: TrainingRun["partDtypes"];
   /** Dtype that linear layers compute in, where it is not that of the weights. */

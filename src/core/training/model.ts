@@ -4,7 +4,7 @@
  */
 
 import { once } from "../../terms/once";
-import type { DType } from "../engine/dtype";
+import { type DType, isFloating } from "../engine/dtype";
 import { view as viewed } from "../engine/ops/layout";
 import { Settling } from "../engine/settling";
 import { hostTensor, Tensor } from "../engine/tensor";
@@ -79,7 +79,8 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
   const settling = new Map<string, DType>();
   for (const item of inParts(options, placeTensors(graph.buffers, view, options.bufferDtype ?? options.loadDtype))) {
     if (item.settles && item.dtype !== states) settling.set(item.name, states);
-    byName.set(item.name, made(torch, "buffers", "empty", item.sizes, item.dtype));
+    const casts = options.castsBuffers === true && item.settles !== true && isFloating(item.dtype);
+    byName.set(item.name, made(torch, "buffers", "empty", item.sizes, casts ? options.loadDtype : item.dtype));
   }
   if (options.quantization?.prepareForKbit && !KEEPS_HALF_PRECISION.has(options.quantization.type))
     raiseHalfPrecision(loading, placed);

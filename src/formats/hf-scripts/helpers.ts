@@ -1,8 +1,10 @@
 /** Functions that get the trained model before it trains and whose code is not there: what they do to it is not known. */
+
 import { isLibrary } from "../../syntax/python/libraries";
 import type { PythonCall, PythonModule } from "../../syntax/tree";
 import type { LocatedSetting } from "../types";
 import { given, qualified, uncounted } from "./called";
+import { isFollowedHook } from "./compression";
 import { callsBefore, callsBehind, loadsBehind, trainingOf } from "./training";
 
 /** Names of functions that only tell something of a model. */
@@ -28,7 +30,9 @@ const CHANGES =
 /** Calls of those, by what they are called. */
 export function unfollowedChanges(python: PythonModule): readonly LocatedSetting[] {
   const found = new Map(
-    python.calls.flatMap((call) => (CHANGES.test(call.callee) ? [[call.callee, call] as const] : [])),
+    python.calls.flatMap((call) =>
+      CHANGES.test(call.callee) && !isFollowedHook(call) ? [[call.callee, call] as const] : [],
+    ),
   );
   return [...found.values()].map(({ callee, calleeSpan }) => uncounted(callee, calleeSpan, calleeSpan));
 }

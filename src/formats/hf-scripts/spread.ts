@@ -6,6 +6,7 @@ import type { PythonCall, PythonModule } from "../../syntax/tree";
 import { floatNamed, shortOf } from "../../terms/dtypes";
 import type { LocatedSetting } from "../types";
 import { at, given, lastName, plain, qualified, uncounted } from "./called";
+import { compressionSettings } from "./compression";
 import { rawOf } from "./loads";
 
 /** Whether a call sets gradients aside until the last micro-batch of a step (FSDP1, FSDP2). */
@@ -25,13 +26,14 @@ const SPREADS = {
 function policyOf({ calls }: PythonModule): LocatedSetting[] {
   const policy = calls.find(({ callee }) => POLICY.test(callee));
   if (policy === undefined) return [];
-  const [compute, reduce] = ["param_dtype", "reduce_dtype"].map((key) =>
+  const [compute, reduce, buffers] = ["param_dtype", "reduce_dtype", "buffer_dtype"].map((key) =>
     floatNamed(String(plain(given(policy, key)) ?? "")),
   );
   return [
     at("mixed_policy", policy, true),
     ...(compute === "bfloat16" || compute === "float16" ? [at("compute_dtype", policy, shortOf(compute))] : []),
     ...(reduce === undefined ? [] : [at("fsdp_reduce_dtype", policy, reduce)]),
+    ...(buffers !== undefined && buffers === compute ? [at("casts_buffers", policy, true)] : []),
   ];
 }
 
@@ -89,5 +91,5 @@ export function spreadSettings(python: PythonModule): readonly LocatedSetting[] 
   if (replicas !== undefined) return [at("gathers_replicas", replicas, replicas.callee)];
   // Under a condition that is not known, one GPU is what the script may well be for.
   const copies = made(SPREADS.copies).find(({ guards = [] }) => guards.length === 0);
-  return copies === undefined ? [] : [at("spread_by", copies, copies.callee)];
+  return copies === undefined ? [] : [at("spread_by", copies, copies.callee), ...compressionSettings(python)];
 }

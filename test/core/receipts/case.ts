@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import type { DType } from "../../../src/core/engine/dtype";
-import { factsOf } from "../../../src/core/graph/facts";
+import { factsOf, keptApart } from "../../../src/core/graph/facts";
 import { familyGraphs, likeOf } from "../../../src/core/graph/stored";
 import type { FamilyGraphs } from "../../../src/core/graph/types";
 import { type FullestResult, simulateFullest, simulateRoles } from "../../../src/core/stages";
@@ -15,6 +15,7 @@ import {
 } from "../../../src/core/training/adapters/peft-targets";
 import type {
   AdapterSpec,
+  CompressionSpec,
   DdpSpec,
   EvaluationSpec,
   Float8Recipe,
@@ -152,6 +153,7 @@ export interface Ranks {
   readonly static_graph?: boolean;
   readonly gradient_as_bucket_view?: boolean;
   readonly bucket_cap_mb?: number;
+  readonly compression?: CompressionSpec;
   /** Ranks that each stage's parameters are spread over. */
   readonly shards?: number;
 }
@@ -314,6 +316,7 @@ function copiesOf(ranks: Ranks, { peft, gradient_checkpointing: recomputes }: Ca
       staticGraph: ranks.static_graph,
       bucketViews: ranks.gradient_as_bucket_view,
       bucketMib: ranks.bucket_cap_mb,
+      compression: ranks.compression,
     }),
   };
 }
@@ -343,7 +346,14 @@ function spreadOf(ranks: Ranks, c: Case): TrainingRun["parallel"] {
   const unsplit = ranks.kind !== "blocks" && factsOf(c.model.model_type).unsplit === true;
   return ranks.kind === "tensor"
     ? { ...spread, tensorParallel: ranks.world, ...(ranks.by_experts === true ? { sharesExperts: true } : {}) }
-    : { ...spread, fsdp: { ...fsdpOf(ranks), ...(unsplit ? { unsplit: true as const } : {}) } };
+    : {
+        ...spread,
+        fsdp: {
+          ...fsdpOf(ranks),
+          ...(unsplit ? { unsplit: true as const } : {}),
+          ...(ranks.kind === "fsdp1" ? { apart: keptApart(c.model.model_type) } : {}),
+        },
+      };
 }
 
 /** States of FSDP1's pieces are not asked for (`capture/truth/ranks/saving.py`). */

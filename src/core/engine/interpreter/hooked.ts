@@ -46,10 +46,24 @@ export class HookedModules {
     const written = pathOf(instruction);
     const path = written === null ? null : this.operands.path(written, context);
     if (open !== null && path !== open.path && path?.startsWith(`${open.path}.`) !== true) this.leave(context);
-    if (!("scope" in instruction) || this.open !== null || path === null || path === ROOT || !hooks.has(path)) return;
-    if (context.index !== null && written === layerPath(context.fn)) return;
-    this.open = { path, made: null };
-    this.enter(path, context.fn.body.slice(at + 1), context);
+    const entered = this.open !== null || path === null ? null : this.entered(path, instruction, context);
+    if (entered !== null && (context.index === null || written !== layerPath(context.fn))) {
+      this.open = { path: entered, made: null };
+      this.enter(entered, context.fn.body.slice("scope" in instruction ? at + 1 : at), context);
+    }
+    if (this.open !== null && "call" in instruction && typeof instruction.out[0] === "string")
+      this.open.made = instruction.out[0];
+  }
+
+  /** The module with hooks that code at a path enters: its own, unless a call brings them along; outside of layers one around it, too. */
+  private entered(path: string, instruction: Instruction, { index }: Context): string | null {
+    const { hooks } = this.options;
+    if (path === ROOT) return null;
+    if ("scope" in instruction && hooks!.has(path)) return path;
+    if (index !== null) return null;
+    for (let end = path.lastIndexOf("."); end > 0; end = path.lastIndexOf(".", end - 1))
+      if (hooks!.has(path.slice(0, end))) return path.slice(0, end);
+    return null;
   }
 
   /** What the first operand names is what a recorded module is given. */

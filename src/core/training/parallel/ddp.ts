@@ -8,6 +8,7 @@ import { clone } from "../../engine/ops/layout";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { DdpSpec } from "../specs/parallel";
+import { type Bucket, Compression } from "./compression";
 import { moveGradient } from "./deepspeed/blocks";
 import { elements, NO_HOST, reserve, type Strategy } from "./strategy";
 
@@ -22,18 +23,24 @@ export class DistributedDataParallel implements Strategy, Watcher {
   readonly shardsParameters = false;
   readonly host = NO_HOST;
   private trained: readonly Tensor[] = [];
-  private buckets: Tensor[] = [];
-  private readonly bucketOf = new Map<Tensor, Tensor>();
+  private buckets: Bucket[] = [];
+  private readonly bucketOf = new Map<Tensor, Bucket>();
+  private readonly compression: Compression | null;
+  /** Gradients that have come in this pass, and buckets that were reduced (`next_bucket_`). */
+  private readonly there = new Set<Tensor>();
+  private next = 0;
   /** `has_rebuilt_bucket_`; null: nothing has been reduced. */
   private rebuilt: boolean | null = null;
   private reduces = true;
   private isFirst = true;
 
-  constructor(private readonly spec: DdpSpec) {}
+  constructor(private readonly spec: DdpSpec) {
+    this.compression = spec.compression === undefined ? null : new Compression(spec.compression);
+  }
 
-  /** Gradients that become parts of buckets are told of as they are there. */
+  /** Gradients that become parts of buckets, or whose buckets a hook is given, are told of as they are there. */
   get watcher(): Watcher | undefined {
-    return this.spec.bucketViews === true ? this : undefined;
+    return this.spec.bucketViews === true || this.compression !== null ? this : undefined;
   }
 
   private get tracesUnused(): boolean {
@@ -54,9 +61,10 @@ export class DistributedDataParallel implements Strategy, Watcher {
 
   /** `initialize_buckets`. */
   private make(torch: Torch, limits: readonly number[], order: readonly Tensor[]): void {
-    for (const bucket of this.buckets) bucket.release();
+    for (const { flat } of this.buckets) flat.release();
     this.buckets = bucketed(order, limits).map((own) => {
-      const bucket = reserve(torch, "ddp_buckets", elements(own), own[0]!.dtype, "communication");
+      const flat = reserve(torch, "ddp_buckets", elements(own), own[0]!.dtype, "communication");
+      const bucket = { flat, own };
       for (const tensor of own) this.bucketOf.set(tensor, bucket);
       return bucket;
     });
@@ -69,12 +77,18 @@ export class DistributedDataParallel implements Strategy, Watcher {
   /** `_rebuild_buckets`, as the first forward after a reduction begins; gradients come last layer first. */
   beginMicroBatch(torch: Torch, last: boolean): void {
     this.reduces = last;
-    if (this.rebuilt !== false || this.tracesUnused) return;
-    this.rebuilt = true;
-    this.make(torch, this.limits(), this.trained.toReversed());
+    this.there.clear();
+    this.next = 0;
+    if (this.rebuilt === false && !this.tracesUnused) {
+      this.rebuilt = true;
+      this.make(torch, this.limits(), this.trained.toReversed());
+    }
+    if (this.rebuilt !== null) this.compression?.settle(torch, this.buckets);
   }
 
-  endMicroBatch(): void {
+  endMicroBatch(torch: Torch): void {
+    // What has had no gradient is marked as ready, too.
+    if (this.reduces) this.launch(torch, () => true);
     if (this.reduces) this.rebuilt ??= false;
     this.isFirst = false;
   }
@@ -87,10 +101,26 @@ export class DistributedDataParallel implements Strategy, Watcher {
     return clones;
   }
 
-  /** `mark_variable_ready_dense` with `gradient_as_bucket_view`. */
-  gradient(_: Torch, leaf: Tensor): void {
+  /** `mark_variable_ready_dense`. */
+  gradient(torch: Torch, leaf: Tensor): void {
     const bucket = this.bucketOf.get(leaf);
-    if (this.reduces && bucket !== undefined) moveGradient(leaf, bucket);
+    if (!this.reduces || bucket === undefined) return;
+    if (this.spec.bucketViews === true) moveGradient(leaf, bucket.flat);
+    this.there.add(leaf);
+    this.launch(torch, ({ own }) => own.every((one) => this.there.has(one)));
+  }
+
+  /** `mark_bucket_ready`: buckets are sent in their order. */
+  private launch(torch: Torch, isReady: (bucket: Bucket) => boolean): void {
+    if (this.compression === null) return;
+    for (
+      let bucket = this.buckets[this.next];
+      bucket !== undefined && isReady(bucket);
+      bucket = this.buckets[this.next]
+    ) {
+      this.compression.reduce(torch, bucket);
+      this.next++;
+    }
   }
 }
 

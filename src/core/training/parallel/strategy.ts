@@ -83,6 +83,8 @@ export interface Strategy {
   readonly parameterDtype: DType | null;
   /** Buffers stay in the dtype they were loaded in when the parameters' changes. */
   readonly keepsBuffers?: boolean;
+  /** All of floating point are cast to the parameters' dtype, also those that the model makes in float32. */
+  readonly castsBuffers?: boolean;
   /** Dtype that layers read of a factor before it is called; absent: the one it is gathered in. */
   readonly adaptersSeenAs?: ((factor: Tensor) => DType) | undefined;
   /** Whether autocast still wraps the forward. */

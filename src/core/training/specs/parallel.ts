@@ -79,7 +79,7 @@ export interface FsdpSpec {
   readonly unsplit?: true;
   /** FSDP2 by layers and ends: the last norm and the head do not stay gathered after forward. */
   readonly tailResharded?: true;
-  /** FSDP2 by layers: paths of modules that are groups beside the layers. */
+  /** FSDP2 by layers, FSDP1: paths of modules that are groups beside the layers. */
   readonly apart?: readonly string[];
   /** FSDP2 by layers: the model's own parameters stay gathered after forward, as where `reshard_after_forward` is not given. */
   readonly rootStays?: true;
@@ -89,6 +89,8 @@ export interface FsdpSpec {
   readonly reduceDtype?: DType;
   /** FSDP1: the optimizer steps on flat parameters (`use_orig_params: false`); absent: on the parameters' pieces. */
   readonly flatOptimizer?: true;
+  /** FSDP1: buffers stay as they are under mixed precision (`buffer_dtype` is none, or float32); absent: they are cast. */
+  readonly keepsBuffers?: true;
   /** FSDP1: layers are units with the adapters in them; absent: adapters' factors are units of their own (peft's policy). */
   readonly mixesAdapters?: true;
   /** FSDP1: when the unit before is gathered in backward (`backward_prefetch`); absent: when its turn comes. */
@@ -133,6 +135,18 @@ export interface StageSpec extends StageEnds {
   readonly batches: number;
 }
 
+/** A hook that compresses gradients (torch/distributed/algorithms/ddp_comm_hooks). */
+export interface CompressionSpec {
+  /** Gradients are sent in this dtype (`fp16_compress_hook`). */
+  readonly casts?: DType;
+  /** Rank of PowerSGD's two factors (`matrix_approximation_rank`); absent: no PowerSGD. */
+  readonly rank?: number;
+  /** `use_error_feedback`, on by default: a copy of all gradients stays. */
+  readonly feedback?: boolean;
+  /** `warm_start`, on by default: factors stay. */
+  readonly warm?: boolean;
+}
+
 /** Arguments of torch's DistributedDataParallel. */
 export interface DdpSpec {
   /** `find_unused_parameters`. */
@@ -142,6 +156,7 @@ export interface DdpSpec {
   readonly bucketViews?: boolean;
   /** `bucket_cap_mb`, where it is said. */
   readonly bucketMib?: number;
+  readonly compression?: CompressionSpec;
 }
 
 /** Layers that a pipeline's embedding, and its last norm with the head, count as. */

@@ -16,6 +16,7 @@ export class BelowStage3 implements Strategy {
   readonly parameterDtype: DType | null;
   /** `_cast_module_mixed_precision` casts parameters alone. */
   readonly keepsBuffers: boolean;
+  readonly castsBuffers: boolean;
   readonly keepsAutocast = false;
   readonly shardsParameters = false;
   readonly host = { pinned: 0, pageable: 0, nvme: 0 };
@@ -26,7 +27,8 @@ export class BelowStage3 implements Strategy {
 
   constructor(private readonly options: EngineOptions) {
     this.parameterDtype = options.spec.engineDtype;
-    this.keepsBuffers = options.spec.castsBuffers !== true;
+    this.castsBuffers = options.spec.castsBuffers === true;
+    this.keepsBuffers = !this.castsBuffers;
   }
 
   prepare(_: Torch, parameters: readonly Tensor[]): void {

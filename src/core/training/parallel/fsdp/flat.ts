@@ -15,6 +15,8 @@ import { byFlatUnits } from "./units";
 
 export class FlatSharding implements Strategy {
   readonly parameterDtype: DType | null;
+  /** `_cast_buffers_to_dtype_and_device` (torch/distributed/fsdp/_runtime_utils.py). */
+  readonly castsBuffers: boolean;
   readonly keepsAutocast = true;
   readonly shardsParameters = true;
   readonly stepsOnShards = true;
@@ -30,6 +32,7 @@ export class FlatSharding implements Strategy {
     private readonly options: FlatOptions,
   ) {
     this.parameterDtype = options.compute;
+    this.castsBuffers = options.compute !== null && spec.keepsBuffers !== true;
     this.reducesLast = spec.reducesEach !== true;
   }
 
@@ -48,7 +51,7 @@ export class FlatSharding implements Strategy {
 
   prepare(torch: Torch, parameters: readonly Tensor[], _?: readonly Tensor[], ends?: ModelEnds): void {
     const { spec, options } = this;
-    const units = byFlatUnits(parameters, ends?.adapted === true && spec.mixesAdapters !== true, spec.unsplit);
+    const units = byFlatUnits(parameters, ends?.adapted === true && spec.mixesAdapters !== true, spec);
     const made = units.map(({ path, parameters: group }) => ({ path, flat: this.flatten(torch, group) }));
     this.flats = made.flatMap(({ flat }) => flat ?? []);
     this.flatOf = new Map(this.flats.flatMap((flat) => flat.parameters.map((parameter) => [parameter, flat])));

@@ -1,5 +1,6 @@
 /** Which modules of a model are sharded together. */
 import type { Tensor } from "../../../engine/tensor";
+import type { FsdpSpec } from "../../specs/parallel";
 import type { ModelEnds } from "../strategy";
 
 /** Modules given to one call of `fully_shard`, and the parameters that no call before has taken. */
@@ -204,15 +205,20 @@ function trainedModules(parameters: readonly Tensor[]): ReadonlyMap<string, read
 }
 
 /**
- * As accelerate wraps them (accelerate/utils/dataclasses.py, set_auto_wrap_policy): every layer, and the model with what is left.
+ * As accelerate wraps them (accelerate/utils/dataclasses.py, set_auto_wrap_policy): every layer, other modules whose class is to be kept
+ * together, and the model with what is left.
  * Around adapters every module with a trained weight is a unit inside its layer's (peft/utils/other.py, fsdp_auto_wrap_policy).
  */
 export function byFlatUnits(
   parameters: readonly Tensor[],
   apartAdapters: boolean,
-  unsplit = false,
+  { unsplit, apart: named = [] }: Pick<FsdpSpec, "unsplit" | "apart"> = {},
 ): readonly FlatUnitParameters[] {
-  const layers = unsplit ? [] : layersOf(parameters, true);
+  const kept = named.map((path) => ({ modules: [path], parameters: under(parameters, path), resharded: true }));
+  const layers = [
+    ...kept.filter((unit) => unit.parameters.length > 0),
+    ...(unsplit === true ? [] : layersOf(parameters, true)),
+  ];
   const apart: ReadonlyMap<string, readonly Tensor[]> = apartAdapters ? trainedModules(parameters) : new Map();
   const taken = new Set([...apart.values()].flat());
   const around = [rest(parameters, layers, true), ...layers].map(({ modules, parameters: own }) => ({
