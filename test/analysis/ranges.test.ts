@@ -37,6 +37,10 @@ describe("numbers out of range", () => {
   for (const change of [
     { hidden_size: -1 },
     { vocab_size: 1e300 },
+    { vocab_size: 0 },
+    { hidden_size: 0 },
+    { num_attention_heads: 0 },
+    { num_hidden_layers: 0 },
     { num_hidden_layers: 1e9 },
     { intermediate_size: -128 },
     { num_attention_heads: -4 },

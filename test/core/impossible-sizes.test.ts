@@ -33,14 +33,34 @@ describe("sizes that PyTorch refuses", () => {
     );
   });
 
+  it("weights that vanish: a vocabulary, a width or a part of it of 0, and a list of them that is no list", () => {
+    const small = {
+      hidden_size: 64,
+      num_attention_heads: 4,
+      num_hidden_layers: 2,
+      vocab_size: 512,
+      intermediate_size: 64,
+    };
+    for (const gone of ["vocab_size", "hidden_size", "intermediate_size", "num_key_value_heads"])
+      assert.equal(refusal("llama", { ...small, [gone]: 0 }), "engine.weight-size", gone);
+    for (const list of ["hidden_sizes", "depths"])
+      assert.equal(refusal("resnet", { [list]: 7 }, pictures), "engine.sizes", list);
+    // Off by its own 0, in the class's own words (modeling_deberta.py: `if config.type_vocab_size > 0`).
+    const model = { name: "x", family: "deberta", source: "config.json", config: { type_vocab_size: 0 } } as const;
+    assert.ok(estimate(causalRun({ model, task: "seq-cls" }), graphsOf("deberta")).ok);
+  });
+
   it("layers of which nothing says how many there are, and experts that are not there to be chosen", () => {
     const heads = { num_attention_heads: 4, num_key_value_heads: 4 };
     const small = { hidden_size: 64, ...heads, vocab_size: 512, intermediate_size: 64 };
     assert.equal(refusal("llama", { ...small, num_hidden_layers: null }), "engine.sizes");
-    for (const num_local_experts of [0, 4])
+    for (const [num_local_experts, reason] of [
+      [0, "engine.weight-size"],
+      [4, "engine.chosen"],
+    ] as const)
       assert.equal(
         refusal("mixtral", { ...small, num_hidden_layers: 2, num_local_experts, num_experts_per_tok: 6 }),
-        "engine.chosen",
+        reason,
       );
   });
 

@@ -38,7 +38,13 @@ const SIZE = /(?:_size|_dim|_layers|_heads|_experts)$|^(?:d_model|d_ff|n_embd|n_
 const LAYERS = /_layers$|^n_layer$/;
 
 /** A model's layers: none, or a part of one, is no model. */
-const STACK = /^(?:num_hidden_layers|n_layer|num_layers)$/;
+const STACK = /^(?:num_hidden_layers|n_layers?|num_layers)$/;
+
+/**
+ * Sizes that are at least one: a width is divided by the heads (configuration_utils.py, `validate_architecture`), a loss
+ * chooses a row of the vocabulary, a picture has channels and patches. Others switch a part off with 0 (`type_vocab_size`).
+ */
+const AT_LEAST_ONE = /(?:_heads|_channels|patch_size)$|^(?:n_heads?|vocab_size|hidden_size|d_model|n_embd|image_size)$/;
 
 /** Configs inside configs (`text_config`). */
 const DEEPEST = 4;
@@ -84,6 +90,7 @@ function ofModel(config: Readonly<Record<string, unknown>>, path: string, depth:
       return depth < DEEPEST ? ofModel(value as Readonly<Record<string, unknown>>, `${name}.`, depth + 1) : [];
     if (typeof value !== "number") return [];
     if (Number.isNaN(value)) return [obstacle(name, value)];
+    if (AT_LEAST_ONE.test(key) && value < 1) return [obstacle(name, value)];
     if (!SIZE.test(key)) return [];
     if (STACK.test(key) && !(value >= 1 && Number.isInteger(value))) return [obstacle(name, value)];
     return value >= 0 && value <= (LAYERS.test(key) ? MOST_LAYERS : MOST_ELEMENTS) ? [] : [obstacle(name, value)];

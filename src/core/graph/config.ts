@@ -86,6 +86,14 @@ function isNoNumber(stated: unknown): boolean {
   return typeof stated === "boolean" || (typeof stated === "object" && stated !== null);
 }
 
+/** Whether a file states something else where the class has a list: none of the list's elements stands for it. */
+function isNoList(config: ModelConfig, defaults: ModelConfig, name: string): boolean {
+  const list = LISTED.exec(name)?.[1];
+  if (list === undefined || !Array.isArray(lookup(defaults, list))) return false;
+  const stated = lookup(config, list);
+  return stated !== undefined && stated !== null && typeof stated !== "object";
+}
+
 function lookup(source: Readonly<Record<string, unknown>>, path: string): unknown {
   if (Object.hasOwn(source, path)) return source[path];
   if (!path.includes(".")) return undefined;
@@ -133,7 +141,9 @@ export function configView(family: FamilyGraphs, config: ModelConfig, sizes: Run
     if (known !== undefined) return known;
     const fallback = asValue(lookup(family.defaults, name));
     // A number that is stated as something else is no number: the class's own does not stand for it.
-    let value = typeof fallback === "number" && isNoNumber(lookup(config, name)) ? Number.NaN : stated(name);
+    const isBroken =
+      typeof fallback === "number" && (isNoNumber(lookup(config, name)) || isNoList(config, family.defaults, name));
+    let value = isBroken ? Number.NaN : stated(name);
     if (value === undefined || value === null) {
       // An explicit null in the config means null, unless the library computes the value then.
       if (value === undefined && fallback !== undefined) value = fallback;

@@ -39,9 +39,17 @@ function sizesOf({ shape }: TensorSpec, expressions: Expressions, scope: Scope):
   return shape.map((expression) => Number(expressions.evaluate(expression, scope)));
 }
 
-/** No tensor has a negative or a broken size (c10/core/TensorImpl, "Trying to create tensor with negative dimension"). */
-function checked(name: string, sizes: readonly number[]): readonly number[] {
-  if (sizes.every((size) => Number.isInteger(size) && size >= 0)) return sizes;
+/** A size that the code itself writes as none: a buffer that is filled later. */
+const WRITTEN_EMPTY = "0";
+
+/**
+ * No tensor has a negative or a broken size (c10/core/TensorImpl, "Trying to create tensor with negative dimension"). One
+ * without elements can be made, but a config that makes a weight vanish (a vocabulary or a width of 0) is of no model: the
+ * library divides by that size, looks up rows that are not there, or learns nothing.
+ */
+function checked(name: string, sizes: readonly number[], shape: TensorSpec["shape"]): readonly number[] {
+  if (sizes.every((size, k) => Number.isInteger(size) && (size > 0 || (size === 0 && shape[k] === WRITTEN_EMPTY))))
+    return sizes;
   return refuseSizes(sizes, say("engine.weight-size", { name, sizes: sizes.join(" × ") }));
 }
 
@@ -61,7 +69,7 @@ function place(
   const name = index === null ? spec.name : spec.name.replaceAll("{i}", String(index));
   const tensor = {
     name,
-    sizes: checked(name, sizes ?? sizesOf(spec, expressions, scope)),
+    sizes: checked(name, sizes ?? sizesOf(spec, expressions, scope), spec.shape),
     dtype: dtypeOf(spec.dtype, load),
     pattern: spec.name,
     settles: spec.dtype === "$states",
@@ -109,6 +117,8 @@ export function placeTensors(specs: readonly TensorSpec[], view: ConfigView, loa
       end++;
     const first = Number(expressions.evaluate(from, view.scope));
     const last = Number(expressions.evaluate(to, view.scope));
+    // Layers counted by what is no number are not known to be none.
+    if (Number.isNaN(first) || Number.isNaN(last)) refuseSizes([first, last], say("engine.sizes"));
     if (placed.length + (last - first) * (end - k) > MOST_WEIGHTS) throw new TooManyWeights();
     const together = specs.slice(k, end);
     const isCounted = together.some(({ count }) => count !== undefined);
