@@ -2,8 +2,8 @@
  * The whole of the attacks that `npm test` runs a part of. Writes the figures of what was run into docs/security.md: each
  * campaign has its line there, so that they can be run one by one.
  *
- * usage: npm run attack [-- --every N] [-- --only NAME]
- * N: of each campaign's inputs one in so many is tried. The server has to be built before.
+ * usage: npm run attack [-- --every N] [--from K] [--only NAME]
+ * N: of each campaign's inputs one in so many is tried, beginning with the one that has K before it. The server has to be built before.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -46,13 +46,14 @@ function linesOf(page: string): Map<string, string> {
 
 async function main(): Promise<void> {
   const every = Number(option("every") ?? 1);
+  const from = Number(option("from") ?? 0) % every;
   const only = option("only");
   const page = readFileSync(PAGE, "utf8");
   const known = linesOf(page);
   let faults = 0;
   for (const [name, campaign] of Object.entries(CAMPAIGNS)) {
     if (only !== undefined && only !== name) continue;
-    const outcome = await campaign(every);
+    const outcome = await campaign(every, from);
     const memory = Math.round(process.memoryUsage().rss / 2 ** 20);
     faults += outcome.faults.length;
     const longest = outcome.longestOf === "gap" ? "the server's longest gap" : "the longest answer";

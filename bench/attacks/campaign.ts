@@ -12,13 +12,16 @@ export interface Outcome {
   readonly longestWhat?: string;
 }
 
-/** @param every of the inputs, one in so many is tried */
-export type Campaign = (every: number) => Promise<Outcome>;
+/**
+ * @param every of the inputs, one in so many is tried
+ * @param from the first that is: shares with other beginnings try other inputs, and all of them are the whole
+ */
+export type Campaign = (every: number, from: number) => Promise<Outcome>;
 
 /** Counts inputs: says of each whether it is the turn of one that is tried. */
-export function turns(every: number): () => boolean {
+export function turns(every: number, from: number): () => boolean {
   let input = 0;
-  return () => input++ % every === 0;
+  return () => input++ % every === from;
 }
 
 /** Faults and the longest of many answers. */

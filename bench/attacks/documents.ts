@@ -27,9 +27,9 @@ async function answered({ main, files }: Pick<Seed, "main" | "files">, value: st
 }
 
 /** Names that every object has, and hostile texts, in every text and every key. */
-export const texts: Campaign = async (every) => {
+export const texts: Campaign = async (every, from) => {
   const tally = new Tally();
-  const isTurn = turns(every);
+  const isTurn = turns(every, from);
   for (const [name, { main, files }] of Object.entries(ALL_SEEDS))
     for (const [path, text] of Object.entries(files)) {
       const isQuoted = /\.(?:json|py)$/.test(path);
@@ -62,9 +62,9 @@ function* withText(
 }
 
 /** Texts that act on whoever is shown them, in every text and key, through every place that shows one. */
-export const shown: Campaign = async (every) => {
+export const shown: Campaign = async (every, from) => {
   const tally = new Tally();
-  const isTurn = turns(every);
+  const isTurn = turns(every, from);
   for (const [name, { main, files }] of Object.entries(ALL_SEEDS))
     for (const [path, text] of Object.entries(files))
       for (const [value, changed] of withText(path, text, isTurn))
@@ -77,9 +77,9 @@ export const shown: Campaign = async (every) => {
 };
 
 /** A number in every numeric key of every format. */
-export const numbers: Campaign = async (every) => {
+export const numbers: Campaign = async (every, from) => {
   const tally = new Tally();
-  const isTurn = turns(every);
+  const isTurn = turns(every, from);
   for (const [name, seed] of Object.entries(ALL_SEEDS))
     for (const { what, value, files } of numbersIn(seed, isTurn))
       await tally.of(`${name} ${what}`, () => answered({ main: seed.main, files }, value === ".nan" ? "NaN" : value));
@@ -87,20 +87,21 @@ export const numbers: Campaign = async (every) => {
 };
 
 /** A value in every number of every family's config. */
-export const models: Campaign = async (every) => {
+export const models: Campaign = async (every, from) => {
   const tally = new Tally();
-  for (const { what, value, ...seed } of modelNumbers(turns(every))) await tally.of(what, () => answered(seed, value));
+  for (const { what, value, ...seed } of modelNumbers(turns(every, from)))
+    await tally.of(what, () => answered(seed, value));
   return tally.outcome(`${tally.tried} values in numbers of models' configs`);
 };
 
 /** A traced graph of somebody's own, broken: runs of it have an answer. */
-export const ownGraphs: Campaign = async (every) => {
+export const ownGraphs: Campaign = async (every, from) => {
   const tally = new Tally();
   const own = join(__dirname, "../../test/analysis/own");
   const graph = new Uint8Array(readFileSync(join(own, ".vramlens/graphs/Reader.json")));
   const script =
     "from model import Reader\nimport torch\nbatch_size = 2\nblock_size = 16\nmodel = Reader().to('cuda')\noptimizer = torch.optim.AdamW(model.parameters())\nfor x, y in batches:\n    optimizer.zero_grad()\n    logits, loss = model(x, y)\n    loss.backward()\n    optimizer.step()\n";
-  const isTurn = turns(every);
+  const isTurn = turns(every, from);
   for (let seed = 1; seed <= 4000; seed++) {
     if (!isTurn()) continue;
     const files = {
@@ -117,9 +118,9 @@ export const ownGraphs: Campaign = async (every) => {
 const BROKEN_EACH = 8;
 
 /** Real configs cut short, with bytes changed, with parts twice, with something hostile in the place of a value. */
-export const mutations: Campaign = async (every) => {
+export const mutations: Campaign = async (every, from) => {
   const tally = new Tally();
-  const isTurn = turns(every);
+  const isTurn = turns(every, from);
   for (const { file, text } of corpusEntries())
     for (let seed = 1; seed <= BROKEN_EACH; seed++) {
       if (!isTurn()) continue;
@@ -137,10 +138,10 @@ export const mutations: Campaign = async (every) => {
 };
 
 /** Plans, stages and fixes for real configs as other systems write them. */
-export const edits: Campaign = async (every) => {
+export const edits: Campaign = async (every, from) => {
   const tally = new Tally();
   let offered = 0;
-  const isTurn = turns(every);
+  const isTurn = turns(every, from);
   const entries = corpusEntries();
   for (const { file, text } of entries)
     for (const [how, spell] of Object.entries(SPELLINGS)) {

@@ -168,6 +168,8 @@ function readScalar(
       };
     }
     default:
+      // Digits without end are a text as they stand, not what a number makes of them.
+      if (typeof value === "number" && !Number.isFinite(value)) return { value: shown(node) };
       return { value: typeof value === "string" ? value : value === null ? null : String(value) };
   }
 }
