@@ -241,14 +241,24 @@ export class Pool {
 
   /** Takes the first block of at least `size` granules; `NONE` when there is none, or when it has `limit` or more. */
   take(size: number, limit: number): number {
+    const block = this.best(size, limit);
+    if (block === NONE) return NONE;
+    this.remove(block);
+    this.blocks.become(block, USED);
+    return block;
+  }
+
+  /** Whether {@link take} would find a block. What is freed right after it was taken leaves the same free blocks behind. */
+  serves(size: number, limit: number): boolean {
+    return this.best(size, limit) !== NONE;
+  }
+
+  private best(size: number, limit: number): number {
     const { blocks, waiting } = this;
     let block = this.firstListed(size);
     if (waiting !== NONE && blocks.sizeOf(waiting) >= size && (block === NONE || this.precedes(waiting, block)))
       block = waiting;
-    if (block === NONE || blocks.sizeOf(block) >= limit) return NONE;
-    this.remove(block);
-    blocks.become(block, USED);
-    return block;
+    return block === NONE || blocks.sizeOf(block) >= limit ? NONE : block;
   }
 
   /** Whether a block comes before another in the order by size and address. */

@@ -133,7 +133,12 @@ function replay(stream: EventStream, loaded: number, settings: PoolSettings, lim
     if (event >= 0) {
       const size = granulesOf(bytes[id]!);
       // A block of `max_split_size` or more is for requests of that size only, and not for far smaller ones.
-      let block = pool.take(size, size < maxSplit ? maxSplit : size + LARGE_SEGMENT);
+      const most = size < maxSplit ? maxSplit : size + LARGE_SEGMENT;
+      if (events[k + 1] === ~id && emptied[emptyings] !== k + 1 && pool.serves(size, most)) {
+        k++;
+        continue;
+      }
+      let block = pool.take(size, most);
       if (block === NONE) {
         const length = isSmall ? SMALL_SEGMENT : size < LARGE_LIMIT ? LARGE_SEGMENT : Math.ceil(size / ROUND) * ROUND;
         if (reserved + length > limit) {

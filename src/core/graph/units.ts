@@ -141,8 +141,17 @@ function split(
   return { ...fn, body };
 }
 
+/** Graphs that were cut already: every forward and every step asks again. */
+const cut = new WeakMap<ArchitectureGraph, ArchitectureGraph>();
+
 /** The graph with those layers as units of checkpointing. */
 export function withUnits(graph: ArchitectureGraph): ArchitectureGraph {
+  const known = cut.get(graph) ?? unitsOf(graph);
+  cut.set(graph, known);
+  return known;
+}
+
+function unitsOf(graph: ArchitectureGraph): ArchitectureGraph {
   const blocks: GraphFunction[] = [...graph.blocks];
   const named = graph.units ?? graph.stages;
   const layerOf = named === undefined ? matching(LAYER) : among(named);

@@ -23,6 +23,29 @@ function streamOf(script: readonly (number | string)[]): EventStream {
   return { events, bytes };
 }
 
+/** A stream that is written as it goes: blocks are named by how many of them came before, another stream's aside. */
+function streams() {
+  const events: number[] = [];
+  const bytes: number[] = [];
+  const sides: number[] = [];
+  const named: number[] = [];
+  const place = (size: number, side: number): number => {
+    events.push(bytes.push(size) - 1);
+    sides.push(side);
+    return bytes.length - 1;
+  };
+  const other = (): void => {
+    events.push(~place(512, 1));
+  };
+  other();
+  return {
+    take: (size: number): number => named.push(place(size, 0)) - 1,
+    free: (name: number): void => void events.push(~named[name]!),
+    other,
+    peak: (): number => reservedPeak({ events, bytes, sides }),
+  };
+}
+
 describe("the caching allocator", () => {
   it("takes segments of 2 MiB for blocks up to 1 MiB, of 20 MiB below 10 MiB, and rounds larger ones to 2 MiB", () => {
     assert.equal(replay([512]), 2 * MIB);
@@ -52,6 +75,35 @@ describe("the caching allocator", () => {
     assert.equal(expandablePeak(stream), 80 * MIB);
     // Where the device has no more, what lies free in other streams' pools goes back, too.
     assert.deepEqual(pressedPool(stream, 0, {}, 50 * MIB), { peak: 40 * 2048, releases: 1, served: true });
+  });
+
+  it("leaves the same pool behind where a block is freed at once, whatever else happens in between", () => {
+    let seed = 7;
+    const draw = (below: number): number => {
+      seed = (Math.imul(seed, 1103515245) + 12345) & 0x7fffffff;
+      return seed % below;
+    };
+    for (let round = 0; round < 60; round++) {
+      // The first block is another stream's; in `apart` one of its own stands between a block and its end.
+      const [plain, apart] = [streams(), streams()];
+      const alive: number[] = [];
+      for (let k = 0; k < 200; k++) {
+        const bytes = 512 * (1 + draw(draw(3) === 0 ? 4000 : 60_000));
+        if (draw(3) === 0 && alive.length > 0) {
+          const [gone] = alive.splice(draw(alive.length), 1);
+          for (const stream of [plain, apart]) stream.free(gone!);
+        } else if (draw(2) === 0) {
+          alive.push(plain.take(bytes));
+          apart.take(bytes);
+        } else {
+          plain.free(plain.take(bytes));
+          const block = apart.take(bytes);
+          apart.other();
+          apart.free(block);
+        }
+      }
+      assert.equal(plain.peak(), apart.peak(), `round ${round}`);
+    }
   });
 
   it("takes the smallest free block that is large enough, then the lowest", () => {
