@@ -73,6 +73,40 @@ SFTConfig(per_device_train_batch_size=args.batch_size, bf16=args.amp, max_length
     assert.deepEqual(plain(beside?.fields), { low: 1, high: 2, one: 3, other: 3 });
   });
 
+  it("reads what a class's body binds through the first parameter of its methods, that of classes it extends too", () => {
+    const text = `
+class Base:
+    RATE = 16_000
+    def __init__(self, n):
+        self.n = n
+class Clips(Base):
+    SECONDS = 3
+    SAMPLES = Base.RATE * SECONDS
+    def get(me, other):
+        return T(a=me.SAMPLES, b=me.RATE, c=other.SECONDS)
+    @classmethod
+    def make(cls):
+        return U(a=cls.SECONDS)
+    @staticmethod
+    def cut(first):
+        return V(a=first.SECONDS)
+@dataclass
+class Config:
+    batch: int = 2
+    def build(self):
+        return W(a=self.batch)
+clips = Clips(512)
+X(a=clips.SECONDS)
+Config(8).build()
+`;
+    const said = calls(text);
+    const isUnknown = (value: unknown) => typeof value === "object" && value !== null && "unknown" in value;
+    const { c, ...through } = said["T"] as { c: unknown };
+    assert.deepEqual(through, { a: 48_000, b: 16_000 });
+    assert.ok(isUnknown(c) && isUnknown((said["V"] as { a: unknown }).a));
+    assert.deepEqual([said["U"], said["W"], said["X"]], [{ a: 3 }, { a: 8 }, { a: 3 }]);
+  });
+
   it("takes a parameter's value from the first call of its function that gives one, else its default", () => {
     const text = `
 SIZE = 12

@@ -62,6 +62,25 @@ export function member(on: Evaluating, node: SyntaxNode, depth: number): Located
   return on.unknown(node, say("open.not-here", { name: text.length > 60 ? `${text.slice(0, 57)}…` : text }));
 }
 
+/** The class whose method takes an object as its first parameter, whatever it calls that (`self`, `cls`). */
+export function classWithin(on: Evaluating, object: SyntaxNode): SyntaxNode | null {
+  const [binding, ...others] = object.name === "VariableName" ? (on.flow.bindingsAt(object) ?? []) : [];
+  const first = others.length === 0 ? binding?.parameter : undefined;
+  const method = first?.index === (first?.function === undefined ? 0 : -1) ? first?.node.parent?.parent : null;
+  if (method?.name !== "FunctionDefinition") return null;
+  const statement = method.parent?.name === "DecoratedStatement" ? method.parent : method;
+  const isStatic = childrenNamed(statement, "Decorator").some((one) => /^@\s*staticmethod\b/.test(on.slice(one)));
+  const type = statement.parent?.parent;
+  return type?.name === "ClassDefinition" && !isStatic ? type : null;
+}
+
+/** The call that makes the one object of a class; undefined: there are several, or none. */
+export function onlyCall(on: Evaluating, type: SyntaxNode): SyntaxNode | undefined {
+  const name = childNamed(type, "VariableName");
+  const [call, ...others] = name === null ? [] : on.found.callsOf(on.slice(name));
+  return others.length === 0 ? call : undefined;
+}
+
 /** The parameter of a name of the `__init__` of the class around a node. */
 function makersParameter(on: Evaluating, node: SyntaxNode, name: string): Parameter | undefined {
   let type: SyntaxNode | null = node;
@@ -81,6 +100,21 @@ function isNamespace(on: Evaluating, object: SyntaxNode, depth: number): boolean
   return callee != null && PARSES.test(on.slice(callee));
 }
 
+/** Classes of classes of the module, as deep as they are followed. */
+const MAX_BASES = 8;
+
+/** A class and those of the module that it extends, itself last: a later one's fields stand for an earlier one's. */
+function basesOf(on: Evaluating, type: SyntaxNode): readonly SyntaxNode[] {
+  const chain: SyntaxNode[] = [];
+  for (let one: SyntaxNode | undefined = type; one !== undefined && chain.length < MAX_BASES; ) {
+    if (chain.includes(one)) break;
+    chain.unshift(one);
+    const base = childNamed(childNamed(one, "ArgList"), "VariableName");
+    one = base === null ? undefined : on.found.classNamed(on.slice(base));
+  }
+  return chain;
+}
+
 export function fieldsOf(
   on: Evaluating,
   type: SyntaxNode,
@@ -88,12 +122,20 @@ export function fieldsOf(
   depth: number,
 ): readonly Entry[] {
   const list = childNamed(call, "ArgList");
-  const given = list ? on.arguments(list, depth + 1) : { positional: [], entries: [] };
-  const places = fieldNames(type, on);
+  const chain = basesOf(on, type);
+  // What a class makes of its arguments itself gives no field its value by place or name.
+  const makes = chain.some((one) =>
+    childrenOf(childNamed(one, "Body") ?? one).some(
+      (part) => on.slice(childNamed(part, "VariableName") ?? one) === "__init__",
+    ),
+  );
+  const given = list && !makes ? on.arguments(list, depth + 1) : { positional: [], entries: [] };
+  const places = chain.flatMap((one) => fieldNames(one, on));
   const placed = given.positional.flatMap((value, index): Entry[] => {
     const key = places[index];
     return key === undefined ? [] : [{ key, keySpan: placeOf(value), value }];
   });
-  const said = new Map([...classOf(type, on).fields.entries, ...placed, ...given.entries].map((one) => [one.key, one]));
+  const own = chain.flatMap((one) => classOf(one, on).fields.entries);
+  const said = new Map([...own, ...placed, ...given.entries].map((one) => [one.key, one]));
   return [...said.values()];
 }

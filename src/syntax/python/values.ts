@@ -14,7 +14,7 @@ import type { Arguments, Evaluating } from "./evaluating";
 import type { Flow } from "./flow";
 import { unquote } from "./literals";
 import { childNamed, childrenOf, span } from "./nodes";
-import { fieldsOf, member } from "./objects";
+import { classWithin, fieldsOf, member, onlyCall } from "./objects";
 import { arithmetic, conditional } from "./operations";
 import { argumentNode, defaultHeld, namesBeside, type Parameter } from "./parameters";
 import { callValue } from "./results";
@@ -308,9 +308,15 @@ export class Evaluator implements Evaluating {
 
   /** A field of an object that a class of the module was called for, or of the class itself. */
   field(object: SyntaxNode, name: string, depth: number): LocatedNode | undefined {
+    const type = classWithin(this, object);
     const value = this.evaluate(object, depth + 1);
     const own =
-      this.fields(value, depth) ?? (value.kind === "unknown" ? this.classFields(object, undefined, depth) : []);
+      this.fields(value, depth) ??
+      (type !== null
+        ? this.fieldsOfClass(type, onlyCall(this, type), depth)
+        : value.kind === "unknown"
+          ? this.classFields(object, undefined, depth)
+          : []);
     return own?.findLast(({ key }) => key === name)?.value;
   }
 
@@ -324,7 +330,10 @@ export class Evaluator implements Evaluating {
   /** The defaults of a class by its name, with what a call of it gives in their place. */
   private classFields(name: SyntaxNode, call: SyntaxNode | undefined, depth: number): readonly Entry[] | undefined {
     const type = name.name === "VariableName" ? this.found.classNamed(this.slice(name)) : undefined;
-    if (type === undefined) return undefined;
+    return type && this.fieldsOfClass(type, call, depth);
+  }
+
+  private fieldsOfClass(type: SyntaxNode, call: SyntaxNode | undefined, depth: number): readonly Entry[] {
     const place = `${type.from}:${call?.from ?? ""}`;
     const known = this.rounds.size === 0 ? this.objects.get(place) : undefined;
     if (known !== undefined) return known;
