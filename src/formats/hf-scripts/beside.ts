@@ -2,7 +2,7 @@
  * What a script's own code keeps or runs beside the Trainer's step and that is counted by nothing: copies of the weights (an average of
  * them), further forwards in a loss of its own, further backwards in a step of its own.
  */
-import type { Entry, PythonCall, PythonClass, PythonModule, Span } from "../../syntax/tree";
+import type { Entry, LocatedNode, PythonCall, PythonClass, PythonModule, Span } from "../../syntax/tree";
 import type { LocatedSetting } from "../types";
 import { at, given, isInside, keyword, lastName, placed, plain, said, scalar, uncounted } from "./called";
 import { rawOf } from "./loads";
@@ -21,6 +21,11 @@ const BACKWARDS = /(?:^|\.)backward$/;
 
 /** Calls that keep a copy of the whole model they are given (torch/optim/swa_utils.py, AveragedModel; timm/utils/model_ema.py). */
 const COPIES_MODEL = /(?:^|\.)(?:deepcopy|AveragedModel|ModelEma\w{0,20})$/;
+/**
+ * Calls that give the model on the device: accelerate/accelerator.py, `prepare_model` (`device_placement`); lightning/fabric/fabric.py,
+ * `setup` (`move_to_device`).
+ */
+const PLACES = /^(?:.*\.)?(?:cuda|to|prepare|prepare_model|setup|setup_module)$/;
 /** Calls on the way from one to what it copies. */
 const MAX_STEPS = 16;
 
@@ -28,17 +33,18 @@ const MAX_STEPS = 16;
 function wholeCopy(python: PythonModule): readonly LocatedSetting[] {
   const training = trainingOf(python);
   const made = training.load ?? builtNetwork(python);
-  const call = python.calls.find((one) => {
-    if (!COPIES_MODEL.test(one.callee) || !isBefore(training, one)) return false;
-    let moved = false;
-    let [from] = callsBehind(python, one.positional[0]);
-    for (let step = 0; step < MAX_STEPS && from !== undefined; step++) {
-      if (from === made) return moved || isOnDevice(python);
-      moved ||= /^(?:.*\.)?(?:cuda|to)$/.test(from.callee);
-      [from] = callsBehind(python, from.receiver ?? from.positional[0]);
-    }
-    return false;
-  });
+  /** Whether a value is that model where it is on the device; undefined: it is something else. */
+  const isMoved = (node: LocatedNode | undefined, steps = 0): boolean | undefined => {
+    const [from] = steps < MAX_STEPS ? callsBehind(python, node) : [];
+    if (from === undefined) return undefined;
+    if (from === made) return isOnDevice(python);
+    // A method is the model's, or that of what is given the model.
+    const before = isMoved(from.receiver, steps + 1) ?? isMoved(from.positional[0], steps + 1);
+    return before === undefined ? undefined : before || PLACES.test(from.callee);
+  };
+  const call = python.calls.find(
+    (one) => COPIES_MODEL.test(one.callee) && isBefore(training, one) && isMoved(one.positional[0]) === true,
+  );
   return call === undefined ? [] : [at("weight_copies", call, "all")];
 }
 
@@ -68,7 +74,8 @@ export function copiesKept(python: PythonModule, counted: boolean): readonly Loc
   const others = calls.filter(({ callee }) => callee !== keeper?.name);
   const raw = rawOf(entry?.value) ?? "";
   // Copies by name lie where the model was then: on the device where the script itself has put it there.
-  if (entry !== undefined && others.length === 0 && (ON_DEVICE.test(raw) || isOnDevice(python)))
+  const isThere = ON_DEVICE.test(raw) || isOnDevice(python) || keeper?.bases.some((base) => AFTER.test(base)) === true;
+  if (entry !== undefined && others.length === 0 && isThere)
     return [copied(entry, TRAINED.test(raw) ? "trained" : "all")];
   return [
     ...calls.map((call) => uncounted(call.callee, call.calleeSpan, call.calleeSpan)),
@@ -78,6 +85,8 @@ export function copiesKept(python: PythonModule, counted: boolean): readonly Loc
     .map((one) => ({ ...one, direction: "more" as const }));
 }
 
+/** What runs when the Trainer has put its model on the device (transformers/trainer.py, `__init__` before `on_init_end`). */
+const AFTER = /(?:^|\.)TrainerCallback$/;
 const ON_DEVICE = /\.(?:cuda|to)\(/;
 /** A condition that parameters which are trained fulfil. */
 const TRAINED = /\bif \w{1,40}\.requires_grad\b/;

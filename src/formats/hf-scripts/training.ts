@@ -188,7 +188,9 @@ class Calls {
   private loadsOf(own: PythonClass, call: PythonCall, steps: number): readonly PythonCall[] {
     const handed = argumentsOf(call).flatMap((node) => this.loads(node, steps + 1));
     if (handed.length > 0) return handed;
-    const inside = this.all.filter((one) => isInside(one, own) && isLoad(one.callee));
+    const inside = this.all.filter(
+      (one) => isInside(one, own) && (isLoad(one.callee) || (BUILDS.test(one.callee) && !this.classes.has(one.callee))),
+    );
     return inside.length > 0 || !BUILDS.test(call.callee) ? inside : [call];
   }
 }

@@ -8,6 +8,8 @@ import { functionTree } from "./own-loss";
 import type { Evaluator } from "./values";
 
 const LOADS = /\.(?:from_pretrained|from_config)$/;
+/** Models of transformers by their classes. */
+const MADE = /(?:^|\.)[A-Z]\w{0,80}(?:For[A-Z]\w{1,80}|LMHeadModel|Model)$/;
 const OF_TORCH = /^torch\.nn\.(?:modules\.\w+\.)?(\w+)$/;
 /** Modules that compute losses have no weights. */
 const LOSSES = /Loss$/;
@@ -56,13 +58,19 @@ class Reader {
       if (!target.startsWith("self.")) continue;
       if (callee === null) {
         if (parameters.has(this.slice(value)) && calls.includes(`${target}(`)) given.push(target);
-      } else if (LOADS.test(this.slice(callee))) loaded.push(target);
+      } else if (LOADS.test(this.slice(callee)) || this.isOfTransformers(callee)) loaded.push(target);
       else layers.push(...this.layers(target, value, callee, init));
     }
     const [body, ...others] = loaded.length > 0 ? loaded : given;
     const tree = functionTree(forward, (one) => this.slice(one), this.found.bound);
     if (body === undefined || others.length > 0 || tree === undefined) return undefined;
     return { body, layers, forward: tree, ...functionsIn(tree, this.found, this.evaluator) };
+  }
+
+  /** Whether a call makes a model from its config (`BertModel(config)`). */
+  private isOfTransformers(callee: SyntaxNode): boolean {
+    const name = this.slice(callee);
+    return MADE.test(name) && /^transformers\b/.test(this.found.bound.get(name.split(".", 1)[0] ?? "") ?? "");
   }
 
   private slice(node: SyntaxNode): string {

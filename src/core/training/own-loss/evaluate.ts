@@ -38,6 +38,14 @@ const MODES: ReadonlySet<string> = new Set(["eval", "train", "requires_grad_"]);
 const READS = /^(?:input_ids|pixel_values|input_values|input_features|inputs_embeds)$/;
 const OTHERS = /teacher|ref|model/i;
 
+/** What one tensor of a loader that gives several beside each other (`anchor, positive, negative`) is to a forward, borrowed. */
+function alone({ tensors }: Inputs, name: string): Tensor {
+  const [main] = tensors.values();
+  const tensor = tensors.get(name) ?? main;
+  if (tensor === undefined) throw new NotFollowed();
+  return tensor;
+}
+
 /**
  * @param inputs the batch, borrowed
  * @param asksOutputs whether the caller wants what the model gave, too (`return_outputs`, as evaluation does)
@@ -230,13 +238,14 @@ class Run extends Statements {
     for (const [k, one] of args.entries()) {
       const name = this.calls.inputs[k];
       if (name === undefined) throw new NotFollowed();
-      const tensor = tensorOf(this.value(one));
-      tensors.set(name, tensor);
-      given.push(tensor);
+      const value = this.value(one);
+      tensors.set(name, value instanceof Inputs ? alone(value, name) : tensorOf(value));
+      given.push(value);
     }
     for (const [name, one] of keywords) {
       const value = this.value(one);
       if (isTensor(value)) tensors.set(name, value);
+      else if (value instanceof Inputs) tensors.set(name, alone(value, name));
       else options.set(name, value);
       given.push(value);
     }

@@ -180,6 +180,27 @@ const cosineSimilarity: Function = (torch, given) => {
   return out;
 };
 
+/** Distances of rows, less one from the other (aten/src/ATen/native/Loss.cpp, `triplet_margin_loss`; Distance.cpp, `pairwise_distance`). */
+const tripletMargin: Function = (torch, given) => {
+  const [anchor, ...both] = ["anchor", "positive", "negative"].map((name, k) => tensorOf(argument(given, k, name)));
+  const how = reductionOf(given);
+  if (how === "batchmean" || given.keywords.get("swap") === true) throw new NotFollowed();
+  const power = numberOf(given.keywords.get("p") ?? 2);
+  const distances = both.map((other) => {
+    const apart = sub(torch, anchor!, other);
+    const moved = tensorOf(operator(torch, "add", [apart, 1e-6]));
+    const norm = tensorOf(operator(torch, "linalg_vector_norm", [moved, power, -1, false]));
+    for (const tensor of [apart, moved]) tensor.release();
+    return norm;
+  });
+  const [near, far] = distances;
+  const wide = tensorOf(operator(torch, "add", [near!, numberOf(given.keywords.get("margin") ?? 1)]));
+  const less = sub(torch, wide, far!);
+  const elements = tensorOf(operator(torch, "clamp", [less, 0, null]));
+  for (const tensor of [...distances, wide, less]) tensor.release();
+  return reduced(torch, elements, how, elements.size(0));
+};
+
 const FUNCTIONS: Readonly<Record<string, Function>> = table({
   log_softmax: along("log_softmax"),
   softmax: along("softmax"),
@@ -214,6 +235,7 @@ const FUNCTIONS: Readonly<Record<string, Function>> = table({
     return out;
   },
   cosine_similarity: cosineSimilarity,
+  triplet_margin_loss: tripletMargin,
   logsigmoid: (torch, { args }) => operator(torch, "log_sigmoid", [tensorOf(args[0])]),
   one_hot: passed("one_hot", "tensor", "num_classes"),
   sum: reduction("sum"),
@@ -295,6 +317,7 @@ export const LOSS_MODULES: Readonly<Record<string, string>> = table({
   NLLLoss: "nll_loss",
   MSELoss: "mse_loss",
   L1Loss: "l1_loss",
+  TripletMarginLoss: "triplet_margin_loss",
   BCEWithLogitsLoss: "binary_cross_entropy_with_logits",
   Softmax: "softmax",
   LogSoftmax: "log_softmax",
