@@ -61,4 +61,33 @@ describe("analysis: a loss of a script's own", () => {
       assert.equal(run.peak, peak, loss.slice(0, 80));
     }
   });
+
+  it("is not claimed to be the one of a model that an optimizer steps nothing of", async () => {
+    const script = `import torch
+from torch import nn
+from torch.utils.data import DataLoader
+from transformers import RobertaConfig, RobertaModel
+class Head(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Linear(768, 20)
+    def forward(self, x):
+        return self.net(x)
+encoder = RobertaModel(RobertaConfig()).cuda().eval()
+head = Head().cuda()
+opt = torch.optim.Adam(head.parameters(), lr=1e-3)
+batch_size = 8
+for ids, y in DataLoader(data, batch_size=batch_size):
+    with torch.no_grad():
+        feats = encoder(ids.cuda()).last_hidden_state[:, 0]
+    loss = nn.functional.cross_entropy(head(feats), y.cuda())
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+`;
+    const [run] = (await createAnalyzer(memoryRuntime({ "train.py": script })).analyse(uri("train.py"), {})).runs;
+    assert.deepEqual(run?.notCounted, ["Head"]);
+    assert.deepEqual(run?.notCountedMay, { Head: "less" });
+    assert.equal(run?.statement?.claim, undefined);
+  });
 });

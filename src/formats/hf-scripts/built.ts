@@ -2,7 +2,8 @@
 import type { MapNode, PythonCall, PythonModule } from "../../syntax/tree";
 import { attributesSet } from "../attributes";
 import type { LocatedSetting } from "../types";
-import { at, given, keyword, placed, scalar } from "./called";
+import { at, given, keyword, placed, scalar, uncounted } from "./called";
+import { ownModelCall } from "./own";
 import { BUILDS, callBehind, callsBefore, trainingOf } from "./training";
 
 const FROM_CONFIG = /(?:^|\.)(\w+)\.(?:from_config|_from_config)$/;
@@ -20,8 +21,13 @@ export function builtModel(python: PythonModule): readonly LocatedSetting[] {
     if (name === undefined || config === undefined) continue;
     const { calleeSpan } = call;
     const dimensions = dimensionsOf(config, configChanges(config, call, python));
-    if (dimensions !== undefined)
-      return [placed("model_class", name, calleeSpan, scalar(name, calleeSpan), name), dimensions];
+    if (dimensions === undefined) continue;
+    const made = [placed("model_class", name, calleeSpan, scalar(name, calleeSpan), name), dimensions];
+    // Where an optimizer steps a module that has nothing to do with it, the model is not trained (features that a head is given).
+    const other = training.load === undefined ? ownModelCall(python) : undefined;
+    return other === undefined
+      ? made
+      : [...made, { ...uncounted(other.callee, other.calleeSpan, other.keywords), direction: "less" as const }];
   }
   return [];
 }

@@ -4,7 +4,7 @@ import { floatNamed } from "../../terms/dtypes";
 import type { LocatedSetting } from "../types";
 import { at, given, placed, plain, scalar } from "./called";
 import { adaptedAt, isModel } from "./freezing";
-import { loadsBehind, trainingOf } from "./training";
+import { BUILDS, loadsBehind, trainingOf } from "./training";
 
 const METHOD = /^(?:([\w.]+)\.)?(half|bfloat16|float|to)$/;
 /** Steps on the way to the object that leave it the whole model. */
@@ -33,8 +33,24 @@ export function castInLoop(python: PythonModule, names: ReadonlySet<string>): re
       owner === undefined ? loadsBehind(python, call.receiver).some((one) => one === load) : names.has(owner);
     if (isOwn) return [at("load_dtype", call, dtype, said)];
   }
-  return [];
+  return madeWith(python);
 }
+
+/** The dtype that a model made from its config has where the script sets torch's (torch/_torch_docs.py, `set_default_dtype`). */
+function madeWith(python: PythonModule): readonly LocatedSetting[] {
+  const { load } = trainingOf(python);
+  if (load === undefined || !BUILDS.test(load.callee)) return [];
+  const set = python.calls
+    .filter(
+      ({ callee, order = 0, guards = [] }) => DEFAULT.test(callee) && order < (load.order ?? 0) && guards.length === 0,
+    )
+    .toSorted((a, b) => (a.order ?? 0) - (b.order ?? 0))
+    .at(-1);
+  const dtype = plain(set?.positional[0]);
+  return set === undefined || typeof dtype !== "string" ? [] : [at("load_dtype", set, dtype, set.positional[0])];
+}
+
+const DEFAULT = /(?:^|\.)set_default_dtype$/;
 
 /**
  * What the model that a trainer gets is cast to, whatever it was loaded as (torch/nn/modules/module.py, `to`); with the adapter's
@@ -58,7 +74,7 @@ export function castBeforeTrainer(python: PythonModule): readonly LocatedSetting
     const { dtype, said } = cast;
     return [at("load_dtype", call, dtype, said), ...(order > adapter ? [at("adapter_dtype", call, dtype, said)] : [])];
   }
-  return [];
+  return madeWith(python);
 }
 
 /** `p.data = p.data.to(torch.bfloat16)`, `.half()` */
