@@ -28,7 +28,7 @@ import { foldersAbove, gather, workspaceFolderOf } from "./linking/inputs";
 import { startedConfig, startedData } from "./linking/launch";
 import { calledScripts, type Scripts, withRead } from "./linking/other-scripts";
 import { formatByProgram } from "./linking/program";
-import { asStarted, asStartedBy } from "./linking/told-format";
+import { asStarted, asStartedBy, startedWritten } from "./linking/told-format";
 import { namesAnother, nearestFirst, partOf, walk } from "./linking/users";
 import { type Locale, localeOf, t, text } from "./messages";
 import { type Catalogue, readCatalogue } from "./models/catalogue";
@@ -75,7 +75,11 @@ class AnalyzerOfRuntime implements Analyzer {
   recognise(uri: string, content: string, locale?: string): Recognition | null {
     const document = new LoadedDocument(normalise(uri), content);
     const said = localeOf(locale);
-    return recognitionOf(document, said) ?? recognitionOf(document, said, document.beginning);
+    return (
+      recognitionOf(document, said) ??
+      recognitionOf(document, said, startedWritten(document)?.recognised) ??
+      recognitionOf(document, said, document.beginning)
+    );
   }
 
   async analyse(given: string, options: AnalysisOptions): Promise<DocumentAnalysis> {
@@ -86,10 +90,13 @@ class AnalyzerOfRuntime implements Analyzer {
       if (stored === undefined) return emptyAnalysis(uri, [], "unreadable", locale);
       const document = await this.inPlace(stored, this.store);
       const started = await this.startsProgram(document);
-      const data = started ? undefined : await startedData(document, this.scripts(document, this.store));
+      const written = this.store.withWritten([document]);
+      const data = started
+        ? undefined
+        : (startedWritten(document) ?? (await startedData(document, this.scripts(document, written))));
       const found =
         data !== undefined
-          ? [await this.runOf(await this.inPlace(data, this.store), options, locale)]
+          ? [await this.runOf(asStartedBy(document, await this.inPlace(data, written)), options, locale)]
           : started
             ? []
             : await this.usersOf(document, options, locale);
@@ -122,7 +129,8 @@ class AnalyzerOfRuntime implements Analyzer {
     const skipped: Discovery["skipped"][number][] = [];
     for await (const child of walk(this.store, uri, MOST_DISCOVERED)) {
       const document = await this.store.skim(child, child.endsWith(".ipynb") ? LARGEST_NOTEBOOK : undefined);
-      if (document?.recognised !== undefined) configs.push(child);
+      const isConfig = document !== undefined && (document.recognised ?? startedWritten(document)) !== undefined;
+      if (isConfig) configs.push(child);
       const reason = document === undefined ? undefined : whySkipped(document, localeOf(locale));
       if (reason !== undefined) skipped.push(reason);
     }
@@ -183,7 +191,9 @@ class AnalyzerOfRuntime implements Analyzer {
       program: reading.program,
     });
     const reread: Reread = async (edits) => {
-      const changed = store.withDocuments(editedDocuments(inputs.documents, edits));
+      const edited = editedDocuments(inputs.documents, edits);
+      const writers = edited.filter(({ uri }) => uri === document.writer?.document.uri);
+      const changed = store.withDocuments(edited).withWritten(writers);
       const loaded = await changed.load(document.uri);
       const alike = loaded?.readLike(document);
       const again = alike && document.code ? await withImported(alike, this.folders(document), changed) : alike;

@@ -100,7 +100,7 @@ function editsOf(analysis: RunAnalysis, problem: Problem, fix: ProblemFix): FixC
   }
   if (fix.remove !== undefined)
     spans.push(document.config === undefined ? [] : removeKeyAt(document.config, fix.remove.start));
-  if (spans.some((edits) => edits.length === 0)) return [];
+  if (spans.some((edits) => edits.length === 0 || !document.takes(edits))) return [];
   const own = spans.flat().map((edit) => document.edit(edit));
   if (fix.changes === undefined) return own;
   const result = editsFor(analysis.inputs, analysis.base.resolution, fix.changes);

@@ -1,6 +1,7 @@
 /** Files that a script or a notebook writes for what it starts: here-documents and cells that are a file's text. */
 import type { Placing } from "./moved";
 import { notebookFiles } from "./notebook";
+import { dumpedMaps } from "./python/dumped";
 import type { MapNode, ParsedDocument, WrittenText } from "./tree";
 
 /** One file as it will be, at the offsets that it has in the text around it; all else there is blank. */
@@ -9,12 +10,14 @@ export interface WrittenFile {
   readonly text: string;
   /** Places of that text in the document. */
   readonly place: Placing;
-  /** How text is spelled that is put into the document. */
-  readonly spelled: (text: string) => string;
+  /** How text is spelled that is put into the document; absent where its text stands nowhere as it will be. */
+  readonly spelled?: (text: string) => string;
+  /** What it was read as, where Python makes it of a mapping. */
+  readonly root?: MapNode;
 }
 
 /** What may begin such a file: it saves most documents a second look. */
-const WRITES = /%%writefile|<<-?[ \t]*["'\\]?[A-Za-z_]/;
+const WRITES = /%%writefile|<<-?[ \t]*["'\\]?[A-Za-z_]|\bdump\(/;
 
 /** Most text that all files of a document have together with what is blank around each. UTF-16 units. */
 const MOST_TEXT = 8 * 1024 * 1024;
@@ -31,6 +34,16 @@ function few<T>(files: readonly T[], { length }: string): readonly T[] {
  */
 export function writtenFiles(text: string, parsed: ParsedDocument): readonly WrittenFile[] {
   if (!WRITES.test(text)) return [];
+  return [...withText(text, parsed), ...dumped(text, parsed)];
+}
+
+/** Mappings of Python: their places are the document's. */
+function dumped(text: string, { python }: ParsedDocument): readonly WrittenFile[] {
+  if (python === undefined) return [];
+  return [...dumpedMaps(python)].map(([path, root]) => ({ path, text, place: (at) => at, root }));
+}
+
+function withText(text: string, parsed: ParsedDocument): readonly WrittenFile[] {
   if (parsed.syntax === "notebook") {
     const found = notebookFiles(text);
     const spelled = (inserted: string): string => JSON.stringify(inserted).slice(1, -1);

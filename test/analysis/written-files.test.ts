@@ -104,6 +104,43 @@ describe("analysis: files that a script writes", () => {
     assert.equal(await stage('with open("ds.json") as f:\n    json.dump(config, f)'), undefined);
   });
 
+  it("a config that a script writes and starts a program on is its run, and a notebook's too", async () => {
+    const yaml = [
+      "model_name_or_path: ./model",
+      "stage: sft",
+      "finetuning_type: lora",
+      "lora_rank: 4",
+      "cutoff_len: 128",
+      "dataset: a",
+      "template: llama3",
+      "output_dir: o",
+      "per_device_train_batch_size: 4",
+      "",
+    ].join("\n");
+    const starts = "llamafactory-cli train train.yaml";
+    const python = `import json\nargs = dict(model_name_or_path="./model", stage="sft", finetuning_type="lora", lora_rank=4, cutoff_len=128, dataset="a", template="llama3", output_dir="o", per_device_train_batch_size=4)\njson.dump(args, open("train.json", "w"))\n`;
+    for (const [name, text, changes] of [
+      ["run.sh", `${heredoc("train.yaml", yaml)}${starts}\n`, true],
+      ["written.ipynb", notebook(["%%writefile train.yaml\n", ...yaml.split(/(?<=\n)/)], `!${starts}`), true],
+      ["dumped.ipynb", notebook(python, `!${starts.replace("yaml", "json")}`), false],
+    ] as const) {
+      const options = { set: { "device.name": "8GB" } };
+      const analysis = await createAnalyzer(memoryRuntime({ ...MODEL, [name]: text })).analyse(uri(name), options);
+      const [run] = analysis.report.runs;
+      const value = (setting: string) => run?.settings.find((one) => one.name === setting)?.value;
+      assert.deepEqual([value("micro_batch_size"), value("sequence_length")], [4, 128], name);
+      assert.deepEqual(run?.documents, [uri(name), uri("model/config.json")]);
+      const edits = (run?.plans ?? []).flatMap((plan) => plan.edits);
+      assert.ok(edits.every((edit) => edit.uri === uri(name) || edit.uri.endsWith(".vramlens.yaml")));
+      const tried = analysis.whatIfEdits(run?.id ?? "", { micro_batch_size: "2" });
+      assert.equal(tried !== null && "edits" in tried, changes, name);
+      if (tried === null || !("edits" in tried)) continue;
+      const edited = await analysis.edited?.(run?.id ?? "", tried.edits);
+      assert.equal(edited?.settings.find((one) => one.name === "micro_batch_size")?.value, 2);
+      assert.ok(createAnalyzer(memoryRuntime({})).recognise(uri(name), text));
+    }
+  });
+
   it("what is found and what plans change stands in the script", async () => {
     const wrong = ZERO3.replace('"stage": 3', '"stage": 3, "overlap_com": true');
     const started = `deepspeed --num_gpus 4 ${TRAINS} --deepspeed ds.json\n`;

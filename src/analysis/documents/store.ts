@@ -10,7 +10,7 @@ import type { ConfigDocument, ReadResult } from "../../formats/types";
 import { isNotebook } from "../../syntax/dispatch";
 import { notebookWith } from "../../syntax/notebook";
 import { type GivenOptions, parsePython } from "../../syntax/python";
-import type { ParsedDocument, ShellScript, SpanEdit } from "../../syntax/tree";
+import type { MapNode, ParsedDocument, ShellScript, Span, SpanEdit } from "../../syntax/tree";
 import { writtenFiles } from "../../syntax/written-files";
 import type { FileAccess } from "../runtime";
 import { type Directives, readDirectives } from "./directives";
@@ -42,10 +42,10 @@ export interface ImportedCode {
 
 /** The document that has the text of a file which it writes. */
 export interface Writer {
-  readonly uri: string;
+  readonly document: LoadedDocument;
   readonly lines: LineIndex;
-  /** How text is spelled that is put there. */
-  readonly spelled: (text: string) => string;
+  /** How text is spelled that is put there; absent where none can be. */
+  readonly spelled?: (text: string) => string;
 }
 
 /** A document with everything that can be said of it alone; computed when first asked for. */
@@ -58,6 +58,7 @@ export class LoadedDocument {
   private parsedDocument: ConfigDocument | undefined | null = null;
   private recognisedFormat: Recognised | undefined | null = null;
   private parsedWhole: ConfigDocument | undefined;
+  private writtenDocuments: readonly LoadedDocument[] | undefined;
   private readResult: ReadResult | undefined;
   private directiveComments: Directives | undefined;
 
@@ -80,7 +81,21 @@ export class LoadedDocument {
 
   /** The file that has its text. */
   get file(): string {
-    return this.writer?.uri ?? this.uri;
+    return this.writer?.document.file ?? this.uri;
+  }
+
+  /** Whether its text can be changed so: lines of a cell are texts of their own, which no change joins. */
+  takes(edits: readonly Span[]): boolean {
+    if (this.writer === undefined) return true;
+    return (
+      this.writer.spelled !== undefined && edits.every(({ start, end }) => !this.text.slice(start, end).includes("\n"))
+    );
+  }
+
+  /** Files that it writes, where they are put when it runs in its own folder. */
+  get written(): readonly LoadedDocument[] {
+    this.writtenDocuments ??= writtenBy(this);
+    return this.writtenDocuments;
   }
 
   /** A change of its text, in the file that has it. */
@@ -88,8 +103,21 @@ export class LoadedDocument {
     return {
       uri: this.file,
       range: this.lines.range(edit),
-      newText: this.writer?.spelled(edit.newText) ?? edit.newText,
+      newText: this.writer?.spelled?.(edit.newText) ?? edit.newText,
     };
+  }
+
+  /** The same document, which is made of a mapping. */
+  readMapping(root: MapNode): LoadedDocument {
+    const document = new LoadedDocument(this.uri, this.text, this.part, this.told, this.writer);
+    const languageId = "json";
+    document.parsedDocument = {
+      uri: this.uri,
+      text: this.text,
+      languageId,
+      parsed: { root, problems: [], syntax: "json" },
+    };
+    return document;
   }
 
   /** The same text, read as the program does that is started on it. */
@@ -186,16 +214,15 @@ function withinText(read: ReadResult, { length }: string): ReadResult {
   return problems.length === read.problems.length ? read : { ...read, problems };
 }
 
-/** Files that a document writes, where they are put when it runs in its own folder. */
-function writtenBy({ uri, file, text, lines, config }: LoadedDocument): readonly LoadedDocument[] {
+function writtenBy(document: LoadedDocument): readonly LoadedDocument[] {
+  const { uri, text, lines, config } = document;
   const files = config === undefined ? [] : writtenFiles(text, config.parsed);
-  return files.map(
-    ({ path, text: own, place, spelled }) =>
-      new LoadedDocument(joinUri(parentOf(uri), path), own, undefined, undefined, {
-        ...{ uri: file, spelled },
-        lines: new LinesElsewhere(lines, place),
-      }),
-  );
+  return files.map(({ path, text: own, place, spelled, root }) => {
+    const at = joinUri(parentOf(uri), path);
+    const writer = { document, lines: new LinesElsewhere(lines, place), ...(spelled === undefined ? {} : { spelled }) };
+    const written = new LoadedDocument(at, own, undefined, undefined, writer);
+    return root === undefined ? written : written.readMapping(root);
+  });
 }
 
 export class DocumentStore {
@@ -213,7 +240,7 @@ export class DocumentStore {
 
   /** This store with files that documents write, which stand before those that are there: they are written anew when it runs. */
   withWritten(writers: readonly LoadedDocument[]): DocumentStore {
-    const written = writers.flatMap(writtenBy);
+    const written = writers.flatMap((writer) => writer.written);
     return written.length === 0 ? this : this.withDocuments(written);
   }
 

@@ -70,6 +70,8 @@ export function editsFor(inputs: RunInputs, resolution: Resolution, changes: rea
     }
     const result = editDocument(work, inputs, resolution);
     if ("refused" in result) return result;
+    if (!work.document.takes(result.edits))
+      return { refused: say("refused.no-file", { name: work.changes[0]?.name ?? "" }) };
     const refused = newlyRefused(work.document, result.edits, resolution);
     if (refused !== undefined) return { refused: say("refused.no-argument", { name: refused }) };
     edits.push(...result.edits.map((edit) => work.document.edit(edit)));

@@ -132,9 +132,9 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
   const dependencies = new Set<string>([main.uri, ...(main.code?.dependencies ?? [])]);
   const problems: Problem[] = [];
   const links: FollowedLink[] = [];
-  const documents: LoadedDocument[] = [main];
+  const documents: LoadedDocument[] = main.writer === undefined ? [main] : [main, main.writer.document];
 
-  const beside = context.store.withWritten([main]);
+  const beside = context.store.withWritten([main.writer?.document ?? main]);
   const started = inCommands(alone) ? await startedConfig(main, folders, beside, dependencies) : undefined;
   const line = started ?? (await findCommand(main, folders, beside, dependencies));
   const store = line === undefined || line.script === main ? beside : beside.withWritten([line.script]);

@@ -11,7 +11,6 @@ import { endOfPath } from "../../formats/value";
 import { launchCounts } from "../../formats/world-size";
 import { emptyMap, nodeAt } from "../../syntax/text";
 import type { LocatedNode, MapNode, ShellCommand, Span } from "../../syntax/tree";
-import { writtenFiles } from "../../syntax/written-files";
 import type { CommandLine } from "../compose/overrides";
 import type { DocumentStore, LoadedDocument } from "../documents/store";
 import { baseName, joinUri, parentOf } from "../documents/uris";
@@ -48,15 +47,21 @@ export interface Launch {
 
 /**
  * The command of a script that is itself the run, where it names an accelerate config or hosts; of a notebook, the one that starts
- * a program which it writes.
+ * a program which it writes; of a config that a script writes, the one that names it there.
  */
 export function ownLaunch(script: LoadedDocument): CommandLine | undefined {
+  const { writer } = script;
+  if (writer !== undefined) {
+    const commands = writer.document.config?.parsed.shell?.commands ?? [];
+    const starting = commands.find(({ words }) => words.some(({ text }) => namesFile(text, script.uri)));
+    return starting && { script: writer.document, command: starting };
+  }
   const parsed = script.config?.parsed;
   const isNotebook = parsed?.python !== undefined;
-  const written = isNotebook ? writtenFiles(script.text, parsed).map(({ path }) => path) : [];
+  const written = isNotebook ? script.written : [];
   const command = parsed?.shell?.commands.find((one) =>
     isNotebook
-      ? one.words.some(({ text }) => written.includes(text))
+      ? one.words.some(({ text }) => written.some(({ uri }) => namesFile(text, uri)))
       : accelerateConfig(one) !== undefined || hostfileOf(one) !== undefined,
   );
   return command === undefined ? undefined : { script, command };
@@ -178,9 +183,7 @@ export async function startedData(
     isOutside,
   }: { folders: readonly string[]; store: DocumentStore; isOutside: (uri: string) => boolean },
 ): Promise<LoadedDocument | undefined> {
-  const notebook = script.config?.parsed.python !== undefined;
-  // A notebook whose own Python trains is its own run.
-  if (notebook && script.recognised !== undefined && !inCommands(script.recognised.format)) return undefined;
+  if (ownPythonTrains(script)) return undefined;
   for (const { words } of script.config?.parsed.shell?.commands ?? []) {
     const program = words.findIndex(({ text }) => /\.py$/.test(text));
     const path = program < 0 ? undefined : handed(words.slice(program + 1));
@@ -193,6 +196,11 @@ export async function startedData(
     }
   }
   return undefined;
+}
+
+/** Whether a notebook's own Python trains: it is its own run then. */
+export function ownPythonTrains({ config, recognised }: LoadedDocument): boolean {
+  return config?.parsed.python !== undefined && recognised !== undefined && !inCommands(recognised.format);
 }
 
 /** The command that starts a Hydra program on this config, with what names the config. */

@@ -5,7 +5,7 @@ import { runs } from "../../formats/recognition";
 import type { ShellCommand } from "../../syntax/tree";
 import type { DocumentStore, LoadedDocument } from "../documents/store";
 import { frameworkOf } from "../frameworks/frameworks";
-import { findCommand, namesFile } from "./launch";
+import { findCommand, namesFile, ownPythonTrains } from "./launch";
 
 const CERTAIN = 1;
 
@@ -40,4 +40,16 @@ export function asStartedBy(script: LoadedDocument, document: LoadedDocument): L
   const commands = script.config?.parsed.shell?.commands ?? [];
   const command = commands.find(({ words }) => words.some(({ text }) => namesFile(text, document.uri)));
   return command === undefined || !mayBeConfig(document) ? document : toldBy(command, document);
+}
+
+/** The training config that a script or a notebook writes, and that one of its commands starts a program on. */
+export function startedWritten(script: LoadedDocument): LoadedDocument | undefined {
+  if (ownPythonTrains(script)) return undefined;
+  const commands = script.config?.parsed.shell?.commands ?? [];
+  const named = script.written.filter(({ uri }) =>
+    commands.some(({ words }) => words.some(({ text }) => namesFile(text, uri))),
+  );
+  return named
+    .map((document) => asStartedBy(script, document))
+    .find((document) => mayBeConfig(document) && document.recognised !== undefined);
 }

@@ -223,7 +223,7 @@ export function reportedSettings(inputs: RunInputs, resolution: Resolution): Rep
           ? setting.value.join(",")
           : (setting.value as string | number | boolean | null),
         key: setting.key,
-        uri: document?.file ?? setting.place?.uri ?? inputs.main.uri,
+        uri: document?.file ?? setting.place?.uri ?? inputs.main.file,
         ...(document === undefined || setting.place === null
           ? {}
           : { range: document.lines.range(setting.place.valueSpan) }),
