@@ -175,6 +175,15 @@ def kept_together(model):
     }
 
 
+def wraps_lists(model):
+    """Whether an element of a list that FSDP wraps by its class (`_no_split_modules`) has a list of equal layers itself, as a stage."""
+    names = set(getattr(model, "_no_split_modules", None) or ())
+    lists = [module for module in model.modules() if isinstance(module, torch.nn.ModuleList)]
+    equal = {one for one in lists if len({type(element) for element in one}) == 1 < len(one)}
+    wrapped = [element for one in lists for element in one if type(element).__name__ in names]
+    return any(child in equal for element in wrapped for child in element.children())
+
+
 def model_of(family, graph):
     """The model that a stored graph was captured of, in small."""
     settings, _ = point(FAMILIES[family], graph["task"], branch(family, graph), 0)
@@ -195,21 +204,34 @@ def of_modules(own, modules):
     return {name: True for name, holds in facts.items() if holds}
 
 
+def uses_cache(config_class):
+    """`use_cache` of a config class where it needs no arguments."""
+    try:
+        return getattr(config_class(), "use_cache", None)
+    except ValueError:  # a pair of two models has no sides by itself
+        return None
+
+
 def of_captured(family, graphs):
     """Facts of a captured family, from a small model of each of its tasks."""
     modules, kept, cacheless, layers, together = set(), set(), set(), set(), set()
+    stages = False
     for task in sorted({graph["task"] for graph in graphs}):
         model = model_of(family, next(graph for graph in graphs if graph["task"] == task))
         modules |= {sys.modules[type(part).__module__] for part in model.modules() if "transformers.models" in type(part).__module__}
         layers |= layer_classes(model)
         together |= kept_together(model)
+        stages |= wraps_lists(model)
         kept |= set(getattr(model, "_keep_in_fp32_modules", None) or [])
-        off = getattr(type(model.config)(), "use_cache", None) is False  # as its config's class has it (MPT)
+        off = uses_cache(type(model.config)) is False  # as its config's class has it (MPT)
         cacheless |= {task} if off or switches_cache_off(type(model)) else set()
     # A class that names none wraps nothing (accelerate/utils/dataclasses.py, set_auto_wrap_policy).
     unsplit = {} if getattr(model, "_no_split_modules", None) else {"unsplit": True}
     lists = {"cacheless": sorted(cacheless), "keptInFloat32": sorted(kept), "layers": sorted(layers), "keptTogether": sorted(together)}
-    return of_modules(sys.modules[type(model).__module__], modules) | unsplit | {name: found for name, found in lists.items() if found}
+    whole = {"wrapsStages": True} if stages else {}
+    return (
+        of_modules(sys.modules[type(model).__module__], modules) | unsplit | whole | {name: found for name, found in lists.items() if found}
+    )
 
 
 def of_class(family):

@@ -90,12 +90,15 @@ export function statementOf(variant: Variant, locale: Locale): ReportRun["statem
   };
 }
 
+/** What is assumed of a run that no measured one had. */
+const UNMEASURED: ReadonlySet<string> = new Set(["assume.uncounted", "assume.wrap-class", "assume.wraps-stages"]);
+
 /**
- * What the band claims. Measured runs had nothing that was left out of their numbers, and their losses were followed; of what a report
+ * What the band claims. Measured runs had nothing that was left out of their numbers, units of FSDP as they are, and their losses were followed; of what a report
  * names as a stand-in none was measured, so that nobody counted how often its band holds.
  */
 function claimed({ resolution }: Variant, estimate: Estimate, standsIn: boolean, locale: Locale): string | undefined {
-  if (resolution.suppositions.some(({ message }) => message.id === "assume.uncounted")) return undefined;
+  if (resolution.suppositions.some(({ message }) => UNMEASURED.has(message.id))) return undefined;
   if (estimate.assumptions.some(({ what }) => what.id === "engine.own-loss")) return undefined;
   if (standsIn) return t(locale, "said.claim-stands");
   return t(locale, "said.claim", { percent: Math.round(100 * estimate.band.coverage) });

@@ -52,10 +52,16 @@ function supposeWrapped(c: ResolveContext): void {
   if (other.length > 0) c.suppose(say("assume.wrap-class", { named: other.join(", ") }), stated.key);
 }
 
-/** Whether nothing says which modules are wrapped, and the family's class does not either. */
-function isUnsplit({ settings, inputs: { model } }: ResolveContext): boolean {
-  const said = settings.find("fsdp_wrap_class") !== undefined;
-  return !said && model?.kind === "found" && factsOf(String(model.config["model_type"])).unsplit === true;
+/**
+ * Whether the whole model is one unit: nothing says which modules are wrapped, and the family's class does not either. Whole stages, as
+ * some classes have them wrapped, are counted so, too: that is more than they need, where layers would be half of it.
+ */
+function isUnsplit(c: ResolveContext): boolean {
+  const { model } = c.inputs;
+  if (c.settings.find("fsdp_wrap_class") !== undefined || model?.kind !== "found") return false;
+  const { unsplit, wrapsStages } = factsOf(String(model.config["model_type"]));
+  if (wrapsStages === true && unsplit !== true) c.suppose(say("assume.wraps-stages"), "fsdp");
+  return unsplit === true || wrapsStages === true;
 }
 
 /**

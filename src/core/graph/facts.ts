@@ -22,6 +22,8 @@ export interface FamilyFacts {
   readonly layers?: readonly string[];
   /** Its class names no modules to be kept together (`_no_split_modules`), which accelerate wraps by where nothing says others. */
   readonly unsplit?: boolean;
+  /** Modules that FSDP wraps by their class have lists of layers in them, as the stages of networks of pictures. */
+  readonly wrapsStages?: boolean;
   /** Modules that FSDP wraps by their class (`_no_split_modules`) and that are no layers: `{i}` is a layer's number. */
   readonly keptTogether?: readonly string[];
   /** `model_type` of the text side that AutoModelForCausalLM loads alone. */
