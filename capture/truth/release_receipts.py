@@ -67,8 +67,11 @@ CLASSIFIED = (
     ("xlnet/xlnet-base-cased", (), (4, 0)),
     ("google/rembert", ("query", "value"), (4, 0)),
     ("junnyu/roformer_chinese_base", ("query", "value"), (4, 0)),
+    ("openai-community/gpt2", ("c_attn",), (4, 0)),
 )
-MASKED = tuple(row for row in CLASSIFIED if not any(word in row[0] for word in ("longformer", "xlnet", "roformer", "rembert")))
+UNPADDED = ("openai-community/gpt2",)
+"""Models that have no token to pad with: scripts that classify with them name one."""
+MASKED = tuple(row for row in CLASSIFIED if not any(word in row[0] for word in ("longformer", "xlnet", "roformer", "rembert", "gpt2")))
 WRITTEN = (
     ("google-t5/t5-small", ("q", "v"), (4, 0)),
     ("google/mt5-small", ("q", "v"), (4, 0)),
@@ -147,6 +150,8 @@ def model_lines(r, kind, name, targets):
     if r.random() < 0.2:
         more += ', attn_implementation="eager"'
     lines = [f'model = AutoModelFor{CLASSES[kind]}.from_pretrained("{name}"{more})']
+    if kind == "classified" and name in UNPADDED:
+        lines.append("model.config.pad_token_id = tokenizer.pad_token_id")
     if targets and (r.random() < 0.4 or name in LARGE):
         named = "" if r.random() < 0.3 and kind in ("causal", "written") else f", target_modules={list(targets)}"
         given = f', task_type="{TASKS[kind]}"' if kind in TASKS else ""
@@ -198,6 +203,7 @@ def script(r, kind, name, targets, length):
             body += ['    inputs["labels"] = [[0] * len(ids) for ids in inputs["input_ids"]]']
         data = [
             f'tokenizer = AutoTokenizer.from_pretrained("{name}")',
+            *(["tokenizer.pad_token = tokenizer.eos_token"] if kind in ("classified", "tagged") and name in UNPADDED else []),
             'dataset = load_dataset("some/data", split="train")',
             "",
             "def preprocess(batch):",

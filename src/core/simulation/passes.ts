@@ -17,7 +17,7 @@ import { layerSignatures } from "../training/layers";
 import type { LoadedModel } from "../training/loaded-model";
 import { toFloat32 } from "../training/outputs";
 import type { Strategy } from "../training/parallel";
-import type { TrainingRun } from "../training/run";
+import type { Task, TrainingRun } from "../training/run";
 import { smoothedPasses, smooths } from "../training/smoothing";
 import { isOnline, lossScope, mediaOf, type RunnableModel, type TrainerParts, trainerPass } from "../training/trainers";
 import { KeptCache } from "../training/trainers/kept-cache";
@@ -32,6 +32,12 @@ import type { Setup } from "./setup";
 function checkpointingOf({ compiled, checkpointing }: TrainingRun): InterpreterOptions["checkpointing"] {
   return compiled && checkpointing !== null ? { ...checkpointing, useReentrant: false } : checkpointing;
 }
+
+/**
+ * Tasks whose outputs name no keys and values: those go when the model's forward returns (transformers/modeling_outputs.py,
+ * `TokenClassifierOutput`, `QuestionAnsweringModelOutput`).
+ */
+const WITHOUT_CACHE: ReadonlySet<Task> = new Set(["token-cls", "qa"]);
 
 export class Passes {
   /** Rows of the output head. */
@@ -117,14 +123,17 @@ export class Passes {
       program.graph,
       { scope: view.scope, expressions: view.expressions },
       interpreterOf,
-      () => (run.handsOutCache === true ? (cache?.take() ?? []) : []),
+      () => {
+        if (WITHOUT_CACHE.has(run.task)) cache?.release();
+        return run.handsOutCache === true ? (cache?.take() ?? []) : [];
+      },
     );
   }
 
   /** Interpreters whose outputs keep keys and values of every layer, as tuples of the outputs or in an object beside them. */
   private caching(program: Program, keepsCache: TrainingRun["keepsCache"]): PassFactory {
     const heads = Number(program.view.scope("num_key_value_heads") ?? 0);
-    const { handsOutCache } = this.setup.run;
+    const { handsOutCache, task } = this.setup.run;
     return (way) => {
       const cache = new KeptCache(heads, keepsCache !== "as-made");
       // Outputs of every layer are copied, which only layers that are run have.
@@ -134,7 +143,11 @@ export class Passes {
         get foldings() {
           return pass.foldings;
         },
-        main: (batch) => (handsOutCache === true ? [...pass.main(batch), ...cache.take()] : pass.main(batch)),
+        main: (batch) => {
+          const outputs = pass.main(batch);
+          if (WITHOUT_CACHE.has(task)) cache.release();
+          return handsOutCache === true ? [...outputs, ...cache.take()] : outputs;
+        },
         keptCache: () => cache.take(),
       };
     };
