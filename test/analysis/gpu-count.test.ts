@@ -4,6 +4,7 @@ import { createAnalyzer } from "../../src/analysis";
 import { LineIndex } from "../../src/analysis/documents/lines";
 import { applyEdits } from "../../src/syntax/edit";
 import { memoryRuntime, uri } from "./memory-runtime";
+import { resolveFiles } from "./resolve-run";
 
 const REST = "train.py --model_name_or_path gpt2 --output_dir o --per_device_train_batch_size 1 --bf16 True";
 
@@ -36,6 +37,21 @@ describe("analysis: the number of GPUs", () => {
       [`torchrun --nproc_per_node $(nvidia-smi -L | wc -l) ${REST}`, "assumed"],
     ];
     for (const [script, expected] of cases) assert.equal(await worldOf(script), expected, script);
+  });
+
+  it("and the card is the one that nodes must have", async () => {
+    const cases: readonly (readonly [string, unknown])[] = [
+      ["#SBATCH --constraint=h100", "H100"],
+      ['#SBATCH -C "a100-80gb&ib"', "A100"],
+      ["#SBATCH --gres=gpu:a100:2\n#SBATCH --constraint=h100", "A100"],
+      ['#SBATCH --constraint="h100|a100"', undefined],
+      ["#SBATCH --constraint=intel", undefined],
+    ];
+    for (const [lines, expected] of cases) {
+      const script = `#!/bin/bash\n${lines}\n#SBATCH --gpus-per-node=2\ntorchrun --nproc_per_node 2 ${REST}`;
+      const { run } = await resolveFiles({ "run.sh": script }, "run.sh");
+      assert.equal(run?.device?.name.match(/[AH]100/)?.[0], expected, lines);
+    }
   });
 
   it("is that of the hosts that a file names, or of one machine where the number of machines is not known", async () => {
