@@ -136,6 +136,10 @@ const OWN: Readonly<Record<string, Seed>> = {
         "from transformers import TrainingArguments\nBATCH = 4\nARGS = TrainingArguments('out', per_device_train_batch_size=BATCH, gradient_accumulation_steps=2, bf16=True)\n",
     },
   ),
+  "files that a script writes": alone(
+    "writes.sh",
+    'cat > ds.json <<\'EOF\'\n{"zero_optimization": {"stage": 3}, "bf16": {"enabled": true}}\nEOF\ntee train.yaml > /dev/null <<EOF\nmodel_name_or_path: ./model\nstage: sft\nfinetuning_type: lora\nlora_rank: 8\ncutoff_len: 64\nper_device_train_batch_size: 2\ndeepspeed: ds.json\nbf16: true\noutput_dir: out\nEOF\nFORCE_TORCHRUN=1 NPROC_PER_NODE=2 llamafactory-cli train train.yaml\n',
+  ),
   "a cluster's job": alone(
     "job.sh",
     "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --gpus-per-node=4\n#SBATCH --gres=gpu:a100:4\n#SBATCH --mem=64G\nsrun torchrun --nnodes 2 --nproc_per_node 4 train.py --model_name_or_path ./model --output_dir out --per_device_train_batch_size 2 --max_length 64 --bf16 True\n",
