@@ -82,6 +82,20 @@ describe("analysis: files that a script writes", () => {
     assert.deepEqual([run?.parallel.worldSize, run?.parallel.deepspeed?.zeroStage], [2, 3]);
   });
 
+  it("the command that writes a config is not the one that starts it", async () => {
+    const yaml =
+      "model_name_or_path: ./model\nstage: sft\nfinetuning_type: full\ncutoff_len: 64\ndataset: a\ntemplate: llama3\noutput_dir: o\nper_device_train_batch_size: 1\n";
+    const starts = "FORCE_TORCHRUN=1 NPROC_PER_NODE=4 llamafactory-cli train train.yaml\n";
+    for (const files of [
+      { "run.sh": `${heredoc("train.yaml", yaml, "tee train.yaml > /dev/null <<EOF")}${starts}` },
+      { "run.sh": `sed -i s/a/b/ train.yaml\n${starts}`, "train.yaml": yaml },
+    ]) {
+      const { report } = await createAnalyzer(memoryRuntime({ ...MODEL, ...files })).analyse(uri("run.sh"), {});
+      const world = report.runs[0]?.settings.find(({ name }) => name === "world_size");
+      assert.equal(world?.value, 4);
+    }
+  });
+
   it("a mapping that Python dumps into a file is what the file's path stands for", async () => {
     const script = (dumps: string): string =>
       [

@@ -53,7 +53,7 @@ export function ownLaunch(script: LoadedDocument): CommandLine | undefined {
   const { writer } = script;
   if (writer !== undefined) {
     const commands = writer.document.config?.parsed.shell?.commands ?? [];
-    const starting = commands.find(({ words }) => words.some(({ text }) => namesFile(text, script.uri)));
+    const starting = commands.find((command) => hands(command, script.uri));
     return starting && { script: writer.document, command: starting };
   }
   const parsed = script.config?.parsed;
@@ -61,7 +61,7 @@ export function ownLaunch(script: LoadedDocument): CommandLine | undefined {
   const written = isNotebook ? script.written : [];
   const command = parsed?.shell?.commands.find((one) =>
     isNotebook
-      ? one.words.some(({ text }) => written.some(({ uri }) => namesFile(text, uri)))
+      ? written.some(({ uri }) => hands(one, uri))
       : accelerateConfig(one) !== undefined || hostfileOf(one) !== undefined,
   );
   return command === undefined ? undefined : { script, command };
@@ -157,8 +157,17 @@ function endsPath(word: string, uri: string): boolean {
  * @param whole by its path, not its name alone
  */
 function commandNaming(document: LoadedDocument, uri: string, whole = false): ShellCommand | undefined {
-  const names = whole ? endsPath : namesFile;
-  return document.config?.parsed.shell?.commands.find(({ words }) => words.some(({ text }) => names(text, uri)));
+  return document.config?.parsed.shell?.commands.find((command) => hands(command, uri, whole ? endsPath : namesFile));
+}
+
+/** Programs that read, write and move files and start nothing on them. */
+const OF_FILES: ReadonlySet<string> = new Set(
+  "cat tee cp mv rm ln sed awk grep head tail ls echo printf touch chmod mkdir wget curl diff".split(" "),
+);
+
+/** Whether a command starts a program on a file, and does not only write or change it. */
+export function hands({ words }: ShellCommand, uri: string, names = namesFile): boolean {
+  return !OF_FILES.has(words[0]?.text ?? "") && words.some(({ text }) => names(text, uri));
 }
 
 /** A plain path of a file that a program reads its arguments from (`train.py config.yaml`). */

@@ -5,7 +5,7 @@ import { runs } from "../../formats/recognition";
 import type { ShellCommand } from "../../syntax/tree";
 import type { DocumentStore, LoadedDocument } from "../documents/store";
 import { frameworkOf } from "../frameworks/frameworks";
-import { findCommand, namesFile, ownPythonTrains } from "./launch";
+import { findCommand, hands, ownPythonTrains } from "./launch";
 
 const CERTAIN = 1;
 
@@ -38,7 +38,7 @@ export async function asStarted(
 /** The document as a script's own commands have it read. */
 export function asStartedBy(script: LoadedDocument, document: LoadedDocument): LoadedDocument {
   const commands = script.config?.parsed.shell?.commands ?? [];
-  const command = commands.find(({ words }) => words.some(({ text }) => namesFile(text, document.uri)));
+  const command = commands.find((one) => hands(one, document.uri));
   return command === undefined || !mayBeConfig(document) ? document : toldBy(command, document);
 }
 
@@ -46,9 +46,7 @@ export function asStartedBy(script: LoadedDocument, document: LoadedDocument): L
 export function startedWritten(script: LoadedDocument): LoadedDocument | undefined {
   if (ownPythonTrains(script)) return undefined;
   const commands = script.config?.parsed.shell?.commands ?? [];
-  const named = script.written.filter(({ uri }) =>
-    commands.some(({ words }) => words.some(({ text }) => namesFile(text, uri))),
-  );
+  const named = script.written.filter(({ uri }) => commands.some((command) => hands(command, uri)));
   return named
     .map((document) => asStartedBy(script, document))
     .find((document) => mayBeConfig(document) && document.recognised !== undefined);
