@@ -45,6 +45,10 @@ describe("sizes that PyTorch refuses", () => {
       assert.equal(refusal("llama", { ...small, [gone]: 0 }), "engine.weight-size", gone);
     for (const list of ["hidden_sizes", "depths"])
       assert.equal(refusal("resnet", { [list]: 7 }, pictures), "engine.sizes", list);
+    // Experts that all tokens share may be none (modeling_ernie4_5_moe.py: `if config.moe_num_shared_experts > 0`).
+    const ernie = { ...small, moe_intermediate_size: 32, moe_num_experts: 4, moe_k: 2, moe_num_shared_experts: 0 };
+    const unshared = { name: "x", family: "ernie4_5_moe", source: "config.json", config: ernie } as const;
+    assert.ok(estimate(causalRun({ model: unshared }), graphsOf("ernie4_5_moe")).ok);
     // Off by its own 0, in the class's own words (modeling_deberta.py: `if config.type_vocab_size > 0`).
     const model = { name: "x", family: "deberta", source: "config.json", config: { type_vocab_size: 0 } } as const;
     assert.ok(estimate(causalRun({ model, task: "seq-cls" }), graphsOf("deberta")).ok);

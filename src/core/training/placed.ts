@@ -39,8 +39,11 @@ function sizesOf({ shape }: TensorSpec, expressions: Expressions, scope: Scope):
   return shape.map((expression) => Number(expressions.evaluate(expression, scope)));
 }
 
-/** A size that the code itself writes as none: a buffer that is filled later. */
-const WRITTEN_EMPTY = "0";
+/**
+ * Sizes that may be none: a buffer that is filled later, and experts that all tokens share, by their number or width
+ * (ERNIE-4.5-300B-A47B has `moe_num_shared_experts: 0`).
+ */
+const MAY_BE_NONE = /^0$|\b\w*shared_expert/;
 
 /**
  * No tensor has a negative or a broken size (c10/core/TensorImpl, "Trying to create tensor with negative dimension"). One
@@ -48,7 +51,9 @@ const WRITTEN_EMPTY = "0";
  * library divides by that size, looks up rows that are not there, or learns nothing.
  */
 function checked(name: string, sizes: readonly number[], shape: TensorSpec["shape"]): readonly number[] {
-  if (sizes.every((size, k) => Number.isInteger(size) && (size > 0 || (size === 0 && shape[k] === WRITTEN_EMPTY))))
+  if (
+    sizes.every((size, k) => Number.isInteger(size) && (size > 0 || (size === 0 && MAY_BE_NONE.test(shape[k] ?? ""))))
+  )
     return sizes;
   return refuseSizes(sizes, say("engine.weight-size", { name, sizes: sizes.join(" × ") }));
 }
