@@ -38,6 +38,12 @@ describe("arguments that a class refuses", () => {
     assert.deepEqual(refused("from peft import LoraConfig as Lora\nLora(rank=8)\n"), ["LoraConfig.rank peft"]);
   });
 
+  it("Unsloth's classes in the place of TRL's take more", () => {
+    const call = "from trl import GRPOConfig\nGRPOConfig(vllm_sampling_params=params)\n";
+    assert.deepEqual(refused(call), ["GRPOConfig.vllm_sampling_params trl"]);
+    assert.deepEqual(refused(`from unsloth import FastLanguageModel\n${call}`), []);
+  });
+
   it("a class of one's own of the same name, or one that is not imported from its library, takes what it takes", () => {
     assert.deepEqual(refused("from .config import ModelConfig\nModelConfig(dim=512)\n"), []);
     assert.deepEqual(

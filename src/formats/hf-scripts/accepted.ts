@@ -5,6 +5,7 @@ import { nearest } from "../suggest";
 import { lastName } from "./called";
 import { isExample } from "./examples";
 import signatures from "./signatures.json";
+import { replacesTrl } from "./unsloth";
 
 interface Signature {
   readonly library: string;
@@ -137,9 +138,10 @@ function allTaken(name: string, versions: Versions): readonly string[] {
  * @param versions releases that a file or a pin says
  */
 export function stoppingArguments(module: PythonModule, versions: Versions): readonly RefusedArgument[] {
+  const replaced = replacesTrl(module) ? "trl" : undefined;
   return module.calls.flatMap((call) => {
     const className = lastName(call.callee);
-    const signature = SIGNATURES[className];
+    const signature = SIGNATURES[className]?.library === replaced ? undefined : SIGNATURES[className];
     if (signature === undefined || !isOf(signature.library, call.callee, module)) return [];
     return call.keywords.entries.flatMap((argument): RefusedArgument[] => {
       if (takes(className, argument.key, versions) !== false) return [];

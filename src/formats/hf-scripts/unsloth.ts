@@ -25,6 +25,11 @@ export function isUnsloth(callee: string): boolean {
   return ["from_pretrained", "get_peft_model"].some((method) => unslothClass(callee, method) !== undefined);
 }
 
+/** Whether TRL's classes are replaced by Unsloth's, which take arguments of their own besides (unsloth/models/rl.py). */
+export function replacesTrl({ imports }: Pick<PythonModule, "imports">): boolean {
+  return imports.some((name) => /^unsloth(?:\.|$)/.test(name));
+}
+
 /** Whether a call puts Unsloth's adapters on a model. */
 export function unslothAdapts(callee: string): boolean {
   return unslothClass(callee, "get_peft_model") !== undefined;
