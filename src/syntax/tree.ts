@@ -53,6 +53,8 @@ export interface UnknownNode extends NodeBase {
 }
 
 export interface Entry {
+  /** Its key is an expression whose value is not known: what is written stands for it. */
+  readonly open?: true;
   readonly key: string;
   readonly keySpan: Span;
   readonly value: LocatedNode;

@@ -26,6 +26,13 @@ describe("arguments that a class refuses", () => {
     assert.deepEqual(refused(code, { trl: "1.16.0" }), ["SFTConfig.max_seq_length trl 1.16.0"]);
   });
 
+  it("one behind a condition that may ask for the release is let pass", () => {
+    const code = (argument: string): string =>
+      `import sys\nfrom trl import SFTConfig\nif sys.argv[1] == "old":\n    SFTConfig(${argument}=512)\n`;
+    assert.deepEqual(refused(code("max_seq_length"), { trl: "1.16.0" }), []);
+    assert.deepEqual(refused(code("max_lenght"), { trl: "1.16.0" }), ["SFTConfig.max_lenght trl 1.16.0 max_length"]);
+  });
+
   it("what a class has of another library's follows that library's release", () => {
     const code = "from trl import SFTConfig\nSFTConfig(evaluation_strategy='steps')\n";
     assert.deepEqual(refused(code, { trl: "1.16.0" }), []);
@@ -36,6 +43,13 @@ describe("arguments that a class refuses", () => {
 
   it("a class is known by another name, too", () => {
     assert.deepEqual(refused("from peft import LoraConfig as Lora\nLora(rank=8)\n"), ["LoraConfig.rank peft"]);
+  });
+
+  it("a name that is only known when the script runs is none", () => {
+    const code =
+      "from transformers import TrainingArguments\nTrainingArguments('out', **{name: 1, f'{name}_steps': 2})\n";
+    assert.deepEqual(refused(code), []);
+    assert.deepEqual(refused(code.replace("name: 1", "'nam': 1")), ["TrainingArguments.nam transformers"]);
   });
 
   it("Unsloth's classes in the place of TRL's take more", () => {

@@ -144,9 +144,11 @@ export function stoppingArguments(module: PythonModule, versions: Versions): rea
     const signature = SIGNATURES[className]?.library === replaced ? undefined : SIGNATURES[className];
     if (signature === undefined || !isOf(signature.library, call.callee, module)) return [];
     return call.keywords.entries.flatMap((argument): RefusedArgument[] => {
-      if (takes(className, argument.key, versions) !== false) return [];
+      if (argument.open === true || takes(className, argument.key, versions) !== false) return [];
       const having = librariesWith(className, argument.key);
-      if (having.some((owner) => versions[owner] === undefined)) return [];
+      // A condition that is not known may ask for a release that has it.
+      const depends = having.length > 0 && (call.guards ?? []).length > 0;
+      if (depends || having.some((owner) => versions[owner] === undefined)) return [];
       const library = having[0] ?? signature.library;
       const version = versions[library];
       const near = nearest(argument.key, allTaken(className, versions));

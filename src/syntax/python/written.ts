@@ -45,10 +45,11 @@ export function dictionary(on: Evaluating, node: SyntaxNode, depth: number): Map
     } else if (next?.name === ":") {
       const value = children[index + 2];
       const key = on.evaluate(child, depth + 1);
-      const text = key.kind === "scalar" ? String(key.value) : on.slice(child);
+      const isKnown = key.kind === "scalar";
       const missing = value === undefined || value.name === "," || value.name === "}";
       entries.push({
-        key: text,
+        key: isKnown ? String(key.value) : on.slice(child),
+        ...(isKnown ? {} : { open: true as const }),
         keySpan: span(child),
         value: missing
           ? on.unknownAt({ start: next.to, end: next.to }, say("open.no-value"))
