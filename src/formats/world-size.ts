@@ -74,18 +74,20 @@ function rawOf({ value }: Entry): string {
   return value.kind === "scalar" ? String(value.value) : "";
 }
 
-/** The GPU that the job names: `gres=gpu:a100:4`, `accelerators: H100:8`, a label of the nodes. */
+/** A name before the number of GPUs, where one stands there: `gpu:a100:4`, `H100:8`. */
+const NAMED = /^(?:gpu:)?([A-Za-z][\w-]{1,40}?)(?::\d{1,5})?$/;
+
+/** The GPU that the job names: `gres=gpu:a100:4`, `accelerators: H100:8`, a label of the nodes, a feature that they must have. */
 function namedGpu(directives: MapNode): LocatedSetting | undefined {
   const label = entryOf(directives, GPU_LABELS);
   if (label !== undefined) return card(label, rawOf(label).trim());
   for (const key of GPUS_PER_NODE) {
     const asked = entryOf(directives, [key]);
-    const name = /^(?:gpu:)?([A-Za-z][\w-]{1,40}?)(?::\d{1,5})?$/.exec(
-      asked === undefined ? "" : rawOf(asked).trim(),
-    )?.[1];
+    const name = asked && NAMED.exec(rawOf(asked).trim())?.[1];
     if (asked !== undefined && name !== undefined && name !== "gpu") return card(asked, name);
   }
-  return constrainedTo(directives);
+  const constraint = entryOf(directives, ["constraint", "C"]);
+  return constraint && constrainedTo(constraint);
 }
 
 function card(asked: Entry, name: string): LocatedSetting | undefined {
@@ -93,17 +95,14 @@ function card(asked: Entry, name: string): LocatedSetting | undefined {
 }
 
 /** Features of nodes that are called as their card is (`h100`, `gpu_a100-80gb`); sites choose the names. */
-const CARD = /^(?:gpu[_-]?)?((?:[abhlv]\d{2,4}s?|t4|rtx[_-]?\w{4,6})(?:[_-]?\d{2,3}gb?)?)$/i;
+const FEATURE = /^(?:gpu[_-]?)?((?:[abhlv]\d{2,4}s?|t4|rtx[_-]?\w{4,6})(?:[_-]?\d{2,3}gb?)?)$/i;
 
 /** The card among the features that all nodes must have (`--constraint="h100&ib"`); of those that may be chosen between, none is known. */
-function constrainedTo(directives: MapNode): LocatedSetting | undefined {
-  const asked = entryOf(directives, ["constraint", "C"]);
-  const text = asked === undefined ? "" : rawOf(asked);
-  const cards = text.includes("|") ? [] : text.split(/[&"']/).flatMap((one) => CARD.exec(one.trim())?.[1] ?? []);
-  const [card] = cards;
-  return asked === undefined || card === undefined || cards.length > 1
-    ? undefined
-    : stated("device", asked, card, false);
+function constrainedTo(asked: Entry): LocatedSetting | undefined {
+  const text = rawOf(asked);
+  const names = text.includes("|") ? [] : text.split(/[&"']/).flatMap((one) => FEATURE.exec(one.trim())?.[1] ?? []);
+  const [name, ...others] = names;
+  return name === undefined || others.length > 0 ? undefined : card(asked, name);
 }
 
 type Stated = "world_size" | "least_devices" | "visible_devices" | "granted_devices" | "num_machines" | "device";

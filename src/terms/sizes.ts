@@ -42,15 +42,16 @@ export function freedBy(
   return (item) => freed.get(item) ?? item.freesBytes;
 }
 
-/** Bytes per second of a speed such as `50GB/s`, `400 Gbit/s` or `100Gbps`; 0 for what is none. */
+/** Bytes per second of a speed such as `50GB/s`, `400 Gbit/s` or `100Gbps`; 0 for what is none, or without end. */
 export function speedIn(text: string | undefined): number {
-  const found = /^(\d+(?:\.\d+)?)\s{0,9}([gmt])(i?b\/s|bit\/s|bps|b\/s)$/i.exec((text ?? "").trim());
+  const found = /^(\d+(?:\.\d+)?)\s{0,9}([gmt])(i?b\/s|bit\/s|bps)$/i.exec((text ?? "").trim());
   if (found === null) return 0;
   const [, number, unit = "", kind = ""] = found;
   const power = { m: 2, g: 3, t: 4 }[unit.toLowerCase()] ?? 3;
   // A large B is a byte, a small one a bit.
-  const bits = /^bit|^bps/i.test(kind) || kind.startsWith("b");
-  return (Number(number) * 1000 ** power) / (bits ? 8 : 1);
+  const bits = /^bit/i.test(kind) || kind.startsWith("b");
+  const speed = (Number(number) * 1000 ** power) / (bits ? 8 : 1);
+  return Number.isFinite(speed) ? speed : 0;
 }
 
 /** Bytes of a size such as `1.5GiB` or `800 MB`; a bare number counts GiB. 0 for what is none. */

@@ -52,6 +52,11 @@ describe("analysis: the number of GPUs", () => {
       const { run } = await resolveFiles({ "run.sh": script }, "run.sh");
       assert.equal(run?.device?.name.match(/[AH]100/)?.[0], expected, lines);
     }
+    // Of the two cards of that name both mean the smaller.
+    for (const line of ["--constraint=A100", "--gres=gpu:A100:2"]) {
+      const script = `#!/bin/bash\n#SBATCH ${line}\ntorchrun --nproc_per_node 2 ${REST}`;
+      assert.match((await resolveFiles({ "run.sh": script }, "run.sh")).run?.device?.name ?? "", /40GB/, line);
+    }
   });
 
   it("is that of the hosts that a file names, or of one machine where the number of machines is not known", async () => {
