@@ -96,7 +96,7 @@ class AnalyzerOfRuntime implements Analyzer {
         : (startedWritten(document) ?? (await startedData(document, this.scripts(document, written))));
       const found =
         data !== undefined
-          ? [await this.runOf(asStartedBy(document, await this.inPlace(data, written)), options, locale)]
+          ? [await this.runOf(await this.inPlace(data, written), options, locale)]
           : started
             ? []
             : await this.usersOf(document, options, locale);

@@ -109,38 +109,34 @@ export class LoadedDocument {
 
   /** The same document, which is made of a mapping. */
   readMapping(root: MapNode): LoadedDocument {
-    const document = new LoadedDocument(this.uri, this.text, this.part, this.told, this.writer);
-    const languageId = "json";
-    document.parsedDocument = {
-      uri: this.uri,
-      text: this.text,
-      languageId,
-      parsed: { root, problems: [], syntax: "json" },
-    };
-    return document;
+    const { uri, text } = this;
+    return this.copy({ uri, text, languageId: "json", parsed: { root, problems: [], syntax: "json" } });
   }
 
   /** The same text, read as the program does that is started on it. */
   readAs(told: Recognised): LoadedDocument {
-    const document = new LoadedDocument(this.uri, this.text, this.part, told, this.writer);
-    document.parsedDocument = this.parsedDocument;
-    return document;
+    return this.copy(this.parsedDocument, told);
   }
 
   /** The same text with the commands that it has where other scripts set variables or arguments for it. */
   withShell(read: (text: string) => ShellScript): LoadedDocument {
-    const document = new LoadedDocument(this.uri, this.text, this.part, this.told, this.writer);
-    const { config } = this;
+    const { config, text } = this;
+    const document = this.copy(config && { ...config, parsed: { ...config.parsed, shell: read(text) } });
     document.reading = read;
-    document.parsedDocument = config && { ...config, parsed: { ...config.parsed, shell: read(this.text) } };
     return document;
   }
 
   /** The same text together with what it imports. */
   withCode(code: ImportedCode): LoadedDocument {
-    const document = new LoadedDocument(this.uri, this.text, this.part, this.told, this.writer);
-    document.parsedDocument = this.parsedDocument;
+    const document = this.copy(this.parsedDocument);
     document.code = code;
+    return document;
+  }
+
+  /** @param parsed what the text is read as; null: that is found out when it is asked for */
+  private copy(parsed: ConfigDocument | undefined | null, told = this.told): LoadedDocument {
+    const document = new LoadedDocument(this.uri, this.text, this.part, told, this.writer);
+    document.parsedDocument = parsed;
     return document;
   }
 

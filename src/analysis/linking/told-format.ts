@@ -46,6 +46,7 @@ export function asStartedBy(script: LoadedDocument, document: LoadedDocument): L
 export function startedWritten(script: LoadedDocument): LoadedDocument | undefined {
   if (ownPythonTrains(script)) return undefined;
   const commands = script.config?.parsed.shell?.commands ?? [];
+  if (commands.length === 0) return undefined;
   const named = script.written.filter(({ uri }) => commands.some((command) => hands(command, uri)));
   return named
     .map((document) => asStartedBy(script, document))

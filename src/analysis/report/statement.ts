@@ -94,8 +94,8 @@ export function statementOf(variant: Variant, locale: Locale): ReportRun["statem
 const UNMEASURED: ReadonlySet<string> = new Set(["assume.uncounted", "assume.wrap-class", "assume.wraps-stages"]);
 
 /**
- * What the band claims. Measured runs had nothing that was left out of their numbers, units of FSDP as they are, and their losses were followed; of what a report
- * names as a stand-in none was measured, so that nobody counted how often its band holds.
+ * What the band claims. Measured runs had nothing that was left out of their numbers, FSDP's units as they are, and losses that were
+ * followed; of what a report names as a stand-in none was measured, so that nobody counted how often its band holds.
  */
 function claimed({ resolution }: Variant, estimate: Estimate, standsIn: boolean, locale: Locale): string | undefined {
   if (resolution.suppositions.some(({ message }) => UNMEASURED.has(message.id))) return undefined;

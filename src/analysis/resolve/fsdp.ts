@@ -52,16 +52,22 @@ function supposeWrapped(c: ResolveContext): void {
   if (other.length > 0) c.suppose(say("assume.wrap-class", { named: other.join(", ") }), stated.key);
 }
 
+/** The family whose class says which modules are wrapped (`_no_split_modules`), where nothing else does. */
+function wrappingFamily({ settings, inputs: { model } }: ResolveContext): string | undefined {
+  const said = settings.find("fsdp_wrap_class") !== undefined;
+  return said || model?.kind !== "found" ? undefined : String(model.config["model_type"]);
+}
+
 /**
- * Whether the whole model is one unit: nothing says which modules are wrapped, and the family's class does not either. Whole stages, as
- * some classes have them wrapped, are counted so, too: that is more than they need, where layers would be half of it.
+ * Whether the whole model is one unit: the family's class names no modules. Whole stages, as some classes have them wrapped, are counted
+ * so, too: that is more than they need, where layers would be half of it.
  */
 function isUnsplit(c: ResolveContext): boolean {
-  const { model } = c.inputs;
-  if (c.settings.find("fsdp_wrap_class") !== undefined || model?.kind !== "found") return false;
-  const { unsplit, wrapsStages } = factsOf(String(model.config["model_type"]));
-  if (wrapsStages === true && unsplit !== true) c.suppose(say("assume.wraps-stages"), "fsdp");
-  return unsplit === true || wrapsStages === true;
+  const family = wrappingFamily(c);
+  if (family === undefined) return false;
+  const { unsplit = false, wrapsStages = false } = factsOf(family);
+  if (wrapsStages && !unsplit) c.suppose(say("assume.wraps-stages"), "fsdp");
+  return unsplit || wrapsStages;
 }
 
 /**
@@ -129,10 +135,10 @@ export function fsdpSpec(c: ResolveContext, worldSize: number): FsdpSpec | null 
   };
 }
 
-/** Modules beside the layers that are wrapped by what the family's class names, where nothing else says what is. */
-function keptApartOf({ settings, inputs: { model } }: ResolveContext): Pick<FsdpSpec, "apart"> {
-  const said = settings.find("fsdp_wrap_class") !== undefined || settings.find("spread_by") !== undefined;
-  const apart = said || model?.kind !== "found" ? [] : keptApart(String(model.config["model_type"]));
+/** Modules beside the layers that are wrapped by what the family's class names; a loop of one's own wraps what it names. */
+function keptApartOf(c: ResolveContext): Pick<FsdpSpec, "apart"> {
+  const family = c.settings.find("spread_by") === undefined ? wrappingFamily(c) : undefined;
+  const apart = family === undefined ? [] : keptApart(family);
   return apart.length > 0 ? { apart } : {};
 }
 

@@ -24,9 +24,10 @@ export const HOST_RULES: readonly Rule[] = [
   }),
   // Even with all that may overlap, most of a step waits for other GPUs (src/core/cost/traffic.ts).
   rule("link-slow", "information", ({ run, estimate, settings }) => {
-    const time = run === null || estimate === undefined ? null : stepTime(run, estimate);
+    if (run === null || estimate === undefined || run.parallel.worldSize === 1) return [];
+    const time = stepTime(run, estimate);
     const sent = time?.demands.find(({ road }) => road === "interconnect");
-    if (time?.waits !== true || sent === undefined || run === null) return [];
+    if (time?.waits !== true || sent === undefined) return [];
     const far = run.parallel.worldSize > DEVICES_PER_MACHINE;
     const at =
       settings.find(far ? "machine_link" : "gpu_link") ?? settings.find("world_size") ?? settings.find("model");
