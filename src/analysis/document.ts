@@ -32,7 +32,7 @@ import { ruleProblems } from "./findings/run-rules";
 import { statedCount, verdictProblems } from "./findings/verdict";
 import { fixesIn, touches } from "./fixes";
 import { type HoverParts, hoverMarkdown, hoverOf } from "./hover/hover";
-import { linkAt, settingAt } from "./hover/locate";
+import { type LocatedTarget, linkAt, settingAt } from "./hover/locate";
 import { comparisonOf, guideOf } from "./levers/guide";
 import { plansOf } from "./levers/plans";
 import { sweepOf } from "./levers/sweep";
@@ -119,6 +119,26 @@ function runWith(uri: string, analyses: readonly RunAnalysis[]): RunAnalysis | u
   return analyses.find(({ base, inputs }) => base.estimate !== undefined && documentOf(inputs, uri) !== undefined);
 }
 
+/** Documents of a run whose text stands in a file: its own, and those that it writes. */
+function textsOf({ inputs }: RunAnalysis, uri: string): readonly LoadedDocument[] {
+  return inputs.documents.filter(({ file }) => file === uri);
+}
+
+/** What a run has at a place of a file, and the document that it is in. */
+function hoveredIn(
+  analysis: RunAnalysis,
+  uri: string,
+  line: number,
+  character: number,
+): { readonly document: LoadedDocument; readonly target: LocatedTarget } | undefined {
+  for (const document of textsOf(analysis, uri)) {
+    const offset = document.lines.offset(line, character);
+    const target = settingAt(analysis, document.uri, offset) ?? linkAt(analysis, document.uri, offset);
+    if (target !== undefined) return { document, target };
+  }
+  return undefined;
+}
+
 /** What a hover asks for first, as its findings do. */
 function openOf(analysis: RunAnalysis, run: ReportRun | undefined): Pick<HoverContent, "open"> {
   const codes = new Set(run?.findings.map(({ code }) => code));
@@ -154,11 +174,9 @@ class AnalysedDocument implements DocumentAnalysis {
 
   async hover(line: number, character: number): Promise<HoverContent | null> {
     for (const analysis of ordered(this.analyses)) {
-      const document = analysis.inputs.documents.find((candidate) => candidate.uri === this.uri);
-      if (document === undefined) continue;
-      const offset = document.lines.offset(line, character);
-      const target = settingAt(analysis, this.uri, offset) ?? linkAt(analysis, this.uri, offset);
-      if (target === undefined) continue;
+      const found = hoveredIn(analysis, this.uri, line, character);
+      if (found === undefined) continue;
+      const { document, target } = found;
       // A key that the run has no use for is still of its file: the file alone has no model.
       const alone = analysis.inputs.used === true && analysis.base.estimate === undefined;
       const shown = (alone ? runWith(this.uri, this.analyses) : undefined) ?? analysis;
@@ -189,11 +207,11 @@ class AnalysedDocument implements DocumentAnalysis {
 
   async complete(line: number, character: number): Promise<readonly CompletionContent[]> {
     for (const analysis of ordered(this.analyses)) {
-      const document = analysis.inputs.documents.find((candidate) => candidate.uri === this.uri);
-      if (document === undefined) continue;
-      analysis.begin();
-      const found = await completionsAt(analysis, document, document.lines.offset(line, character));
-      if (found.length > 0) return found;
+      for (const document of textsOf(analysis, this.uri)) {
+        analysis.begin();
+        const found = await completionsAt(analysis, document, document.lines.offset(line, character));
+        if (found.length > 0) return found;
+      }
     }
     return [];
   }

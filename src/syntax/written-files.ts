@@ -2,12 +2,14 @@
 import type { Placing } from "./moved";
 import { notebookFiles } from "./notebook";
 import { dumpedMaps } from "./python/dumped";
-import type { MapNode, ParsedDocument, WrittenText } from "./tree";
+import type { MapNode, ParsedDocument, Span, WrittenText } from "./tree";
 
 /** One file as it will be, at the offsets that it has in the text around it; all else there is blank. */
 export interface WrittenFile {
   readonly path: string;
   readonly text: string;
+  /** Where it is not blank. */
+  readonly span: Span;
   /** Places of that text in the document. */
   readonly place: Placing;
   /** How text is spelled that is put into the document; absent where its text stands nowhere as it will be. */
@@ -40,7 +42,7 @@ export function writtenFiles(text: string, parsed: ParsedDocument): readonly Wri
 /** Mappings of Python: their places are the document's. */
 function dumped(text: string, { python }: ParsedDocument): readonly WrittenFile[] {
   if (python === undefined) return [];
-  return [...dumpedMaps(python)].map(([path, root]) => ({ path, text, place: (at) => at, root }));
+  return [...dumpedMaps(python)].map(([path, root]) => ({ path, text, span: root, place: (at) => at, root }));
 }
 
 function withText(text: string, parsed: ParsedDocument): readonly WrittenFile[] {
@@ -51,6 +53,7 @@ function withText(text: string, parsed: ParsedDocument): readonly WrittenFile[] 
     return few(found.files, found.text).map((file) => ({
       path: file.path,
       text: onlyThat(found.text, file),
+      span: file,
       place,
       spelled,
     }));
@@ -59,6 +62,7 @@ function withText(text: string, parsed: ParsedDocument): readonly WrittenFile[] 
   return few(written, text).map((file) => ({
     path: file.path,
     text: file.literal ? onlyThat(text, file) : expanded(onlyThat(text, file), variables),
+    span: file,
     place: (at) => at,
     spelled: (inserted) => inserted,
   }));

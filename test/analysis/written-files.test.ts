@@ -181,4 +181,40 @@ describe("analysis: files that a script writes", () => {
       assert.equal(applyEdits(text, spans), text.replace("overlap_com", "overlap_comm"));
     }
   });
+
+  it("keys of that text have hovers and completions where they stand, and what is around it has its own", async () => {
+    const started = `deepspeed --num_gpus 4 ${TRAINS} --deepspeed ds.json\n`;
+    const typed = ZERO3.replace('"stage": 3', '"stage": 3, "cpu"');
+    for (const [name, textOf] of [
+      ["run.sh", (file: string) => `# writes its own file\n${heredoc("ds.json", file)}${started}`],
+      ["n.ipynb", (file: string) => notebook(["%%bash\n", heredoc("ds.json", file)], `!${started.trim()}`)],
+      ["cell.ipynb", (file: string) => notebook(["%%writefile ds.json\n", file], `!${started.trim()}`)],
+    ] as const) {
+      const open = (text: string) => createAnalyzer(memoryRuntime({ ...MODEL, [name]: text })).analyse(uri(name), {});
+      const at = (text: string, word: string): readonly [number, number] => {
+        const { line, character } = new LineIndex(text).position(text.indexOf(word) + word.length);
+        return [line, character];
+      };
+      const text = textOf(ZERO3);
+      const hovered = await (await open(text)).hover(...at(text, "stag"));
+      assert.match(hovered?.markdown ?? "", /ZeRO/, name);
+      const lines = new LineIndex(text);
+      const { start, end } = hovered?.range ?? assert.fail("no place");
+      const spelled = text.slice(lines.offset(start.line, start.character), lines.offset(end.line, end.character));
+      assert.match(spelled, /^\\?"stage\\?"$/);
+
+      const half = textOf(typed);
+      const analysis = await open(half);
+      const offered = (await analysis.complete?.(...at(half, "cpu"))) ?? [];
+      const key = offered.find(({ label }) => label === "offload_optimizer");
+      assert.equal(
+        key?.insertText,
+        JSON.stringify('"offload_optimizer": ')
+          .slice(1, -1)
+          .replaceAll(name === "run.sh" ? "\\" : "", ""),
+      );
+      const outside = await analysis.complete?.(...at(half, "--bf16 "));
+      assert.ok(outside?.every(({ label }) => label !== "offload_optimizer"));
+    }
+  });
 });

@@ -6,7 +6,7 @@ import { tableOf } from "../../formats/table";
 import type { KeySpec } from "../../formats/types";
 import { notebookCode } from "../../syntax/notebook";
 import { type EditDialect, spell } from "../../syntax/spell";
-import type { SyntaxId } from "../../syntax/tree";
+import type { Span, SyntaxId } from "../../syntax/tree";
 import type { CompletionContent } from "../analyzer";
 import type { LoadedDocument } from "../documents/store";
 import type { RunAnalysis } from "../estimate/run-analysis";
@@ -52,9 +52,15 @@ export async function completionsAt(
   const keys = keysOf(analysis, document);
   const context = syntax === undefined ? undefined : contextAt(analysis, document, offset, syntax);
   if (syntax === undefined || context === undefined || keys === undefined) return [];
+  const { writer } = document;
+  // Around the part that is written its text is blank, and what Python makes of a mapping has no text to be typed.
+  if (writer !== undefined && (writer.spelled === undefined || !within(writer.span, offset))) return [];
   const place: Place = { analysis, document, context, keys, style: STYLES[syntax] };
-  return context.kind === "key" ? keyCompletions(place) : valueCompletions(place);
+  const found = context.kind === "key" ? keyCompletions(place) : await valueCompletions(place);
+  return found.map((item) => ({ ...item, insertText: writer?.spelled?.(item.insertText) ?? item.insertText }));
 }
+
+const within = ({ start, end }: Span, offset: number): boolean => start <= offset && offset <= end;
 
 /** Where something is typed, and what may stand there. */
 interface Place {
@@ -174,7 +180,7 @@ async function valueCompletions(place: Place): Promise<readonly CompletionConten
       detail:
         curve === undefined || value === "auto"
           ? ""
-          : await peakOf(analysis, { uri: document.uri, range, newText: insertText }),
+          : await peakOf(analysis, document.edit({ ...context.word, newText: insertText })),
       documentation: effectOf(spec, analysis.locale),
       range,
       sortText: String(index).padStart(3, "0"),

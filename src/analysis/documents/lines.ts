@@ -41,17 +41,32 @@ export class LineIndex {
   }
 }
 
-/** Lines of a text whose places stand in another one. */
+/** Lines of a text whose places stand, in the same order, in another one. */
 export class LinesElsewhere extends LineIndex {
+  /** @param length of the text. UTF-16 units. */
   constructor(
     private readonly lines: LineIndex,
     private readonly place: Placing,
+    private readonly length: number,
   ) {
     super("");
   }
 
   override position(offset: number): Range["start"] {
     return this.lines.position(this.place({ start: offset, end: offset }).start);
+  }
+
+  /** The first offset of the text that stands at a position of the other one, or behind it. */
+  override offset(line: number, character: number): number {
+    const sought = this.lines.offset(line, character);
+    let low = 0;
+    let high = this.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.place({ start: middle, end: middle }).start < sought) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   }
 
   override range(span: Span): Range {

@@ -44,6 +44,8 @@ export interface ImportedCode {
 export interface Writer {
   readonly document: LoadedDocument;
   readonly lines: LineIndex;
+  /** Which part of the text the document writes: all else there is blank. */
+  readonly span: Span;
   /** How text is spelled that is put there; absent where none can be. */
   readonly spelled?: (text: string) => string;
 }
@@ -213,9 +215,10 @@ function withinText(read: ReadResult, { length }: string): ReadResult {
 function writtenBy(document: LoadedDocument): readonly LoadedDocument[] {
   const { uri, text, lines, config } = document;
   const files = config === undefined ? [] : writtenFiles(text, config.parsed);
-  return files.map(({ path, text: own, place, spelled, root }) => {
+  return files.map(({ path, text: own, span, place, spelled, root }) => {
     const at = joinUri(parentOf(uri), path);
-    const writer = { document, lines: new LinesElsewhere(lines, place), ...(spelled === undefined ? {} : { spelled }) };
+    const there = new LinesElsewhere(lines, place, own.length);
+    const writer = { document, lines: there, span, ...(spelled === undefined ? {} : { spelled }) };
     const written = new LoadedDocument(at, own, undefined, undefined, writer);
     return root === undefined ? written : written.readMapping(root);
   });
