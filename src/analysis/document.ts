@@ -32,7 +32,7 @@ import { ruleProblems } from "./findings/run-rules";
 import { statedCount, verdictProblems } from "./findings/verdict";
 import { fixesIn, touches } from "./fixes";
 import { type HoverParts, hoverMarkdown, hoverOf } from "./hover/hover";
-import { type LocatedTarget, linkAt, settingAt } from "./hover/locate";
+import { hoveredIn, textsOf } from "./hover/locate";
 import { comparisonOf, guideOf } from "./levers/guide";
 import { plansOf } from "./levers/plans";
 import { sweepOf } from "./levers/sweep";
@@ -117,26 +117,6 @@ function ordered(analyses: readonly RunAnalysis[]): readonly RunAnalysis[] {
 /** The first run with an estimate that a document is part of. */
 function runWith(uri: string, analyses: readonly RunAnalysis[]): RunAnalysis | undefined {
   return analyses.find(({ base, inputs }) => base.estimate !== undefined && documentOf(inputs, uri) !== undefined);
-}
-
-/** Documents of a run whose text stands in a file: its own, and those that it writes. */
-function textsOf({ inputs }: RunAnalysis, uri: string): readonly LoadedDocument[] {
-  return inputs.documents.filter(({ file }) => file === uri);
-}
-
-/** What a run has at a place of a file, and the document that it is in. */
-function hoveredIn(
-  analysis: RunAnalysis,
-  uri: string,
-  line: number,
-  character: number,
-): { readonly document: LoadedDocument; readonly target: LocatedTarget } | undefined {
-  for (const document of textsOf(analysis, uri)) {
-    const offset = document.lines.offset(line, character);
-    const target = settingAt(analysis, document.uri, offset) ?? linkAt(analysis, document.uri, offset);
-    if (target !== undefined) return { document, target };
-  }
-  return undefined;
 }
 
 /** What a hover asks for first, as its findings do. */

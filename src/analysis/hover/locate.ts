@@ -6,6 +6,7 @@ import { JOB_KEYS } from "../../formats/jobs/keys";
 import type { KeySpec } from "../../formats/types";
 import type { Span } from "../../syntax/tree";
 import type { SettingName } from "../../terms/settings";
+import type { LoadedDocument } from "../documents/store";
 import type { RunAnalysis } from "../estimate/run-analysis";
 import type { Place, Setting } from "../frameworks/settings";
 import { CURVES } from "./curves";
@@ -32,6 +33,26 @@ const lengthOf = ({ hovered: { valueSpan } }: Candidate): number => valueSpan.en
 
 const means = (spec: KeySpec, { key, name }: Pick<Candidate, "key" | "name">): boolean =>
   [spec.key, ...(spec.aliases ?? [])].some((path) => key === path || key.endsWith(`.${path}`)) && spec.name === name;
+
+/** Documents of a run whose text stands in a file: its own, and those that it writes. */
+export function textsOf({ inputs }: RunAnalysis, uri: string): readonly LoadedDocument[] {
+  return inputs.documents.filter(({ file }) => file === uri);
+}
+
+/** What a run has at a place of a file, and the document that it is in. */
+export function hoveredIn(
+  analysis: RunAnalysis,
+  uri: string,
+  line: number,
+  character: number,
+): { readonly document: LoadedDocument; readonly target: LocatedTarget } | undefined {
+  for (const document of textsOf(analysis, uri)) {
+    const offset = document.lines.offset(line, character);
+    const target = settingAt(analysis, document.uri, offset) ?? linkAt(analysis, document.uri, offset);
+    if (target !== undefined) return { document, target };
+  }
+  return undefined;
+}
 
 /** The innermost setting whose key or value is at an offset of a document. */
 export function settingAt(analysis: RunAnalysis, uri: string, offset: number): LocatedTarget | undefined {
@@ -108,7 +129,7 @@ function mostTelling({ inputs }: RunAnalysis, hits: readonly Candidate[]): Candi
 }
 
 /** A word that names another file of the run, as a launch script names its config: the run itself is hovered. */
-export function linkAt({ inputs }: RunAnalysis, uri: string, offset: number): LocatedTarget | undefined {
+function linkAt({ inputs }: RunAnalysis, uri: string, offset: number): LocatedTarget | undefined {
   const link = inputs.links.find(({ from, span }) => from === uri && contains(span, offset));
   if (link === undefined) return undefined;
   const { span } = link;
