@@ -162,26 +162,40 @@ def layer_classes(model):
     return found
 
 
-def kept_together(model):
-    """Paths of the modules that FSDP wraps by their class (`_no_split_modules`) and that are no element of a list; numbers of layers are `{i}`."""
-    names, elements = set(getattr(model, "_no_split_modules", None) or ()), set()
-    for module in model.modules():
-        if isinstance(module, torch.nn.ModuleList):
-            elements |= set(module)
+def numbered(path):
+    """The path with `{i}` for every number."""
+    return re.sub(r"(?<=\.)\d+(?=\.|$)", "{i}", path)
+
+
+def wrapped(model):
+    """Paths of the modules that FSDP wraps by their class (`_no_split_modules`)."""
+    names = set(getattr(model, "_no_split_modules", None) or ())
     return {
-        re.sub(r"(?<=\.)\d+(?=\.)", "{i}", path)
+        numbered(path)
         for path, module in model.named_modules()
-        if type(module).__name__ in names and module not in elements and any(True for _ in module.parameters())
+        if type(module).__name__ in names and any(True for _ in module.parameters())
     }
 
 
-def wraps_lists(model):
-    """Whether an element of a list that FSDP wraps by its class (`_no_split_modules`) has a list of equal layers itself, as a stage."""
-    names = set(getattr(model, "_no_split_modules", None) or ())
-    lists = [module for module in model.modules() if isinstance(module, torch.nn.ModuleList)]
-    equal = {one for one in lists if len({type(element) for element in one}) == 1 < len(one)}
-    wrapped = [element for one in lists for element in one if type(element).__name__ in names]
-    return any(child in equal for element in wrapped for child in element.children())
+def layers_of(graph):
+    """Paths of the layers that a graph repeats."""
+    names = {parameter["name"] for parameter in graph["parameters"]}
+    return {numbered(name[: name.index("{i}") + len("{i}")]) for name in names if "{i}" in name}
+
+
+def units_of(family, graphs):
+    """Paths of the modules that FSDP wraps, and of the layers that it does not, from a small model of every branch that has layers of its own."""
+    together, repeated = set(), set()
+    for graph in graphs:
+        layers = layers_of(graph)
+        if layers <= repeated and together:
+            continue
+        model = model_of(family, graph)
+        if not getattr(model, "_no_split_modules", None):
+            continue
+        together |= wrapped(model)
+        repeated |= layers & {numbered(path) for path, _ in model.named_modules()}
+    return together - repeated, repeated - together
 
 
 def model_of(family, graph):
@@ -214,23 +228,26 @@ def uses_cache(config_class):
 
 def of_captured(family, graphs):
     """Facts of a captured family, from a small model of each of its tasks."""
-    modules, kept, cacheless, layers, together = set(), set(), set(), set(), set()
-    stages = False
+    modules, kept, cacheless, layers = set(), set(), set(), set()
     for task in sorted({graph["task"] for graph in graphs}):
         model = model_of(family, next(graph for graph in graphs if graph["task"] == task))
         modules |= {sys.modules[type(part).__module__] for part in model.modules() if "transformers.models" in type(part).__module__}
         layers |= layer_classes(model)
-        together |= kept_together(model)
-        stages |= wraps_lists(model)
         kept |= set(getattr(model, "_keep_in_fp32_modules", None) or [])
         off = uses_cache(type(model.config)) is False  # as its config's class has it (MPT)
         cacheless |= {task} if off or switches_cache_off(type(model)) else set()
     # A class that names none wraps nothing (accelerate/utils/dataclasses.py, set_auto_wrap_policy).
     unsplit = {} if getattr(model, "_no_split_modules", None) else {"unsplit": True}
-    lists = {"cacheless": sorted(cacheless), "keptInFloat32": sorted(kept), "layers": sorted(layers), "keptTogether": sorted(together)}
-    whole = {"wrapsStages": True} if stages else {}
+    together, loose = units_of(family, graphs)
+    lists = {
+        "cacheless": cacheless,
+        "keptInFloat32": kept,
+        "layers": layers,
+        "keptTogether": together,
+        "looseLayers": loose,
+    }
     return (
-        of_modules(sys.modules[type(model).__module__], modules) | unsplit | whole | {name: found for name, found in lists.items() if found}
+        of_modules(sys.modules[type(model).__module__], modules) | unsplit | {name: sorted(found) for name, found in lists.items() if found}
     )
 
 

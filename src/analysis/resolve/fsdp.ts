@@ -1,5 +1,5 @@
 /** FSDP as a run's files and its framework have it. */
-import { factsOf, keptApart } from "../../core/graph/facts";
+import { factsOf } from "../../core/graph/facts";
 import { DEVICES_PER_MACHINE } from "../../core/hardware/devices";
 import type { FsdpSpec } from "../../core/training/run";
 import { floatNamed } from "../../terms/dtypes";
@@ -58,16 +58,18 @@ function wrappingFamily({ settings, inputs: { model } }: ResolveContext): string
   return said || model?.kind !== "found" ? undefined : String(model.config["model_type"]);
 }
 
-/**
- * Whether the whole model is one unit: the family's class names no modules. Whole stages, as some classes have them wrapped, are counted
- * so, too: that is more than they need, where layers would be half of it.
- */
-function isUnsplit(c: ResolveContext): boolean {
+/** Which modules are units: those of the classes that the family's class names, or the whole model where it names none. */
+function unitsOf(c: ResolveContext, { groups }: OwnFsdp): Pick<FsdpSpec, "unsplit" | "apart" | "loose"> {
   const family = wrappingFamily(c);
-  if (family === undefined) return false;
-  const { unsplit = false, wrapsStages = false } = factsOf(family);
-  if (wrapsStages && !unsplit) c.suppose(say("assume.wraps-stages"), "fsdp");
-  return unsplit || wrapsStages;
+  if (family === undefined || groups !== undefined) return {};
+  const { unsplit = false, keptTogether: apart = [], looseLayers: loose = [] } = factsOf(family);
+  if (unsplit) return { unsplit };
+  // A loop of one's own wraps what it names.
+  if (c.settings.find("spread_by") !== undefined) return {};
+  // What is wrapped is what `fsdp_config.activation_checkpointing` recomputes, which is not followed inside or around layers.
+  if (c.settings.on("fsdp_activation_checkpointing") && [...apart, ...loose].some((path) => path.includes("{i}")))
+    c.suppose(say("assume.wraps-stages"), "fsdp_activation_checkpointing");
+  return { ...(apart.length > 0 ? { apart } : {}), ...(loose.length > 0 ? { loose } : {}) };
 }
 
 /**
@@ -124,22 +126,14 @@ export function fsdpSpec(c: ResolveContext, worldSize: number): FsdpSpec | null 
       words.includes("offload") ||
       (settings.boolean("fsdp_cpu_offload") ?? false) ||
       settings.string("offload_param") === "cpu",
-    ...(isUnsplit(c) && own.groups === undefined ? { unsplit: true as const } : {}),
+    ...unitsOf(c, own),
     ...(reduce === undefined ? {} : { reduceDtype: reduce }),
     reshardAfterForward: reshardingOf(c, worldSize / replicas) ?? sharding !== "shard_grad_op",
     ...(replicas > 1 ? { replicas } : {}),
     ...(apart.length > 0 && own.groups === "layers" ? { apart } : {}),
-    ...(version === 1 ? keptApartOf(c) : {}),
     ...(version === 1 && settings.boolean("fsdp_use_orig_params") === false ? { flatOptimizer: true } : {}),
     ...(version === 1 && prefetch !== undefined ? { backwardPrefetch: prefetch } : {}),
   };
-}
-
-/** Modules beside the layers that are wrapped by what the family's class names; a loop of one's own wraps what it names. */
-function keptApartOf(c: ResolveContext): Pick<FsdpSpec, "apart"> {
-  const family = c.settings.find("spread_by") === undefined ? wrappingFamily(c) : undefined;
-  const apart = family === undefined ? [] : keptApart(family);
-  return apart.length > 0 ? { apart } : {};
 }
 
 /**

@@ -22,10 +22,10 @@ export interface FamilyFacts {
   readonly layers?: readonly string[];
   /** Its class names no modules to be kept together (`_no_split_modules`), which accelerate wraps by where nothing says others. */
   readonly unsplit?: boolean;
-  /** Modules that FSDP wraps by their class have lists of layers in them, as the stages of networks of pictures. */
-  readonly wrapsStages?: boolean;
-  /** Modules that FSDP wraps by their class (`_no_split_modules`) and that are no layers: `{i}` is a layer's number. */
+  /** Paths of modules that FSDP wraps by their class (`_no_split_modules`) and that are no layers of the graph; `{i}` is a number. */
   readonly keptTogether?: readonly string[];
+  /** Paths of layers that it does not wrap, being of no such class; `{i}` is a number. */
+  readonly looseLayers?: readonly string[];
   /** `model_type` of the text side that AutoModelForCausalLM loads alone. */
   readonly textSide?: string;
   /** What the sides of pictures of any size are rounded to, where the config's file leaves it out: pixels of a patch, and patches a side that become one token. */
@@ -45,11 +45,6 @@ const NONE: FamilyFacts = {};
 /** Facts of a family; none of one that nobody asked. */
 export function factsOf(family: string): FamilyFacts {
   return FAMILY_FACTS[family] ?? NONE;
-}
-
-/** Paths of those that stand outside of layers. */
-export function keptApart(family: string): readonly string[] {
-  return (factsOf(family).keptTogether ?? []).filter((path) => !path.includes("{i}"));
 }
 
 /** Whether a family was asked at all. */

@@ -35,6 +35,26 @@ export function readIn({ outputs, body }: Pick<GraphFunction, "outputs" | "body"
   return new Set([...outputs.map(bareName), ...body.flatMap(readsOf)]);
 }
 
+/** Names of what an instruction makes. */
+export function madeBy(instruction: Instruction): readonly string[] {
+  if ("repeat" in instruction) return namesMade(instruction.repeat.out);
+  return "out" in instruction ? namesMade(instruction.out) : [];
+}
+
+function namesMade(out: readonly (string | null)[]): readonly string[] {
+  return out.filter((name) => name !== null).map(bareName);
+}
+
+/** Values that instructions read and that none of them made before. */
+export function outsideNames(body: readonly Instruction[]): ReadonlySet<string> {
+  const [made, outside] = [new Set<string>(), new Set<string>()];
+  for (const instruction of body) {
+    for (const name of readsOf(instruction)) if (!made.has(name)) outside.add(name);
+    for (const name of madeBy(instruction)) made.add(name);
+  }
+  return outside;
+}
+
 /** Module path of the layer that a function is the forward of, up to its index; null where no name in it has one. */
 export function layerPath({ body }: Pick<GraphFunction, "body">): string | null {
   for (const instruction of body)

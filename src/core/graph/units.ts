@@ -17,7 +17,7 @@
  * And the blocks of networks that a library builds by name, whose graphs say which its own switch has recomputed (timm's
  * `set_grad_checkpointing`; models/_manipulate.py, `checkpoint_seq` and `checkpoint`, neither of them the reentrant kind).
  */
-import { bareName, layerPath, nameOf, readIn } from "./reads";
+import { bareName, layerPath, madeBy, nameOf, readIn } from "./reads";
 import type { ArchitectureGraph, BlockInstruction, GraphFunction, Instruction } from "./types";
 
 /** The layer whose module a path of the main function is or lies in. */
@@ -74,11 +74,6 @@ function runsOf(body: readonly Instruction[], layerOf: LayerOf, pathOf: PathOf):
     else runs.push({ layer, body: [instruction] });
   }
   return runs;
-}
-
-function madeBy(instruction: Instruction): readonly string[] {
-  if ("repeat" in instruction) return madeBy({ ...instruction.repeat, op: "" });
-  return "out" in instruction ? instruction.out.filter((name) => name !== null).map(bareName) : [];
 }
 
 /** What the first round of a repeat takes over from its caller, unless that lets go of it by name. */

@@ -415,7 +415,7 @@ export const ANALYSIS = {
   "assume.state-space-kernels":
     "state-space layers run by the kernels of `mamba_ssm`; without that package they keep far more",
   "assume.attention": "`{attention}` counted as SDPA's flash kernel, which saves the same",
-  "assume.wraps-stages": "the whole model is one unit of FSDP: its class has whole stages wrapped, which need less",
+  "assume.wraps-stages": "layers are recomputed one by one: FSDP wraps other parts of this model, and recomputes those",
   "assume.wrap-class": "FSDP's units counted by layer, not by `{named}`, which is no layer of this model",
   "assume.auto-precision": "`auto` precision becomes bfloat16",
 } as const;

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import type { DType } from "../../../src/core/engine/dtype";
-import { factsOf, keptApart } from "../../../src/core/graph/facts";
+import { type FamilyFacts, factsOf } from "../../../src/core/graph/facts";
 import { familyGraphs, likeOf } from "../../../src/core/graph/stored";
 import type { FamilyGraphs } from "../../../src/core/graph/types";
 import { type FullestResult, simulateFullest, simulateRoles } from "../../../src/core/stages";
@@ -343,17 +343,11 @@ function spreadOf(ranks: Ranks, c: Case): TrainingRun["parallel"] {
     };
   if (ranks.kind === "replicas") return { ...spread, inOneProcess: { keepsAutocast: false } };
   if (ranks.kind === "ddp") return { ...spread, ddp: copiesOf(ranks, c) };
-  const unsplit = ranks.kind !== "blocks" && factsOf(c.model.model_type).unsplit === true;
-  return ranks.kind === "tensor"
-    ? { ...spread, tensorParallel: ranks.world, ...(ranks.by_experts === true ? { sharesExperts: true } : {}) }
-    : {
-        ...spread,
-        fsdp: {
-          ...fsdpOf(ranks),
-          ...(unsplit ? { unsplit: true as const } : {}),
-          ...(ranks.kind === "fsdp1" ? { apart: keptApart(c.model.model_type) } : {}),
-        },
-      };
+  if (ranks.kind === "tensor")
+    return { ...spread, tensorParallel: ranks.world, ...(ranks.by_experts === true ? { sharesExperts: true } : {}) };
+  const facts: FamilyFacts = ranks.kind === "blocks" ? {} : factsOf(c.model.model_type);
+  const { unsplit, keptTogether: apart, looseLayers: loose } = facts;
+  return { ...spread, fsdp: { ...fsdpOf(ranks), ...written({ unsplit: unsplit || undefined, apart, loose }) } };
 }
 
 /** States of FSDP1's pieces are not asked for (`capture/truth/ranks/saving.py`). */

@@ -7,6 +7,15 @@ import type { ModuleParameters } from "./options";
 
 export type Input = Tensor | null;
 
+/** A module with hooks whose recorded code runs. */
+export interface OpenModule {
+  readonly path: string;
+  /** Name of what it made last. */
+  made: string | null;
+  /** What the caller's names held that the module was given something else for. */
+  readonly kept: ReadonlyMap<string, Tensor>;
+}
+
 export interface Context {
   readonly fn: GraphFunction;
   readonly frame: Map<string, Tensor>;
@@ -18,11 +27,13 @@ export interface Context {
   readonly dtypes: Map<string, DType>;
   /** The parametrized module that runs. */
   inside: { readonly path: string; readonly parameters: ModuleParameters } | null;
+  /** Modules with hooks that run, the outermost first. */
+  readonly open: OpenModule[];
 }
 
 /** Names of a function that begins, none of them bound. */
 export function contextOf(fn: GraphFunction, index: number | null, scope: Scope): Context {
-  return { fn, frame: new Map(), index, scope, lists: new Map(), dtypes: new Map(), inside: null };
+  return { fn, frame: new Map(), index, scope, lists: new Map(), dtypes: new Map(), inside: null, open: [] };
 }
 
 /** A function's names go when it ends. */
@@ -30,6 +41,7 @@ export function leave(context: Context): void {
   for (const tensor of context.frame.values()) tensor.release();
   for (const name of context.lists.keys()) dropList(name, context);
   context.inside?.parameters.leave();
+  for (const { kept } of context.open) for (const tensor of kept.values()) tensor.release();
 }
 
 export function dropList(name: string, context: Context): void {

@@ -1,27 +1,22 @@
 /** Calls the hooks of modules that are no layers: of those that a graph calls, and of those whose code it records. */
-import { layerPath } from "../../graph/reads";
-import type { CallInstruction, Instruction } from "../../graph/types";
+import { layerPath, madeBy, outsideNames, readIn } from "../../graph/reads";
+import type { ArchitectureGraph, GraphFunction, Instruction } from "../../graph/types";
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
-import type { Context } from "./frame";
+import type { Context, OpenModule } from "./frame";
 import type { Operands } from "./operands";
 import type { InterpreterOptions } from "./options";
 
 /** The path of the model itself. */
 export const ROOT = "";
 
-/** A module whose recorded code runs between its hooks. */
-interface Open {
-  readonly path: string;
-  /** Name of what it made last. */
-  made: string | null;
-}
-
 export class HookedModules {
-  private open: Open | null = null;
+  /** Where the code of layers and of loops stands, by their functions. */
+  private readonly places = new Map<GraphFunction, string | null>();
 
   constructor(
     private readonly torch: Torch,
+    private readonly graph: ArchitectureGraph,
     private readonly options: Pick<InterpreterOptions, "hooks" | "modules">,
     private readonly operands: Operands,
   ) {}
@@ -34,71 +29,122 @@ export class HookedModules {
 
   /** Before an instruction of such a function: modules whose code begins or ends with it are entered and left. */
   cross(instruction: Instruction, at: number, context: Context): void {
-    const { hooks } = this.options;
-    if (hooks === undefined) return;
-    const { open } = this;
-    if ("op" in instruction) {
-      const [made] = instruction.out;
-      if (open !== null && typeof made === "string") open.made = made;
-      return;
+    if (this.options.hooks === undefined) return;
+    const { open } = context;
+    const path = this.pathOf(instruction, context);
+    if (path !== null) {
+      this.leaveUpTo(path, context);
+      for (const entered of this.entered(path, context)) this.enter(entered, context.fn.body.slice(at), context);
     }
-    if ("drop" in instruction || "store" in instruction) return;
-    const written = pathOf(instruction);
-    const path = written === null ? null : this.operands.path(written, context);
-    if (open !== null && path !== open.path && path?.startsWith(`${open.path}.`) !== true) this.leave(context);
-    const entered = this.open !== null || path === null ? null : this.entered(path, instruction, context);
-    if (entered !== null && (context.index === null || written !== layerPath(context.fn))) {
-      this.open = { path: entered, made: null };
-      this.enter(entered, context.fn.body.slice("scope" in instruction ? at + 1 : at), context);
-    }
-    if (this.open !== null && "call" in instruction && typeof instruction.out[0] === "string")
-      this.open.made = instruction.out[0];
+    const [made] = madeBy(instruction);
+    if (made !== undefined) for (const module of open) module.made = made;
   }
 
-  /** The module with hooks that code at a path enters: its own, unless a call brings them along; outside of layers one around it, too. */
-  private entered(path: string, instruction: Instruction, { index }: Context): string | null {
-    const { hooks } = this.options;
-    if (path === ROOT) return null;
-    if ("scope" in instruction && hooks!.has(path)) return path;
-    if (index !== null) return null;
-    for (let end = path.lastIndexOf("."); end > 0; end = path.lastIndexOf(".", end - 1))
-      if (hooks!.has(path.slice(0, end))) return path.slice(0, end);
-    return null;
+  /** Path of the module whose code an instruction is; null: it goes on with what runs. */
+  private pathOf(instruction: Instruction, context: Context): string | null {
+    const place = this.placeOf(instruction);
+    // What a layer runs belongs to one of its modules: a loop inside is captured without a name.
+    if (place === null || (place === ROOT && context.index !== null)) return null;
+    // A layer has hooks of its own; its number is not known yet.
+    const layer = context.index === null ? place.indexOf(".{i}") : -1;
+    return this.operands.path(layer < 0 ? place : place.slice(0, layer), context);
   }
 
-  /** What the first operand names is what a recorded module is given. */
+  private placeOf(instruction: Instruction): string | null {
+    if ("scope" in instruction) return instruction.scope;
+    // The called module's hooks run with the call.
+    if ("call" in instruction) return instruction.path.slice(0, Math.max(0, instruction.path.lastIndexOf(".")));
+    if ("repeat" in instruction) return this.placeOfBlock(instruction.repeat.bodies[0]?.block);
+    return "block" in instruction ? this.placeOfBlock(instruction.block) : null;
+  }
+
+  private placeOfBlock(block: number | undefined): string | null {
+    const fn = block === undefined ? undefined : this.graph.blocks[block];
+    if (fn === undefined) return null;
+    const known = this.places.get(fn);
+    if (known !== undefined) return known;
+    this.places.set(fn, null);
+    let place: string | null = null;
+    for (const instruction of fn.body) {
+      place = this.placeOf(instruction);
+      if (place !== null) break;
+    }
+    this.places.set(fn, place);
+    return place;
+  }
+
+  /** Modules with hooks that code at a path enters, the outermost first. */
+  private entered(path: string, { index, fn, open }: Context): string[] {
+    const { hooks } = this.options;
+    // What is around a function runs already: the model, a layer.
+    const layer = index === null ? ROOT : (layerPath(fn)?.replace("{i}", String(index)) ?? path);
+    const around = Math.max(layer.length, open.at(-1)?.path.length ?? 0);
+    const found: string[] = [];
+    for (let end = path.length; end > around; end = path.lastIndexOf(".", end - 1)) {
+      const module = path.slice(0, end);
+      if (hooks!.has(module)) found.unshift(module);
+    }
+    return found;
+  }
+
+  /**
+   * What a module's code reads and does not make is what it is given. Names that are read after it, too, are its caller's, which
+   * have what they had once it is done.
+   */
   private enter(path: string, code: readonly Instruction[], context: Context): void {
-    const { hooks } = this.options;
-    const key = this.given(code, context);
-    const given = key === null ? undefined : context.frame.get(key);
-    const [instead] = hooks!.before(this.torch, path, given === undefined ? [] : [given.retain()]);
-    if (key !== null && given !== undefined && instead) this.rebind(key, given, instead, context);
+    const { frame, fn } = context;
+    const end = this.lengthOf(path, code, context);
+    const names = [...outsideNames(code.slice(0, end))].filter((name) => frame.has(name));
+    const given = names.map((name) => frame.get(name)!.retain());
+    const later = readIn({ outputs: fn.outputs, body: code.slice(end) });
+    const instead = this.options.hooks!.before(this.torch, path, given);
+    const kept = new Map<string, Tensor>();
+    names.forEach((name, k) => {
+      const [before, now] = [frame.get(name)!, instead[k]];
+      if (!now) return;
+      frame.set(name, now);
+      if (now !== before && later.has(name)) kept.set(name, before);
+      else before.release();
+    });
+    context.open.push({ path, made: null, kept });
   }
 
-  /** What the first operands of a module's code name: what a gradient goes through, if anything does. */
-  private given(code: readonly Instruction[], { frame, index }: Context): string | null {
-    const isCode = (one: Instruction): one is CallInstruction => "op" in one || "call" in one;
-    const read = (index === null ? code.filter(isCode).slice(0, 1) : code.filter(isCode)).flatMap((one) => one.in);
-    const names = read.filter((one) => typeof one === "string" && one.startsWith("%"));
-    const keys = names.map((name) => this.operands.name(name as string));
-    return keys.find((key) => frame.get(key)?.requiresGrad === true) ?? keys[0] ?? null;
+  /** How many of these instructions are a module's. */
+  private lengthOf(module: string, code: readonly Instruction[], context: Context): number {
+    const end = code.findIndex((instruction) => {
+      const path = this.pathOf(instruction, context);
+      return path !== null && !isIn(path, module);
+    });
+    return end < 0 ? code.length : end;
   }
 
-  /** The module that is open is left. */
+  /** Open modules that a path is not in are left, the innermost first. */
+  private leaveUpTo(path: string | null, context: Context): void {
+    const { open } = context;
+    for (let last = open.at(-1); last !== undefined; last = open.at(-1)) {
+      if (path !== null && isIn(path, last.path)) return;
+      open.pop();
+      this.left(last, context);
+    }
+  }
+
+  /** A function ends, and with it the modules that are open. */
   leave(context: Context): void {
-    const { open } = this;
-    if (open === null) return;
-    this.open = null;
-    if (this.torch.halted) return;
-    const key = open.made === null ? null : this.operands.name(open.made);
-    const made = key === null ? undefined : context.frame.get(key);
-    const [instead] = this.options.hooks!.after(this.torch, open.path, made === undefined ? [] : [made.retain()]);
-    if (key !== null && made !== undefined && instead) this.rebind(key, made, instead, context);
+    this.leaveUpTo(null, context);
   }
 
-  private rebind(key: string, before: Tensor, now: Tensor, context: Context): void {
-    context.frame.set(key, now);
-    before.release();
+  private left({ path, made, kept }: OpenModule, context: Context): void {
+    for (const [name, before] of kept) {
+      context.frame.get(name)?.release();
+      context.frame.set(name, before);
+    }
+    if (this.torch.halted) return;
+    const key = made === null ? null : this.operands.name(made);
+    const given = key === null ? undefined : context.frame.get(key);
+    const [instead] = this.options.hooks!.after(this.torch, path, given === undefined ? [] : [given.retain()]);
+    if (key === null || given === undefined || !instead) return;
+    context.frame.set(key, instead);
+    given.release();
   }
 
   /** What a called module gets for `called`: owned where it has hooks. */
@@ -121,7 +167,6 @@ export class HookedModules {
   }
 }
 
-function pathOf(instruction: Instruction): string | null {
-  if ("scope" in instruction) return instruction.scope;
-  return "call" in instruction ? instruction.path : null;
+function isIn(path: string, module: string): boolean {
+  return path === module || path.startsWith(`${module}.`);
 }

@@ -106,7 +106,7 @@ export class Interpreter {
     this.operands = new Operands(torch, options);
     const run = this.run.bind(this);
     this.layers = new Layers(torch, this.graph, parted.parts, options, this.operands, run);
-    this.hooked = new HookedModules(torch, options, this.operands);
+    this.hooked = new HookedModules(torch, this.graph, options, this.operands);
     this.repeats = new Repeats(torch, this.graph, options, this.operands, this.layers);
   }
 

@@ -79,8 +79,10 @@ export interface FsdpSpec {
   readonly unsplit?: true;
   /** FSDP2 by layers and ends: the last norm and the head do not stay gathered after forward. */
   readonly tailResharded?: true;
-  /** FSDP2 by layers, FSDP1: paths of modules that are groups beside the layers. */
+  /** Paths of modules that are units beside the layers, around them or inside of them; `{i}` is any number. */
   readonly apart?: readonly string[];
+  /** Paths of layers that are no units; `{i}` is any number. */
+  readonly loose?: readonly string[];
   /** FSDP2 by layers: the model's own parameters stay gathered after forward, as where `reshard_after_forward` is not given. */
   readonly rootStays?: true;
   /** FSDP2: autocast is around the model, and parameters are gathered as they rest (no `MixedPrecisionPolicy`). */

@@ -7,6 +7,7 @@ import type { Torch } from "../../../engine/torch";
 import type { FsdpSpec } from "../../run";
 import { onStream, reserve, type Whole } from "../strategy";
 import type { FlatParameter } from "./flat-parameter";
+import { isInsideLayer } from "./units";
 
 export interface FlatOptions {
   readonly ranks: number;
@@ -41,6 +42,8 @@ class State {
 export class FlatModel implements ModuleHooks {
   /** Segments that are recomputed lie inside the hooks (FSDP around a checkpointed layer). */
   readonly aroundCheckpoints = true;
+  /** Some modules of layers are units. */
+  readonly insideLayers: boolean;
   /** Outside of `no_sync`. */
   reduces = true;
   private readonly states: readonly State[];
@@ -55,6 +58,7 @@ export class FlatModel implements ModuleHooks {
   ) {
     this.states = units.map(({ path, flat }) => new State(path, flat));
     this.byPath = new Map(this.states.map((state) => [state.path, state]));
+    this.insideLayers = units.some(({ path, flat }) => isInsideLayer(path, flat?.parameters ?? []));
   }
 
   /** `apply_activation_checkpointing` goes by the units' policy, which peft's adapters meet (accelerate/accelerator.py, prepare_model). */

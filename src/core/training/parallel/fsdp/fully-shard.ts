@@ -93,7 +93,7 @@ export class FullyShard implements Strategy {
     const units =
       spec.groups === "layers"
         ? byLayers(whole, resharded, spec.rootStays === true ? false : resharded, spec.apart)
-        : byLayersAndEnds(whole, resharded, spec.unsplit, spec.tailResharded);
+        : byLayersAndEnds(whole, resharded, spec, spec.tailResharded);
     const all = experts === null ? units : withExpertsApart(units);
     this.model = new FullyShardedModel(all, this.shards, policy, experts === null ? null : nextAhead(all));
     if (!spec.cpuOffload) return;

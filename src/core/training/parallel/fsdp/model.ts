@@ -9,7 +9,7 @@ import type { Torch } from "../../../engine/torch";
 import { Communication, ParameterGroup, type TrainingState } from "./group";
 import type { ShardedParameter } from "./parameter";
 import type { ShardingPolicy } from "./policy";
-import type { Ahead, Unit } from "./units";
+import { type Ahead, isInsideLayer, type Unit } from "./units";
 
 /** Modules that were sharded by one call. */
 class State {
@@ -49,12 +49,11 @@ export class FullyShardedModel implements ModuleHooks {
       return new State(modules, group);
     });
     for (const state of this.states) for (const path of state.modules) this.byPath.set(path, state);
+    this.insideLayers = units.some(({ modules, parameters }) => isInsideLayer(modules[0]!, parameters));
   }
 
-  /** Experts are modules of their layers. */
-  get insideLayers(): boolean {
-    return this.ahead !== null;
-  }
+  /** Some modules of layers are units, as experts that are spread are. */
+  readonly insideLayers: boolean;
 
   has(path: string): boolean {
     return this.byPath.has(path);

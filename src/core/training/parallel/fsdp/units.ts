@@ -20,23 +20,53 @@ export interface ShardedModel extends ModelEnds {
   readonly parameters: readonly Tensor[];
 }
 
+/** Which modules are units beside the layers, and which layers are none. */
+export type UnitRules = Pick<FsdpSpec, "unsplit" | "apart" | "loose">;
+
 /** Path of the layer that a parameter belongs to. */
 function layerOf({ pattern, layer }: Tensor): string | null {
   const at = pattern?.indexOf("{i}") ?? -1;
   return pattern === null || at < 0 || layer === null ? null : `${pattern.slice(0, at)}${layer}`;
 }
 
-/** Layers in their order, each with its parameters. */
-function layersOf(parameters: readonly Tensor[], resharded: boolean | number): Unit[] {
-  const layers = new Map<string, Tensor[]>();
+/** Whether a unit with these parameters stands inside of a layer. */
+export function isInsideLayer(path: string, parameters: readonly Tensor[]): boolean {
+  return parameters.some((parameter) => path.length > (layerOf(parameter)?.length ?? path.length));
+}
+
+/** What a path of a module begins with, `{i}` being any number. */
+function beginning(path: string): RegExp {
+  const parts = path.split("{i}").map((part) => part.replace(/[.]/g, "\\."));
+  return new RegExp(`^${parts.join("\\d+")}(?=\\.|$)`);
+}
+
+/**
+ * Modules inside of the model in the order of `named_modules`, each with the parameters that none inside of it has: layers, and
+ * those at the paths of the rules, around layers or inside of them.
+ */
+function modulesOf(
+  parameters: readonly Tensor[],
+  { unsplit, apart = [], loose = [] }: UnitRules,
+): ReadonlyMap<string, Tensor[]> {
+  const named = apart.map(beginning);
+  const free = loose.map(beginning);
+  const isLoose = (path: string): boolean => free.some((one) => one.exec(path)?.[0] === path);
+  const modules = new Map<string, Tensor[]>();
   for (const parameter of parameters) {
-    const path = layerOf(parameter);
-    if (path === null) continue;
-    const own = layers.get(path);
-    if (own === undefined) layers.set(path, [parameter]);
-    else own.push(parameter);
+    const layer = unsplit === true ? null : layerOf(parameter);
+    const paths = named.flatMap((one) => one.exec(parameter.name ?? "")?.[0] ?? []);
+    if (layer !== null && !isLoose(layer)) paths.push(layer);
+    paths.sort((a, b) => a.length - b.length);
+    for (const path of paths) if (!modules.has(path)) modules.set(path, []);
+    const inner = paths.at(-1);
+    if (inner !== undefined) modules.get(inner)!.push(parameter);
   }
-  return [...layers].map(([path, own]) => ({ modules: [path], parameters: own, resharded }));
+  return modules;
+}
+
+/** The same as units. */
+function unitsOf(parameters: readonly Tensor[], rules: UnitRules, resharded: boolean | number): Unit[] {
+  return [...modulesOf(parameters, rules)].map(([path, own]) => ({ modules: [path], parameters: own, resharded }));
 }
 
 /**
@@ -51,19 +81,8 @@ export function byLayers(
   root: boolean | number,
   apart: readonly string[] = [],
 ): readonly Unit[] {
-  const layers = layersOf(parameters, resharded);
-  const named = apart
-    .map((path) => ({ modules: [path], parameters: under(parameters, path), resharded }))
-    .filter((unit) => unit.parameters.length > 0);
-  const units = [...named, ...layers];
+  const units = unitsOf(parameters, { apart }, resharded);
   return [rest(parameters, units, root), ...units];
-}
-
-/** Parameters outside of layers of a module and what is in it. */
-function under(parameters: readonly Tensor[], path: string): Tensor[] {
-  return parameters.filter(
-    ({ name, layer }) => layer === null && (name === path || name?.startsWith(`${path}.`) === true),
-  );
 }
 
 /** The model itself, with the parameters that no unit has. */
@@ -76,17 +95,16 @@ function rest(parameters: readonly Tensor[], units: readonly Unit[], resharded: 
  * As accelerate does (accelerate/utils/fsdp_utils.py, fsdp2_prepare_model): every layer; the embedding where the head has a weight
  * of its own; the last norm and the head together, with the embedding where they share its weight, which stay gathered; the rest.
  *
- * @param unsplit no module is known for a layer
  * @param tailResharded the last norm and the head do not stay gathered
  */
 export function byLayersAndEnds(
   model: ShardedModel,
   resharded: boolean | number,
-  unsplit = false,
+  rules: UnitRules = {},
   tailResharded = false,
 ): readonly Unit[] {
   const { parameters, embedding, head } = model;
-  const layers = unsplit ? [] : layersOf(parameters, resharded);
+  const layers = unitsOf(parameters, rules, resharded);
   const tied = embedding !== null && head !== null && embedding.weight === head.weight;
   const taken = new Set(layers.flatMap((unit) => unit.parameters));
   const take = (path: string): Tensor[] => {
@@ -212,13 +230,9 @@ function trainedModules(parameters: readonly Tensor[]): ReadonlyMap<string, read
 export function byFlatUnits(
   parameters: readonly Tensor[],
   apartAdapters: boolean,
-  { unsplit, apart: named = [] }: Pick<FsdpSpec, "unsplit" | "apart"> = {},
+  rules: UnitRules = {},
 ): readonly FlatUnitParameters[] {
-  const kept = named.map((path) => ({ modules: [path], parameters: under(parameters, path), resharded: true }));
-  const layers = [
-    ...kept.filter((unit) => unit.parameters.length > 0),
-    ...(unsplit === true ? [] : layersOf(parameters, true)),
-  ];
+  const layers = unitsOf(parameters, rules, true);
   const apart: ReadonlyMap<string, readonly Tensor[]> = apartAdapters ? trainedModules(parameters) : new Map();
   const taken = new Set([...apart.values()].flat());
   const around = [rest(parameters, layers, true), ...layers].map(({ modules, parameters: own }) => ({
