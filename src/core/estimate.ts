@@ -197,9 +197,11 @@ const TRAINED: ReadonlySet<ComponentKind> = new Set(["weights", "adapters", "gra
 function beforeOptimizer(ledger: Ledger): number {
   const step = ledger.phaseList.find(({ phase }) => phase === "optimizer");
   if (step === undefined) return 0;
-  return ledger
-    .bytesByLabel(step.firstEvent)
-    .reduce((sum, bytes, label) => (TRAINED.has(ledger.kindOfLabel(label)) ? sum + bytes : sum), 0);
+  const alive: number[] = [];
+  const bytes = ledger.bytesByLabel(step.firstEvent, alive);
+  let sum = 0;
+  for (const label of alive) if (TRAINED.has(ledger.kindOfLabel(label))) sum += bytes[label]!;
+  return sum;
 }
 
 /** What the pool comes to over a stream, of whose first `loaded` events only what survives them counts. */

@@ -86,7 +86,10 @@ export function timelineOf(ledger: Ledger, loading: Ledger | null): StepTimeline
 
 /** Of all modules those that hold the most at some point. */
 function withLargestModules(points: readonly TimelinePoint[], paths: readonly string[]): StepTimeline {
-  const most = paths.map((_, index) => points.reduce((top, { modules }) => Math.max(top, modules[index] ?? 0), 0));
+  const most = new Array<number>(paths.length).fill(0);
+  for (const { modules } of points)
+    for (let index = 0; index < modules.length; index++)
+      if (modules[index]! > most[index]!) most[index] = modules[index]!;
   const kept = paths
     .flatMap((path, index) => (path === "" || most[index] === 0 ? [] : [{ path, index }]))
     .sort((a, b) => most[b.index]! - most[a.index]!)
@@ -159,27 +162,35 @@ function pointsAt(
   });
   // What is alive of each kind in each module; a label's blocks are all of one.
   const held = new Float64Array(COMPONENT_KINDS.length * paths.length);
-  const cells = Int32Array.from(kinds, (kind, label) => kind * paths.length + places[label]!);
-  ledger.bytesByLabel(start).forEach((bytes, label) => {
-    held[cells[label]!]! += bytes;
-  });
+  const cells = new Int32Array(kinds.length);
+  for (let label = 0; label < cells.length; label++) cells[label] = kinds[label]! * paths.length + places[label]!;
+  const before = ledger.bytesByLabel(start);
+  let live = 0;
+  for (let label = 0; label < before.length; label++) {
+    held[cells[label]!]! += before[label]!;
+    live += before[label]!;
+  }
   let from = start;
   const last = Math.max(1, events.length - start - 1);
-  return stopsFrom(held.reduce((sum, part) => sum + part, 0)).map(({ event, phase }) => {
+  return stopsFrom(live).map(({ event, phase }) => {
     for (; from <= event; from++) {
       const own = events[from]!;
       if (own >= 0) held[cells[labelIndices[own]!]!]! += bytes[own]!;
       else held[cells[labelIndices[~own]!]!]! -= bytes[~own]!;
     }
-    const alive = COMPONENT_KINDS.map(() => 0);
-    const modules = paths.map(() => 0);
+    const alive: number[] = [];
+    const modules = new Array<number>(paths.length).fill(0);
     let allocatedBytes = 0;
-    for (let cell = 0; cell < held.length; cell++) {
-      const bytes = held[cell]!;
-      if (bytes === 0) continue;
-      allocatedBytes += bytes;
-      alive[Math.floor(cell / paths.length)]! += bytes;
-      modules[cell % paths.length]! += bytes;
+    for (let kind = 0, cell = 0; kind < COMPONENT_KINDS.length; kind++) {
+      let own = 0;
+      for (let place = 0; place < modules.length; place++, cell++) {
+        const bytes = held[cell]!;
+        if (bytes === 0) continue;
+        own += bytes;
+        modules[place]! += bytes;
+      }
+      alive.push(own);
+      allocatedBytes += own;
     }
     return { at: (event - start) / last, phase, allocatedBytes, alive, modules };
   });

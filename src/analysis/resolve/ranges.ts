@@ -37,8 +37,9 @@ const RANGES: Readonly<Record<string, readonly [least: number, most: number]>> =
 const SIZE = /(?:_size|_dim|_layers|_heads|_experts)$|^(?:d_model|d_ff|n_embd|n_layer|n_head|num_layers)$/;
 const LAYERS = /_layers$|^n_layer$/;
 
-/** A model's layers: none, or a part of one, is no model. */
-const STACK = /^(?:num_hidden_layers|n_layers?|num_layers)$/;
+/** A model's layers, or those of one of its stacks: none, or a part of one, is no model. */
+const STACK =
+  /^(?:(?:(?:en|de)coder_)?num_hidden_layers|(?:(?:speech|t2u)_)?(?:en|de)coder_layers|n_layers?|num_layers)$/;
 
 /**
  * Sizes that are at least one: a width is divided by the heads (configuration_utils.py, `validate_architecture`), a loss

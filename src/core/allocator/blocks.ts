@@ -45,11 +45,15 @@ export class Blocks {
   /** Blocks there is room for. */
   room = 1024;
   private count = 0;
-  private readonly unused: number[] = [];
+  /** The number given back last; behind it, in the place of its neighbour, the one before. */
+  private unused = NONE;
 
   make(size: number, address: number, previous: number, next: number): number {
-    const block = this.unused.length > 0 ? this.unused.pop()! : this.count++;
-    if (block === this.room) this.grow();
+    let block = this.unused;
+    if (block === NONE) {
+      block = this.count++;
+      if (block === this.room) this.grow();
+    } else this.unused = this.nextOf(block);
     const { numbers, links } = this;
     numbers[NUMBERS * block] = size;
     numbers[NUMBERS * block + ADDRESS] = address;
@@ -111,7 +115,8 @@ export class Blocks {
 
   /** A block that is no more, joined to another or given back: its number is used again. */
   drop(block: number): void {
-    this.unused.push(block);
+    this.links[LINKS * block + NEXT] = this.unused;
+    this.unused = block;
   }
 
   private grow(): void {

@@ -4,8 +4,8 @@
  * torch/csrc/autograd/functions/accumulate_grad.h.
  */
 import { say } from "../../words/message";
-import type { Node, Task } from "./node";
-import { FREED, releaseNode, releaseSaved } from "./node";
+import type { Node } from "./node";
+import { FREED, releaseNode, releaseSaved, Task } from "./node";
 import { NotModelled } from "./not-modelled";
 import { add, sumTo } from "./ops/arithmetic";
 import { clone } from "./ops/layout";
@@ -142,10 +142,9 @@ export function backward(torch: Torch, roots: readonly Tensor[], gradients: read
 function tasksOf(roots: readonly Node[]): readonly Task[] {
   const pass: Task[] = [];
   const visit = (node: Node): Task => {
-    const { task, outputs } = node;
+    const { task } = node;
     if (task !== null && task.pass === pass) return task;
-    const buffer = outputs.length <= 1 ? [null] : new Array<Tensor | null>(outputs.length).fill(null);
-    const own = { node, buffer, missing: 0, pass, outer: task };
+    const own = new Task(node, pass, task);
     node.task = own;
     pass.push(own);
     return own;

@@ -18,6 +18,8 @@ export interface SavedHandle {
   release(): void;
 }
 
+export const NOTHING_SAVED: readonly SavedHandle[] = [];
+
 /**
  * Backward of one node. Gradients are borrowed (null = undefined); results are owned, one per input, null where no
  * gradient is needed. `saved` are the unpacked saved tensors, borrowed, in the order they were saved.
@@ -29,9 +31,11 @@ export type BackwardFunction = (
   node: Node,
 ) => (Tensor | null)[];
 
-export interface Edge {
-  readonly node: Node;
-  readonly index: number;
+export class Edge {
+  constructor(
+    readonly node: Node,
+    readonly index: number,
+  ) {}
 }
 
 /** Sizes and dtype of an input, which its gradient is cast and summed to (`InputMetadata`). */
@@ -41,27 +45,27 @@ export interface InputMetadata {
 }
 
 /** A node's part in a backward pass. */
-export interface Task {
-  readonly node: Node;
+export class Task {
   /** One slot per output of the node (the inputs of its backward). */
   readonly buffer: (Tensor | null)[];
   /** Nodes that have not delivered yet. */
-  missing: number;
-  /** All tasks of the same pass. */
-  readonly pass: readonly Task[];
-  /** The node's part in the pass around this one: both may reach what accumulates a parameter's gradient. */
-  readonly outer: Task | null;
+  missing = 0;
+
+  /**
+   * @param pass all tasks of the same pass
+   * @param outer the node's part in the pass around this one: both may reach what accumulates a parameter's gradient
+   */
+  constructor(
+    readonly node: Node,
+    readonly pass: readonly Task[],
+    readonly outer: Task | null,
+  ) {
+    this.buffer = new Array<Tensor | null>(Math.max(1, node.outputs.length)).fill(null);
+  }
 }
 
-export interface Node {
-  readonly name: string;
-  readonly sequence: number;
-  readonly edges: readonly (Edge | null)[];
-  saved: readonly SavedHandle[];
-  /** Metadata of the outputs this node made, filled as they are made. */
-  outputs: InputMetadata[];
-  backward: BackwardFunction;
-  references: number;
+/** Where the code runs that makes a node. */
+export interface Place {
   /** Scope and kind its backward's allocations are booked on. */
   readonly scope: string;
   readonly logits: boolean;
@@ -69,22 +73,45 @@ export interface Node {
   readonly layer: number;
   /** Label of the round of a loop inside that layer. */
   readonly round: number;
-  /** The leaf this node accumulates into (AccumulateGrad). */
-  readonly leaf: Tensor | null;
+}
+
+/** A class, as objects that are written out as such are moved to where V8 collects rarely, and keep all that they refer to. */
+export class Node implements Place {
+  saved: readonly SavedHandle[] = NOTHING_SAVED;
+  /** Metadata of the outputs this node made, filled as they are made. */
+  readonly outputs: InputMetadata[] = [];
+  references = 0;
+  readonly scope: string;
+  readonly logits: boolean;
+  readonly layer: number;
+  readonly round: number;
   /** What the running backward pass knows of it. */
-  task: Task | null;
+  task: Task | null = null;
   /** Run when the gradients of what it made are there, before it is differentiated (`register_hook` on its outputs). */
   hooks?: readonly ((torch: Torch) => void)[];
   /** Runs once the gradient of the leaf it accumulates into is complete (`register_hook` on AccumulateGrad). */
   accumulated?: (torch: Torch) => void;
   /** What a Python function's context refers to besides saved variables: it goes with the node, not with its backward. */
   held?: readonly Tensor[];
+
+  /** @param leaf the one this node accumulates into (AccumulateGrad) */
+  constructor(
+    readonly name: string,
+    readonly sequence: number,
+    readonly edges: readonly (Edge | null)[],
+    public backward: BackwardFunction,
+    place: Place,
+    readonly leaf: Tensor | null,
+  ) {
+    this.scope = place.scope;
+    this.logits = place.logits;
+    this.layer = place.layer;
+    this.round = place.round;
+  }
 }
 
 /** What happens to a parameter's gradient when it appears (ZeRO's partitions, FSDP's shards). */
 export type LeafHook = (leaf: Tensor, torch: Torch) => void;
-
-export const NOTHING_SAVED: readonly SavedHandle[] = [];
 
 /** In place of what a node had saved when it ran: a second pass that reaches it raises (`ERR_BACKWARD_TWICE`). */
 export const FREED: readonly SavedHandle[] = [];

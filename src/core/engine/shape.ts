@@ -147,15 +147,15 @@ function allLaidOut(shape: Sizes, wanted: Sizes, operands: readonly Layout[]): b
 
 /**
  * Strides TensorIterator gives the output of an elementwise operator: those of the operands when they agree, else
- * dense in the order in which the operands' dimensions are laid out.
+ * dense in the order in which the operands' dimensions are laid out; null: row by row.
  */
-export function elementwiseStrides(shape: Sizes, operands: readonly Layout[]): Sizes {
+export function elementwiseStrides(shape: Sizes, operands: readonly Layout[]): Sizes | null {
   const rank = shape.length;
-  if (rank <= 1 || allContiguous(shape, operands)) return contiguousStrides(shape);
+  if (rank <= 1 || allContiguous(shape, operands)) return null;
   const first = operands[0]!;
   if (allLaidOut(shape, first.strides, operands) && isDense(first.sizes, first.strides)) return first.strides;
   const shaped = operands.filter(({ sizes }) => sizes.length > 0);
-  if (shaped.length === 0) return contiguousStrides(shape);
+  if (shaped.length === 0) return null;
   const views = shaped.map(({ sizes, strides }) => broadcastStrides(sizes, strides, shape));
   const permutation = shape.map((_, k) => rank - 1 - k);
   const compare = (a: number, b: number): number => {
@@ -192,7 +192,7 @@ export function elementwiseStrides(shape: Sizes, operands: readonly Layout[]): S
 /** Strides of `empty_like`/`clone` with `preserve_format` (`infer_dense_strides` when not dense already). */
 export function preservedStrides(sizes: Sizes, strides: Sizes): Sizes {
   if (isDense(sizes, strides)) return strides;
-  return elementwiseStrides(sizes, [{ sizes, strides }]);
+  return elementwiseStrides(sizes, [{ sizes, strides }]) ?? contiguousStrides(sizes);
 }
 
 /** Dimensions from the densest to the widest in PyTorch's channels-last formats of pictures and films. */

@@ -11,10 +11,12 @@ import { releaseNode } from "./node";
 import { contiguousStrides, isContiguous, numel, type Sizes } from "./shape";
 
 /** One block of device memory. */
-export interface Storage {
-  /** Id in the ledger; -1 for a storage of no bytes or on the host. */
-  id: number;
-  references: number;
+export class Storage {
+  /** @param id in the ledger; -1 for a storage of no bytes or on the host */
+  constructor(
+    public id: number,
+    public references = 1,
+  ) {}
 }
 
 /** What only leaves have: which parameter they are, and their gradient. */
@@ -226,5 +228,5 @@ export function sameView(source: Tensor): Tensor {
 
 /** A tensor the ledger does not see: on the host, or with nothing in it. */
 export function hostTensor(ledger: Ledger, sizes: Sizes, dtype: DType): Tensor {
-  return new Tensor(ledger, { id: -1, references: 1 }, sizes, null, dtype);
+  return new Tensor(ledger, new Storage(-1), sizes, null, dtype);
 }

@@ -16,24 +16,18 @@ import { NO_KERNEL, type Work } from "./labels";
 import type { Ledger } from "./ledger";
 import type { ModuleHooks } from "./module-hooks";
 import type { LeafHook } from "./node";
-import {
-  type BackwardFunction,
-  type Edge,
-  extended,
-  NOTHING_SAVED,
-  type Node,
-  releaseNode,
-  type SavedTensorHooks,
-} from "./node";
+import { type BackwardFunction, Edge, extended, Node, type Place, releaseNode, type SavedTensorHooks } from "./node";
 import { type Note, tell, type Watcher } from "./notes";
 import type { Ring } from "./ops/ring-attention";
 import type { AllocationPolicy } from "./selective";
 import { preservedStrides, type Sizes } from "./shape";
-import { hostTensor, type Storage, sameView, Tensor, tensorBytes } from "./tensor";
+import { hostTensor, Storage, sameView, Tensor, tensorBytes } from "./tensor";
 import { Trail } from "./trail";
 
-/** Sequence number of AccumulateGrad nodes: they run as soon as they are ready (UINT64_MAX in PyTorch). */
-const FIRST = Number.POSITIVE_INFINITY;
+/** Sequence number of AccumulateGrad nodes: they run as soon as they are ready (UINT64_MAX in PyTorch). No run has as many nodes. */
+const FIRST = 2 ** 31 - 1;
+const NO_EDGES: readonly null[] = [];
+const runsNothing: BackwardFunction = () => [];
 
 const NOTHING: readonly unknown[] = [];
 
@@ -161,7 +155,7 @@ export class Torch {
     const own = this.share === undefined ? bytes : Math.ceil(bytes / this.share(sizes, kind));
     const work = this.launchedWork;
     const id = this.ledger.allocate(own, operator, kind, this.scope, this.takeKernel(operator, own), work);
-    const storage = { id, references: 1 };
+    const storage = new Storage(id);
     this.made?.push(storage);
     const tensor = new Tensor(this.ledger, storage, sizes, strides, dtype);
     this.policy?.made(operator, tensor);
@@ -241,22 +235,12 @@ export class Torch {
     let any = false;
     for (const input of inputs) if (input?.requiresGrad) any = true;
     if (!any) return null;
-    const edges: (Edge | null)[] = inputs.map((input) => (input?.requiresGrad ? this.edgeOf(input) : null));
-    const node: Node = {
-      name,
-      sequence: this.sequence++,
-      edges,
-      saved: NOTHING_SAVED,
-      outputs: [],
-      backward,
-      references: 0,
-      scope: this.scope,
-      logits: this.logits,
-      layer: this.layer,
-      round: this.round,
-      leaf: null,
-      task: null,
-    };
+    const edges = new Array<Edge | null>(inputs.length);
+    for (let k = 0; k < edges.length; k++) {
+      const input = inputs[k];
+      edges[k] = input?.requiresGrad ? this.edgeOf(input) : null;
+    }
+    const node = new Node(name, this.sequence++, edges, backward, this, null);
     this.tape?.recorded(node, inputs, this.ledger.eventCount);
     return node;
   }
@@ -283,7 +267,7 @@ export class Torch {
   private edgeOf(input: Tensor): Edge {
     const node = this.gradientNode(input);
     node.references++;
-    return { node, index: input.node === null ? 0 : input.outputIndex };
+    return new Edge(node, input.node === null ? 0 : input.outputIndex);
   }
 
   /** Saves a tensor for backward (through the hooks in force). */
@@ -309,30 +293,19 @@ export class Torch {
     node.references++;
     tensor.node = node;
     tensor.outputIndex = node.outputs.length;
-    const output = { sizes: tensor.sizes, dtype: tensor.dtype };
-    if (node.outputs.length === 0) node.outputs = [output];
-    else node.outputs.push(output);
+    node.outputs.push({ sizes: tensor.sizes, dtype: tensor.dtype });
     return tensor;
   }
 
   /** The leaf's AccumulateGrad node (torch/csrc/autograd/functions/accumulate_grad.cpp). */
   private accumulator(leaf: Tensor): Node {
     // The node keeps its leaf alive and the leaf only remembers its node.
-    leaf.accumulator ??= {
-      name: "AccumulateGrad",
-      sequence: FIRST,
-      edges: [],
-      saved: NOTHING_SAVED,
-      outputs: [{ sizes: leaf.sizes, dtype: leaf.dtype }],
-      backward: () => [],
-      references: 0,
-      scope: leaf.name ?? "",
-      logits: false,
-      layer: NO_LAYER,
-      round: NO_ROUND,
-      leaf: leaf.retain(),
-      task: null,
-    };
+    if (leaf.accumulator === null) {
+      const place: Place = { scope: leaf.name ?? "", logits: false, layer: NO_LAYER, round: NO_ROUND };
+      const node = new Node("AccumulateGrad", FIRST, NO_EDGES, runsNothing, place, leaf.retain());
+      node.outputs.push({ sizes: leaf.sizes, dtype: leaf.dtype });
+      leaf.accumulator = node;
+    }
     return leaf.accumulator;
   }
 

@@ -7,7 +7,7 @@
  */
 import type { Ledger, LedgerState } from "../ledger";
 import { tell } from "../notes";
-import { type Storage, Tensor } from "../tensor";
+import { Storage, Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import { REPEATS_EACH } from "./label";
 import type { Folding } from "./plan";
@@ -51,21 +51,32 @@ function pairedOf(foldings: readonly Folding[]): ReadonlyMap<number, Folding> | 
 
 /** Puts gradients on their parameters, each once, with the number of the script's first block; several may be parts of one block. */
 export function appearing(ledger: Ledger, made: Region["gradients"]): (leaf: Tensor, first: number) => void {
-  const locals = new Map(made.map(({ leaf, local }) => [leaf, local]));
-  const storages = new Map<number, Storage>();
-  for (const { local } of made) {
-    const storage = storages.get(local);
-    if (storage === undefined) storages.set(local, { id: local, references: 1 });
-    else storage.references++;
-  }
+  const storages = storagesOf(made, 0);
+  const locals = new Map<Tensor, number>();
+  for (const { leaf, local } of made) locals.set(leaf, local);
   return (leaf, first) => {
     const local = locals.get(leaf);
     if (local === undefined) return;
     locals.delete(leaf);
     const storage = storages.get(local)!;
     storage.id = first + local;
-    leaf.grad = new Tensor(ledger, storage, leaf.sizes, leaf.strides, leaf.dtype);
+    putOn(ledger, leaf, storage);
   };
+}
+
+/** The blocks of gradients by their numbers in the script, of which the ledger has the first under `first`. */
+function storagesOf(made: Region["gradients"], first: number): ReadonlyMap<number, Storage> {
+  const storages = new Map<number, Storage>();
+  for (const { local } of made) {
+    const storage = storages.get(local);
+    if (storage === undefined) storages.set(local, new Storage(first + local));
+    else storage.references++;
+  }
+  return storages;
+}
+
+function putOn(ledger: Ledger, leaf: Tensor, storage: Storage): void {
+  leaf.grad = new Tensor(ledger, storage, leaf.sizes, leaf.byRows ? null : leaf.strides, leaf.dtype);
 }
 
 /**
@@ -75,13 +86,16 @@ export function appearing(ledger: Ledger, made: Region["gradients"]): (leaf: Ten
 export function playRegion(torch: Torch, region: Region, step: number, repeated = false): void {
   const { ledger, watcher } = torch;
   const made = repeated ? [] : region.gradients;
+  const script = repeated ? region.repeated() : region.script;
+  if (watcher === null) {
+    const storages = storagesOf(made, ledger.play(script, step));
+    for (const { leaf, local } of made) putOn(ledger, leaf, storages.get(local)!);
+    return;
+  }
   const appear = appearing(ledger, made);
-  const first =
-    watcher === null
-      ? ledger.play(repeated ? region.repeated() : region.script, step)
-      : ledger.play(repeated ? region.repeated() : region.script, step, (note, base) => {
-          if (note.kind === "gradient") appear(note.leaf, base);
-          tell(torch, watcher, note);
-        });
+  const first = ledger.play(script, step, (note, base) => {
+    if (note.kind === "gradient") appear(note.leaf, base);
+    tell(torch, watcher, note);
+  });
   for (const { leaf } of made) appear(leaf, first);
 }

@@ -270,7 +270,8 @@ export class Interpreter {
       this.operands.bind(instruction.out, [replaced(torch, ids, [])], context);
       return;
     }
-    const args = instruction.in.map((operand) => this.operands.operand(operand, context));
+    const args = new Array<Argument>(instruction.in.length);
+    for (let k = 0; k < args.length; k++) args[k] = this.operands.operand(instruction.in[k]!, context);
     const keywords = instruction.kw === undefined ? NO_KEYWORDS : this.operands.keywords(instruction.kw, context);
     if (this.options.noDropout && DROPOUTS.has(instruction.op)) args[1] = 0;
     if (this.options.noDropout && this.options.attentionDropoutModule && instruction.op === ATTENTION)
@@ -299,7 +300,8 @@ export class Interpreter {
     if (instruction.checkpointgrad && this.told && !Array.isArray(result)) result.requiresGradFlag = true;
     if (given === null && this.inputEmbeddings.has(instruction) && !Array.isArray(result))
       this.requireGrad(result, torch.scope);
-    this.operands.bind(instruction.out, Array.isArray(result) ? result : [result], context);
+    if (Array.isArray(result)) this.operands.bind(instruction.out, result, context);
+    else this.operands.bindOne(instruction.out[0], result, context);
     if (this.options.positions !== undefined && context.index === null && instruction.op === "unsqueeze")
       this.position(instruction, this.options.positions, context);
   }

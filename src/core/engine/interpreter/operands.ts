@@ -66,16 +66,18 @@ export class Operands {
 
   /** Binds results, which are owned, to names. */
   bind(names: readonly (string | null)[], results: readonly Tensor[], context: Context): void {
-    results.forEach((tensor, k) => {
-      const name = names[k];
-      if (name === null || name === undefined) {
-        tensor.release();
-        return;
-      }
-      const key = this.name(name);
-      context.frame.get(key)?.release();
-      context.frame.set(key, tensor);
-    });
+    for (let k = 0; k < results.length; k++) this.bindOne(names[k], results[k]!, context);
+  }
+
+  /** Binds a result, which is owned, to its name, if it has one. */
+  bindOne(name: string | null | undefined, result: Tensor, context: Context): void {
+    if (name === null || name === undefined) {
+      result.release();
+      return;
+    }
+    const key = this.name(name);
+    context.frame.get(key)?.release();
+    context.frame.set(key, result);
   }
 
   /** An expression, computed once for all layers where it does not depend on them. */

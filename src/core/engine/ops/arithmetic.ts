@@ -28,12 +28,13 @@ export function elementwise(torch: Torch, operator: string, operands: readonly O
   for (let k = 1; k < tensors.length; k++) {
     const { sizes } = tensors[k]!;
     conjugated ||= tensors[k]!.conjugated;
-    byRows &&= tensors[k]!.byRows && sameSizes(sizes, first.sizes);
+    byRows &&= tensors[k]!.byRows;
     if (!sameSizes(shape, sizes)) shape = broadcast(shape, sizes);
   }
   if (conjugated) return ofResolved(torch, operator, operands, dtype);
   torch.launchOn(tensors);
-  const strides = byRows ? null : elementwiseStrides(shape, tensors);
+  // What is broadcast adds no order of its own where all lie row by row.
+  const strides = byRows && numel(shape) > 0 ? null : elementwiseStrides(shape, tensors);
   return torch.empty(operator, shape, dtype ?? resultType(operands), strides);
 }
 

@@ -33,11 +33,13 @@ function stepGroup(
   parameters: readonly Tensor[],
   seen: Set<Tensor>,
 ): void {
-  const first = new Set(parameters.filter((parameter) => !seen.has(parameter)));
-  for (const parameter of first) {
+  const first = new Set<Tensor>();
+  for (const parameter of parameters) {
+    if (seen.has(parameter)) continue;
     seen.add(parameter);
-    if (!rule.eager) rule.states(torch, parameter, options);
+    first.add(parameter);
   }
+  if (!rule.eager) for (const parameter of first) rule.states(torch, parameter, options);
   const update = new Update(torch, new Locals(), options);
   if (options.foreach) for (const list of byDtype(parameters)) rule.foreach(update, list, first);
   else if (!options.fused)
