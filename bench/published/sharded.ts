@@ -1,36 +1,64 @@
 /** Runs over several cards: ml-engineering's sweep and torchtitan's tables. */
-import { type Settings, trainingArguments, withPins } from "./documents";
+import { withPins } from "./documents";
 import type { PublishedPeak } from "./types";
 
-/** Llama-3.1-8B under DeepSpeed on eight H200, one sequence a card. */
-function deepspeed(
-  run: string,
-  length: number,
-  figure: string,
-  settings: Settings,
-  zero: Settings,
-  miss?: string,
-): PublishedPeak {
+/**
+ * The sweep's loop: the model is loaded before the engine is made, all parameters are one group, and the outputs keep their name until the next
+ * forward returns.
+ */
+const SWEEP = `import os
+import deepspeed
+import torch
+from liger_kernel.transformers import AutoLigerKernelForCausalLM
+from transformers import AutoModelForCausalLM
+
+deepspeed.init_distributed()
+device = f"cuda:{os.environ['LOCAL_RANK']}"
+model = LOADER.from_pretrained("meta-llama/Llama-3.1-8B", dtype=torch.bfloat16, attn_implementation="flash_attention_3")
+CHECKPOINTING
+model.train()
+engine, _, _, _ = deepspeed.initialize(model=model, model_parameters=model.parameters(), config="ds.json")
+for step in range(12):
+    ids = torch.randint(0, model.config.vocab_size, (1, LENGTH)).to(device)
+    out = engine(input_ids=ids, labels=ids)
+    loss = out.loss
+    engine.backward(loss)
+    engine.step()
+`;
+
+interface Swept {
+  readonly run: string;
+  readonly length: number;
+  readonly figure: string;
+  readonly stage: 2 | 3;
+  readonly liger: boolean;
+  readonly miss?: string;
+}
+
+/** Llama-3.1-8B under DeepSpeed on eight H200, one sequence a card; stage 3 with checkpointing and the optimizer on the host. */
+function swept({ run, length, figure, stage, liger, miss }: Swept): PublishedPeak {
+  const checkpointing = `model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})`;
   const engine = {
     train_micro_batch_size_per_gpu: 1,
     gradient_accumulation_steps: 1,
     gradient_clipping: 1,
     bf16: { enabled: true },
     optimizer: { type: "AdamW", params: { lr: 1e-4 } },
-    zero_optimization: { overlap_comm: true, contiguous_gradients: true, ...zero },
+    zero_optimization: {
+      ...{ stage, overlap_comm: true, contiguous_gradients: true },
+      ...(stage === 3 ? { offload_optimizer: { device: "cpu", pin_memory: true } } : {}),
+    },
   };
   return {
     source: "ml-engineering",
     run: `Llama-3.1-8B ${run} on 8 × H200, 1 × ${length}`,
     documents: {
-      ...trainingArguments(
-        { per_device_train_batch_size: 1, bf16: true, deepspeed: "ds.json", ...settings },
+      ...withPins(
+        "train.py",
+        SWEEP.replace("LOADER", liger ? "AutoLigerKernelForCausalLM" : "AutoModelForCausalLM")
+          .replace("CHECKPOINTING", stage === 3 ? checkpointing : "")
+          .replace("LENGTH", String(length)),
         {
-          model: "meta-llama/Llama-3.1-8B",
-          task: "causal-lm",
-          sequence_length: length,
-          dtype: "bfloat16",
-          attention: "flash_attention_3",
           device: { name: "H200", count: 8 },
           libraries: { torch: "2.13", transformers: "5.14", deepspeed: "0.19.2" },
         },
@@ -44,20 +72,12 @@ function deepspeed(
   };
 }
 
-function stageThree(length: number, figure: string, miss?: string): PublishedPeak {
-  return deepspeed(
-    "ZeRO-3, optimizer on the host, Liger, checkpointing",
-    length,
-    figure,
-    {
-      use_liger_kernel: true,
-      gradient_checkpointing: true,
-      gradient_checkpointing_kwargs: { use_reentrant: false },
-    },
-    { stage: 3, offload_optimizer: { device: "cpu", pin_memory: true } },
-    miss,
-  );
-}
+const stageThree = (length: number, figure: string, miss?: string): PublishedPeak =>
+  swept({
+    run: "ZeRO-3, optimizer on the host, Liger, checkpointing",
+    ...{ length, figure, stage: 3, liger: true },
+    ...(miss === undefined ? {} : { miss }),
+  });
 
 const ML_ENGINEERING: readonly PublishedPeak[] = [
   stageThree(8192, "16.3"),
@@ -66,8 +86,8 @@ const ML_ENGINEERING: readonly PublishedPeak[] = [
   stageThree(131072, "66.5", "flash-buffers"),
   stageThree(196608, "95.7"),
   stageThree(262144, "124.5"),
-  deepspeed("ZeRO-2", 8192, "99", {}, { stage: 2 }),
-  deepspeed("ZeRO-2, Liger", 8192, "80", { use_liger_kernel: true }, { stage: 2 }),
+  swept({ run: "ZeRO-2", length: 8192, figure: "99", stage: 2, liger: false }),
+  swept({ run: "ZeRO-2, Liger", length: 8192, figure: "80", stage: 2, liger: true }),
 ];
 
 interface Titan {

@@ -216,7 +216,7 @@ class TrainingSimulation {
       setup.optimizer(torch, groups, run.optimizer.args);
     // What puts flat copies in the place of parameters does so as part of loading.
     const wrapped = strategy.optimizer?.(torch, this.groups, make) ?? null;
-    this.loadedEvents = torch.ledger.eventCount;
+    this.loadedEvents = torch.ledger.segmentsFrom ?? torch.ledger.eventCount;
     torch.ledger.startCounting();
     const stepped = wrapped === null ? strategy.optimizerGroups(torch, this.groups) : [];
     const optimizer = wrapped ?? make(stepped);

@@ -97,6 +97,29 @@ describe("parallel strategies", () => {
     }
   });
 
+  it("ZeRO-1 and 2 flatten on a card with room, and leave the segments of what they flatten in the pool", () => {
+    // deepspeed/runtime/zero/stage_1_and_2.py, `flatten_on_accelerator`: the cache is emptied before a group of parameters, not after it.
+    const device = { name: "generic", architecture: "unknown", memoryBytes: 80 * 2 ** 30, count: 8 } as const;
+    const wide = { hidden_size: 1024, intermediate_size: 4096, num_hidden_layers: 4 };
+    const on = (change: Partial<DeepSpeedSpec>, memoryBytes = device.memoryBytes, oneGroup = true): Estimate => {
+      const { model, optimizer, ...run } = spread(8, { deepspeed: { zeroStage: 2, ...change } });
+      return of({
+        ...run,
+        sequenceLength: 3072,
+        model: { ...model, config: { ...model.config, ...wide } },
+        optimizer: { ...optimizer, ...(oneGroup ? { oneGroup } : {}) },
+        device: { ...device, memoryBytes },
+      });
+    };
+    const beside = on({});
+    const before = on({ flattensOnHost: true });
+    assert.equal(beside.allocatedPeakBytes, before.allocatedPeakBytes);
+    assert.ok(before.reservedPeakBytes < beside.reservedPeakBytes);
+    // A card without room for both, and the Trainer's second group, before which the cache is emptied.
+    assert.equal(on({}, 2 * beside.parameters).reservedPeakBytes, before.reservedPeakBytes);
+    assert.equal(on({}, device.memoryBytes, false).reservedPeakBytes, before.reservedPeakBytes);
+  });
+
   it("overlap_comm doubles the bucket of stages 1 and 2, not of stage 3", () => {
     const peak = (zeroStage: 2 | 3, overlapComm: boolean): number =>
       of(spread(8, { deepspeed: { zeroStage, overlapComm, reduceBucketSize: 1e7 } })).allocatedPeakBytes;

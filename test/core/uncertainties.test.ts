@@ -36,11 +36,11 @@ const of = (
   graphs: graphsOf(config.model_type),
 });
 
-/** DeepSpeed's stage 3 around a model that was not built in parts. */
+/** DeepSpeed's stage 3 around a model that was not built in parts, which wait on the host. */
 const LATE: DeepSpeedSpec = {
   zeroStage: 3,
   offloadOptimizer: "none",
-  offloadParam: "none",
+  offloadParam: "cpu",
   pinMemory: true,
   overlapComm: true,
   contiguousGradients: true,
@@ -56,6 +56,15 @@ const LATE: DeepSpeedSpec = {
   loadsWhole: true,
   engineDtype: "bfloat16",
 };
+
+/** A run whose model lies whole on the card first. */
+function late(deepspeed: Partial<DeepSpeedSpec>): Widened {
+  const { run, graphs } = of(
+    { model_type: "llama", hidden_size: 1024, intermediate_size: 4096, num_hidden_layers: 8 },
+    {},
+  );
+  return { run: { ...run, parallel: { ...run.parallel, worldSize: 8, deepspeed: { ...LATE, ...deepspeed } } }, graphs };
+}
 
 const SMALL = { hidden_size: 48, num_attention_heads: 6, intermediate_size: 96, vocab_size: 200 };
 
@@ -151,13 +160,7 @@ const RUNS: Readonly<Record<string, () => Widened>> = {
   cudnn: () =>
     of({ model_type: "resnet" }, { task: "image-cls", imageSize: 384, microBatchSize: 8, sequenceLength: 0 }),
   cusolver: decomposed,
-  "spread-late": () => {
-    const { run, graphs } = of(
-      { model_type: "llama", hidden_size: 1024, intermediate_size: 4096, num_hidden_layers: 8 },
-      {},
-    );
-    return { run: { ...run, parallel: { ...run.parallel, worldSize: 8, deepspeed: LATE } }, graphs };
-  },
+  "spread-late": () => late({}),
   "batch-before": () => ({
     run: causalRun({ loop: { holds: "outputs", variesLengths: true }, sequenceLength: 32 }),
     graphs: llama,
@@ -201,6 +204,10 @@ describe("uncertainties", () => {
   it("have names of their own, and none is there of a plain run", () => {
     assert.equal(new Set(UNCERTAINTIES.map(({ id }) => id)).size, UNCERTAINTIES.length);
     assert.deepEqual(uncertain({ run: causalRun({}), graphs: llama }), []);
+  });
+
+  it("say nothing of segments that go back when the parts are put into one block", () => {
+    assert.ok(!uncertain(late({ offloadParam: "none" })).includes("spread-late"));
   });
 
   it("leave room for what none explains, where figures of such runs needed it", () => {

@@ -300,6 +300,7 @@ function deepspeedSpec(c: ResolveContext, config: ModelConfig, compute: Compute)
     reduceScatter: settings.boolean("reduce_scatter") !== false,
     ...(holds("deepspeed<0.19.3", c.libraries) ? { releasesRecomputed: true } : {}),
     ...(holds("deepspeed<0.19.2", c.libraries) ? { castsBuffers: true } : {}),
+    ...(holds("deepspeed<0.18.7", c.libraries) ? { flattensOnHost: true } : {}),
     loadsWhole: settings.boolean("zero3_init") === false,
     ...communicationOf(c),
     quantizesWeights: settings.on("quantized_weights"),

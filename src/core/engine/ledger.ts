@@ -104,6 +104,8 @@ export class Ledger {
   peakPhase = 0;
   /** Events before this one belong to loading; the peak of the steps starts after them. */
   private counting = false;
+  /** Event from which on what loading frees leaves its segments in the pool, the cache not being emptied again; null: none. */
+  segmentsFrom: number | null = null;
 
   /** @param divisions `roundup_power2_divisions` of the allocator; 1 rounds to blocks of 512 bytes */
   constructor(private readonly divisions = 1) {

@@ -1,5 +1,6 @@
 /** Which strategy a run uses on one of its devices. */
 import type { ModuleHooks } from "../../engine/module-hooks";
+import { deviceOf, usableBytes } from "../../hardware/devices";
 import type { TrainingRun } from "../run";
 import type { SequencePlan } from "../specs/parallel";
 import { splittingSequences } from "./context";
@@ -52,7 +53,8 @@ function byData(run: TrainingRun): Strategy {
     return mainParameters(parallel.mainParameters, Math.max(1, parallel.worldSize), expertShare(parallel));
   if (parallel.deepspeed !== null) {
     const { shardRanks = parallel.worldSize } = parallel.deepspeed;
-    return zero(parallel.deepspeed, Math.max(1, Math.min(shardRanks, parallel.worldSize)));
+    const room = run.device === null ? Number.POSITIVE_INFINITY : usableBytes(deviceOf(run.device));
+    return zero(parallel.deepspeed, Math.max(1, Math.min(shardRanks, parallel.worldSize)), room);
   }
   if (parallel.worldSize <= 1) return singleDevice();
   if (parallel.fsdp !== null) return fsdp(run);

@@ -25,6 +25,8 @@ export interface DeepSpeedSpec {
   readonly releasesRecomputed?: true;
   /** Buffers are cast with the parameters in stages 0 to 2, as before 0.19.2 (deepspeed/runtime/engine.py, `_configure_distributed_model`). */
   readonly castsBuffers?: true;
+  /** Stages 1 and 2 flatten parameters on the host, as before 0.18.7 (deepspeed/runtime/zero/stage_1_and_2.py, `flatten_on_accelerator`). */
+  readonly flattensOnHost?: true;
   readonly subGroupSize: number;
   /** Page-locked buffers that states come through from NVMe, as large as a sub-group (`offload_optimizer.buffer_count`); absent: none. */
   readonly nvmeBuffers?: number;

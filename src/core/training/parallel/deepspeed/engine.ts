@@ -12,6 +12,8 @@ export interface EngineOptions {
   readonly spec: DeepSpeedSpec;
   /** Data-parallel ranks. */
   readonly ranks: number;
+  /** Bytes that the card has for the process; without a card, as many as it likes. */
+  readonly roomBytes: number;
 }
 
 /** Dtype of the master copies, their gradients and states (`_configure_master_weights` of deepspeed/runtime/base_optimizer.py). */

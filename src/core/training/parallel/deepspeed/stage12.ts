@@ -50,7 +50,7 @@ export class Stage12 implements ZeroEngine {
     private readonly options: EngineOptions,
     make: MakeOptimizer,
   ) {
-    const { spec, ranks } = options;
+    const { spec, ranks, roomBytes } = options;
     this.partitionsGradients = spec.zeroStage === 2;
     this.dtype = spec.engineDtype ?? "float32";
     this.gradientDtype = spec.gradAccumDtype ?? this.dtype;
@@ -66,6 +66,7 @@ export class Stage12 implements ZeroEngine {
         members.map(({ tensor }) => tensor),
         aligned,
         this.dtype,
+        spec.flattensOnHost === true ? 0 : roomBytes,
       );
       if (this.onHost) continue;
       const master = reserve(torch, "single_partition_of_fp32_groups", partition, this.master, "optimizer");
