@@ -12,8 +12,6 @@ export interface Need {
   /** How far it lies below the band and above it, as shares of the peak; below zero: so far inside. */
   readonly down: number;
   readonly up: number;
-  /** What made it is known and stands in no document that the estimate is given: it is counted, and sizes no room. */
-  readonly untold?: boolean;
 }
 
 export type Room = readonly [down: number, up: number];
@@ -32,9 +30,8 @@ function roomFor(values: readonly number[]): number {
  * figures; what comes on top of it is more on several ranks (buckets, gathers, NCCL), so that side is theirs alone.
  */
 export function roomOf(kind: RunKind, needs: readonly Need[]): Room {
-  const sizing = needs.filter(({ untold }) => untold !== true);
-  const alike = sizing.filter((one) => (one.kind === "ranks") === (kind === "ranks"));
-  return [roomFor(sizing.map(({ down }) => down)), roomFor(alike.map(({ up }) => up))];
+  const alike = needs.filter((one) => (one.kind === "ranks") === (kind === "ranks"));
+  return [roomFor(needs.map(({ down }) => down)), roomFor(alike.map(({ up }) => up))];
 }
 
 /** The figures that lie inside a band with the room that the other tables' figures need. */
