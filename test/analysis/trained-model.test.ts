@@ -87,4 +87,36 @@ Trainer(model=model, args=args).train()
     const unused = `config = LoraConfig(r=4)\nmodel = ${load("Qwen/Qwen3-0.6B")}\nTrainer(model=model, args=args).train()\n`;
     assert.deepEqual(await trained(unused), ["Qwen/Qwen3-0.6B", undefined]);
   });
+
+  it("is the one that a loop's optimizer steps, alone or with a head, not one that is loaded behind the loop", async () => {
+    const body = (stepped: string) => `model = ${load("Qwen/Qwen3-0.6B")}
+head = torch.nn.Linear(1024, 2)
+optimizer = torch.optim.AdamW(${stepped}, lr=1e-4)
+for batch in loader:
+    loss = model(**batch).loss
+    loss.backward()
+    optimizer.step()
+model = ${load("facebook/opt-125m")}
+model.generate()
+`;
+    for (const stepped of ["model.parameters()", "list(model.parameters()) + list(head.parameters())", "make()"]) {
+      const { run, suppositions } = await resolveFiles({ "train.py": HEAD + body(stepped) }, "train.py");
+      assert.equal(run?.model.name, "Qwen/Qwen3-0.6B", stepped);
+      assert.doesNotMatch(JSON.stringify(suppositions), /other-(?:model|weights)/);
+    }
+  });
+
+  it("reads tokens that are cut where they are made tensors", async () => {
+    const body = `max_length = 64
+def prepare(examples):
+    inputs = tokenizer(examples["text"])
+    for i in range(len(inputs["input_ids"])):
+        inputs["input_ids"][i] = torch.tensor(inputs["input_ids"][i][:max_length])
+    return inputs
+model = ${load("Qwen/Qwen3-0.6B")}
+Trainer(model=model, args=args, train_dataset=data.map(prepare, batched=True)).train()
+`;
+    const { run } = await resolveFiles({ "train.py": HEAD + body }, "train.py");
+    assert.equal(run?.sequenceLength, 64);
+  });
 });

@@ -72,7 +72,7 @@ function loadingOptions({ run, program }: Setup, strategy: Strategy): Omit<LoadO
     frozenParts: run.frozenParts ?? [],
     ...(run.trained === undefined ? {} : { trained: run.trained }),
     family: run.model.family,
-    promptSizes: promptSizes(program.view.scope),
+    promptSizes: promptSizes(program.view.scope, run.task),
     ...splitting(run),
   };
 }
@@ -105,7 +105,7 @@ function withStableEmbedding(torch: Torch, model: LoadedModel, { replacesEmbeddi
 /** A companion is loaded as it is, without what the run does to its own model. */
 function companionOptions(
   loading: Omit<LoadOptions, "adapter">,
-  { head, view }: Program,
+  { head }: Program,
   { loadDtype }: CompanionSpec,
   strategy: Strategy,
 ): LoadOptions {
@@ -118,7 +118,6 @@ function companionOptions(
     frozenParts: [],
     trained: {},
     head,
-    promptSizes: promptSizes(view.scope),
   };
 }
 

@@ -27,7 +27,7 @@ export function countParameters(run: TrainingRun, family: FamilyGraphs): Paramet
     ...(run.optimizer.block === undefined ? {} : { trainedLayer: run.optimizer.block }),
     head: program.head,
     family: run.model.family,
-    promptSizes: promptSizes(program.view.scope),
+    promptSizes: promptSizes(program.view.scope, run.task),
   });
   return { parameters: model.elements, trainableParameters: model.trainableElements };
 }

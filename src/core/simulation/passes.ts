@@ -58,7 +58,7 @@ export class Passes {
   ) {
     const { run, program, keepsStates } = setup;
     const { model, loadDtype } = models;
-    this.wrapper = wrapperOf(run, model, loadDtype, promptSizes(program.view.scope));
+    this.wrapper = wrapperOf(run, model, loadDtype, promptSizes(program.view.scope, run.task));
     this.vocabulary = model.byName.get(`${program.head}.weight`)?.size(0) ?? 0;
     this.hidden = hiddenSize(run.model.config) ?? 0;
     const parameters = layerSignatures(model.parameters);

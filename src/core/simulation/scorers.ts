@@ -6,7 +6,6 @@ import { Ledger } from "../engine/ledger";
 import { Torch } from "../engine/torch";
 import type { RunSizes } from "../graph/config";
 import type { FamilyGraphs } from "../graph/types";
-import { promptSizes } from "../training/adapters/prompt-sizes";
 import type { LoadedModel, LoadOptions } from "../training/loaded-model";
 import { loadModel } from "../training/model";
 import { withWeights } from "../training/more-weights";
@@ -58,7 +57,6 @@ function scorerOf(
     frozenParts: [],
     head: program.head,
     family: model.family,
-    promptSizes: promptSizes(program.view.scope),
   });
   for (const parameter of loaded.parameters) {
     // Another model's parameters of the same names are others.

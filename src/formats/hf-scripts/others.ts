@@ -3,14 +3,17 @@ import type { PythonModule } from "../../syntax/tree";
 import type { LocatedSetting } from "../types";
 import { at, given, isInside, qualified } from "./called";
 import { rawOf } from "./loads";
-import { callsBehind, isLoad, loadsBehind, otherCopies, trainingOf } from "./training";
+import { callsBehind, isBefore, isLoad, loadsBehind, otherCopies, trainingOf } from "./training";
 
 /** Models beside the trained one that the script's own trainer is given, or calls by a name of the module's. */
 export function otherModels(python: PythonModule): readonly LocatedSetting[] {
-  const { trainer, load, parts } = trainingOf(python);
+  const training = trainingOf(python);
+  const { trainer, load, parts } = training;
   const own = trainer === undefined ? python.round : python.classes.find(({ name }) => name === trainer.callee);
   if (own === undefined) return [];
   const inside = python.calls.filter((call) => isInside(call, own));
+  // What a loop's names are bound to behind it is for something else.
+  const ends = trainer === undefined ? Math.max(...inside.map(({ order = 0 }) => order)) : training.ends;
   // Functions of the script's call what they are given.
   const handed = inside.filter(({ callee }) => python.functions.has(callee)).flatMap(({ positional }) => positional);
   const called = new Set([...inside.map(({ callee }) => callee), ...handed.map((node) => rawOf(node) ?? "")]);
@@ -20,7 +23,9 @@ export function otherModels(python: PythonModule): readonly LocatedSetting[] {
     named.some(({ value }) => callsBehind(python, value).includes(copy)),
   );
   const other =
-    [...parts, ...calledLoads].find((call) => call !== load && isLoad(call.callee)) ?? (copied ? load : undefined);
+    [...parts, ...calledLoads].find(
+      (call) => call !== load && isLoad(call.callee) && isBefore({ ...training, ends }, call),
+    ) ?? (copied ? load : undefined);
   const name = other?.positional[0];
   if (other === undefined) return [];
   const dtype = given(other, "dtype") ?? given(other, "torch_dtype");

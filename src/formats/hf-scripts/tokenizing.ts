@@ -74,8 +74,12 @@ function madeLength(python: PythonModule): readonly LocatedSetting[] {
 const CUT = /\[:\s{0,4}(\w{1,60})\]$/;
 const TOKENS = "input_ids";
 
-function cutByHand({ assignments }: PythonModule): readonly LocatedSetting[] {
-  for (const { key, value } of assignments.entries) {
+function cutByHand({ assignments, calls }: PythonModule): readonly LocatedSetting[] {
+  // Or where what is cut is made a tensor (`torch.tensor(inputs["input_ids"][i][:max_length])`).
+  const made = calls.flatMap(({ callee, positional: [value] }) =>
+    value === undefined ? [] : [{ key: callee, value }],
+  );
+  for (const { key, value } of [...assignments.entries, ...made]) {
     const raw = rawOf(value) ?? "";
     const bound = raw.includes(TOKENS) || key === TOKENS ? CUT.exec(raw)?.[1] : undefined;
     const named = assignments.entries.find((one) => one.key === bound && one.value.kind === "scalar");

@@ -158,6 +158,12 @@ class Calls {
     return this.byPlace.get(placeOf(place));
   }
 
+  /** Calls that a value is the result of, or that stand in what makes it (`list(a.parameters()) + list(b.parameters())`). */
+  within(node: LocatedNode | undefined): readonly PythonCall[] {
+    const place = node?.kind === "unknown" ? (node.source ?? node) : node;
+    return [...this.behind(node), ...this.all.filter((call) => isInside(call, place))];
+  }
+
   /** The loads that a value goes back to, through calls that wrap the model; the last first. */
   loads(node: LocatedNode | undefined, steps = 0): readonly PythonCall[] {
     if (steps > MAX_STEPS) return [];
@@ -223,7 +229,7 @@ function found(python: PythonModule): Training {
   const trainer = calls.behind(last?.receiver).find((call) => trainers.includes(call)) ?? trainers.at(-1);
   const ends = last?.order ?? Number.MAX_SAFE_INTEGER;
   if (trainer === undefined) {
-    const load = ofLoop(calls, runs);
+    const load = ofLoop(calls, runs, python.round);
     return { trainer, load, parts: new Set(), followed: false, ends, own: around(python, load) };
   }
   const model = modelOf(trainer) ?? (last === undefined ? undefined : modelOf(last));
@@ -247,17 +253,18 @@ function lastLoad({ all }: Calls, ends: number): PythonCall | undefined {
   return loads.findLast(({ order = 0, deferred }) => deferred === true || order <= ends) ?? loads.at(-1);
 }
 
-/** What an optimizer steps, or what `train()` is called on. */
-function ofLoop(calls: Calls, runs: readonly PythonCall[]): PythonCall | undefined {
+/** What an optimizer steps, or what `train()` is called on; else what is loaded last before the loop's round is over. */
+function ofLoop(calls: Calls, runs: readonly PythonCall[], round: Span | undefined): PythonCall | undefined {
   const stepped = calls.all
     .filter(({ callee }) => OPTIMIZER.test(callee))
-    .flatMap(({ positional, keywords }) => calls.behind(positional[0] ?? keywords.entries[0]?.value))
+    .flatMap(({ positional, keywords }) => calls.within(positional[0] ?? keywords.entries[0]?.value))
     .filter(({ callee }) => /(?:^|\.)(?:named_)?parameters$/.test(callee));
   for (const { receiver } of [...stepped, ...runs]) {
     const load = calls.loads(receiver).at(-1);
     if (load !== undefined) return load;
   }
-  return lastLoad(calls, Number.MAX_SAFE_INTEGER);
+  const orders = calls.all.flatMap((call) => (round !== undefined && isInside(call, round) ? [call.order ?? 0] : []));
+  return lastLoad(calls, orders.length > 0 ? Math.max(...orders) : Number.MAX_SAFE_INTEGER);
 }
 
 /** Everything the trainer is made of, and what is done with the trained model before it trains. */

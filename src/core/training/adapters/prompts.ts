@@ -29,6 +29,8 @@ export function virtualTokens(adapter: AdapterSpec | null): number {
 
 export interface PromptEncoder {
   readonly parameters: readonly Tensor[];
+  /** Vectors that it makes for a sample: of two stacks', the first are put before what the encoder reads. */
+  readonly vectors: number;
   /** Vectors for a batch of token indices. */
   readonly encode: (torch: Torch, indices: Tensor) => Tensor;
 }
@@ -46,7 +48,8 @@ export function promptEncoder(torch: Torch, adapter: AdapterSpec, sizes: PromptS
     widths.slice(1).map((width, k) => [make(`mlp.${k}.weight`, [width, widths[k]!]), make(`mlp.${k}.bias`, [width])]);
   const keysAndValues = sizes.layers * 2 * width;
   const projected = prefix && adapter.prefixProjection === true;
-  const table = make("embedding.weight", [tokens, prefix && !projected ? keysAndValues : width]);
+  const vectors = prefix ? tokens : tokens * sizes.stacks;
+  const table = make("embedding.weight", [vectors, prefix && !projected ? keysAndValues : width]);
   const network =
     adapter.type === "p-tuning"
       ? layers([width, inner, inner, width])
@@ -55,6 +58,7 @@ export function promptEncoder(torch: Torch, adapter: AdapterSpec, sizes: PromptS
         : [];
   return {
     parameters: [table, ...network.flat()],
+    vectors,
     encode: (torch, indices) => {
       let x = embedding(torch, table, indices);
       network.forEach(([weight, bias], k) => {
@@ -75,7 +79,7 @@ interface Prompting {
 }
 
 /**
- * Embeds the ids and puts the prompt before them; labels get as many ignored ones, unless a decoder `writes` them. `words` is the embedding's weight and
+ * Embeds the ids and puts the prompt before them; a mask gets as many ones, labels as many ignored ones, unless a decoder `writes` them. `words` is the embedding's weight and
  * `told` whether its output is told to require grad (checkpointing).
  */
 function prompted(
@@ -97,17 +101,21 @@ function prompted(
   if (told) embedded.requiresGradFlag = true;
   const given = batch.map(({ name, tensor }) => {
     if (name === "input_ids") return hold(hostTensor(torch.ledger, [rows, ids.size(1) + tokens], "int64"));
+    // The mask gets ones of torch's default type, which the forward's frame names as long as it runs.
+    if (name === "attention_mask" && tensor.rank === 2)
+      return hold(cat(torch, [hold(torch.empty("_to_copy", [rows, tokens], "float32")), tensor], 1));
     if (name !== "labels" || tensor.rank < 2 || writes) return tensor;
     const ignored = hold(integers([rows, tokens]));
     return hold(cat(torch, [ignored, tensor], 1));
   });
   // Indices come for the whole batch; one row of them is encoded and the result repeated.
-  const indices = integers([rows, tokens]);
+  const indices = integers([rows, encoder.vectors]);
   const row = slice(torch, indices, 0, 0, 1);
   const one = done(encoder.encode(torch, row), row, indices);
   const made = done(repeat(torch, one, [rows, 1, 1]), one);
   const prompts = hold(done(castInput(torch, made, embedded.dtype), made));
-  const embeds = hold(done(cat(torch, [prompts, embedded], 1), embedded));
+  const before = encoder.vectors === tokens ? prompts : hold(slice(torch, prompts, 1, 0, tokens));
+  const embeds = hold(done(cat(torch, [before, embedded], 1), embedded));
   return {
     batch: given,
     embeds,
