@@ -18,6 +18,7 @@ import { splitEmbedding } from "../training/parallel/tensor-plan/modules";
 import { EMBEDDING, partOf } from "../training/parallel/tensor-plan/plan";
 import { stableEmbedding } from "../training/quantization/stable-embedding";
 import type { CompanionSpec, TrainingRun } from "../training/run";
+import type { UnitOf } from "../training/ties";
 import { hasReference } from "../training/trainers";
 import { holdWeights, type Loaded, loadingOf } from "./loading";
 import { companionRun, graphsOf, type Program, programOf } from "./program";
@@ -131,6 +132,11 @@ function copyWeights(torch: Torch, which: "trained" | "all", parameters: readonl
 /** Tasks whose models have `get_output_embeddings`. */
 const GENERATES: ReadonlySet<string> = new Set(["causal-lm", "masked-lm", "seq2seq-lm", "image-text-to-text"]);
 
+/** Units of a model whose `get_output_embeddings` is the module at `head`. */
+function withOutputs(unitOf: UnitOf, head: string | null): UnitOf {
+  return (item, ends) => unitOf(item, head === null ? { ...ends, head, isTied: false } : ends);
+}
+
 /** The modules at both ends of the trained model. */
 function endsOf({ run, program }: Setup, { embedding, byName }: LoadedModel): ModelEnds {
   const head = program.head !== null && GENERATES.has(run.task) ? byName.get(`${program.head}.weight`) : undefined;
@@ -148,8 +154,10 @@ export function loadModels(torch: Torch, setup: Setup, strategy: Strategy): Mode
   const { run, family, program, spec, sizes } = setup;
   const { graph, view, head } = program;
   const loading = loadingOptions(setup, strategy);
+  const outputs = GENERATES.has(run.task) ? head : null;
   const adapted = {
     ...loading,
+    ...(strategy.unitOf === undefined ? {} : { unitOf: withOutputs(strategy.unitOf, outputs) }),
     // What computes in a dtype of its own casts the whole module, adapters included.
     adapter: run.adapter && {
       ...run.adapter,

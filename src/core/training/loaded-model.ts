@@ -12,6 +12,7 @@ import type { Part } from "./parts";
 import { isTable, type PlacedTensor } from "./placed";
 import type { PackedWeight } from "./quantization/bitsandbytes";
 import type { AdapterSpec, Float8Spec, QuantizationSpec, TrainedSpec, TrainingRun } from "./run";
+import type { UnitOf } from "./ties";
 
 export interface LoadedModel {
   /** In the order of `model.parameters()`, tied ones once. */
@@ -73,6 +74,8 @@ export interface LoadOptions {
   readonly packsOnTheFly?: boolean;
   /** A parameter as one GPU loads its part of it, where GPUs share one model. */
   readonly splits?: (parameter: PlacedTensor) => PlacedTensor;
+  /** Which unit of a sharded model a weight's module is in; absent: a weight of several names is one. */
+  readonly unitOf?: UnitOf;
   /** Adapters are made from the weights with what that takes (see `adapters/initialization.ts`). */
   readonly initializes?: boolean;
 }

@@ -36,6 +36,7 @@ import { isTable, type PlacedTensor, placeTensors } from "./placed";
 import { dequantize } from "./quantization/bitsandbytes";
 import { isSkipped } from "./quantization/skipped";
 import type { AdapterSpec } from "./run";
+import { tiesOf } from "./ties";
 import { regrade, steppedOf, withTrained } from "./trained";
 
 const moduleOf = (name: string): string => name.replace(/\.weight$/, "");
@@ -58,14 +59,18 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
     unpacked: new Map(),
   };
   const { byName } = loading;
-  const tied = new Map(
+  const names = new Map(
     graph.tied
       .filter((tie) => truthy(view.expressions.evaluate(tie.when, view.scope)))
       .map((tie) => [tie.name, tie.to] as const),
   );
   const whole = inParts(options, placeTensors(graph.parameters, view, options.loadDtype));
-  const found = options.splits === undefined ? whole : whole.map(options.splits);
-  for (const { name, sharedWith } of found) if (sharedWith !== null) tied.set(name, sharedWith);
+  const listed = options.splits === undefined ? whole : whole.map(options.splits);
+  for (const { name, sharedWith } of listed) if (sharedWith !== null) names.set(name, sharedWith);
+  const { found, tied, copies } = tiesOf(listed, names, options.unitOf, {
+    embedding: moduleOf(embeddingOf(listed)?.name ?? "") || null,
+    head: options.head,
+  });
   const own = found.filter(({ name }) => !tied.has(name));
   const isLeft = (item: PlacedTensor): boolean => isFrozen(options, item.name) || isIdle(options, item);
   const placed = withTrained(options.trained, own, view.scope, tied)
@@ -117,6 +122,7 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
   const named = () => wrapped() ?? placed.map((item) => ({ tensor: byName.get(item.name)!, item }));
   const stepped = steppedOf(options.trained ?? {}, named, adapted === null ? tied : new Map());
   const parameters = adapted?.parameters ?? placed.map(({ name }) => byName.get(name)!);
+  const counted = parameters.filter(({ name }) => name === null || !copies.has(name));
   const packedElements = [...loading.packed.values()].reduce(
     (sum, weight) => sum + weight.outputs * weight.inputs - weight.packed.elements,
     0,
@@ -132,8 +138,8 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
     ...(settling.size > 0 ? { settling: new Settling(byName, settling) } : {}),
     ...(base && { base }),
     ...(stepped && { stepped }),
-    elements: total(parameters) + packedElements,
-    trainableElements: total(parameters.filter((tensor) => tensor.requiresGradFlag)),
+    elements: total(counted) + packedElements,
+    trainableElements: total(counted.filter((tensor) => tensor.requiresGradFlag)),
   };
 }
 

@@ -12,6 +12,7 @@ import { hostTensor, type Tensor } from "../../engine/tensor";
 import type { Torch, UsageHooks } from "../../engine/torch";
 import type { Optimizer } from "../optimizers";
 import type { SavingSpec } from "../specs/generation";
+import type { UnitOf } from "../ties";
 
 /** Host memory of one rank, in bytes. */
 export interface HostUse {
@@ -91,6 +92,8 @@ export interface Strategy {
   readonly keepsAutocast: boolean;
   /** Parameters exist in full only while they are used. */
   readonly shardsParameters: boolean;
+  /** Which unit a module is in, before the model is loaded. */
+  readonly unitOf?: UnitOf;
   /**
    * Once the model is loaded: shards, buckets, master copies. Where two models are trained as one, `layers` are the parameters
    * of the one whose layers are gathered at a time.

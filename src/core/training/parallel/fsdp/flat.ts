@@ -7,11 +7,12 @@ import type { ModuleHooks } from "../../../engine/module-hooks";
 import type { Tensor } from "../../../engine/tensor";
 import type { Torch } from "../../../engine/torch";
 import type { FsdpSpec, SavingSpec } from "../../run";
+import type { UnitOf } from "../../ties";
 import { type ForwardUsage, type ModelEnds, reserve, type Strategy, type Whole } from "../strategy";
 import { FlatModel, type FlatOptions } from "./flat-model";
 import { FlatParameter } from "./flat-parameter";
 import { frozenShards } from "./frozen";
-import { byFlatUnits } from "./units";
+import { byFlatUnits, unitOf } from "./units";
 
 export class FlatSharding implements Strategy {
   readonly parameterDtype: DType | null;
@@ -21,6 +22,7 @@ export class FlatSharding implements Strategy {
   readonly shardsParameters = true;
   readonly stepsOnShards = true;
   readonly reducesLast: boolean;
+  readonly unitOf: UnitOf;
   readonly host = { pinned: 0, pageable: 0, nvme: 0 };
   private flats: readonly FlatParameter[] = [];
   private flatOf: ReadonlyMap<Tensor, FlatParameter> = new Map();
@@ -32,6 +34,7 @@ export class FlatSharding implements Strategy {
     private readonly options: FlatOptions,
   ) {
     this.parameterDtype = options.compute;
+    this.unitOf = unitOf(spec);
     this.castsBuffers = options.compute !== null && spec.keepsBuffers !== true;
     this.reducesLast = spec.reducesEach !== true;
   }

@@ -4,12 +4,13 @@ import type { ModuleHooks } from "../../../engine/module-hooks";
 import type { Tensor } from "../../../engine/tensor";
 import type { Torch } from "../../../engine/torch";
 import type { FsdpSpec, SavingSpec } from "../../run";
+import type { UnitOf } from "../../ties";
 import type { ForwardUsage, MergedParts, ModelEnds, Strategy, WeightHandover } from "../strategy";
 import { frozenShards } from "./frozen";
 import { FullyShardedModel } from "./model";
 import { ShardedParameter } from "./parameter";
 import type { ShardingPolicy } from "./policy";
-import { byLayers, byLayersAndEnds, isExpert, nextAhead, withExpertsApart } from "./units";
+import { byLayers, byLayersAndEnds, isExpert, nextAhead, unitOf, unitWithEnds, withExpertsApart } from "./units";
 
 export interface FullyShardOptions {
   readonly ranks: number;
@@ -35,6 +36,7 @@ export class FullyShard implements Strategy {
   readonly keepsBuffers = true;
   readonly stepsOnShards = true;
   readonly reducesLast: boolean;
+  readonly unitOf: UnitOf;
   readonly host = { pinned: 0, pageable: 0, nvme: 0 };
   private readonly policy: ShardingPolicy;
   /** Of experts that are spread already, over the ranks that hold the same ones. */
@@ -50,6 +52,7 @@ export class FullyShard implements Strategy {
     this.parameterDtype = compute;
     this.keepsAutocast = spec.autocastsAround === true;
     this.reducesLast = spec.reducesEach !== true;
+    this.unitOf = spec.groups === "layers" ? unitOf({ apart: spec.apart ?? [] }) : unitWithEnds(spec);
     this.policy = {
       ranks,
       replicas: spec.replicas ?? 1,

@@ -1,6 +1,7 @@
 /** Which modules of a model are sharded together. */
 import type { Tensor } from "../../../engine/tensor";
 import type { FsdpSpec } from "../../specs/parallel";
+import type { UnitOf } from "../../ties";
 import type { ModelEnds } from "../strategy";
 
 /** Modules given to one call of `fully_shard`, and the parameters that no call before has taken. */
@@ -23,8 +24,10 @@ export interface ShardedModel extends ModelEnds {
 /** Which modules are units beside the layers, and which layers are none. */
 export type UnitRules = Pick<FsdpSpec, "unsplit" | "apart" | "loose">;
 
+type NamedWeight = Pick<Tensor, "name" | "pattern" | "layer">;
+
 /** Path of the layer that a parameter belongs to. */
-function layerOf({ pattern, layer }: Tensor): string | null {
+function layerOf({ pattern, layer }: NamedWeight): string | null {
   const at = pattern?.indexOf("{i}") ?? -1;
   return pattern === null || at < 0 || layer === null ? null : `${pattern.slice(0, at)}${layer}`;
 }
@@ -40,23 +43,47 @@ function beginning(path: string): RegExp {
   return new RegExp(`^${parts.join("\\d+")}(?=\\.|$)`);
 }
 
+/** Paths of the units that a parameter's module is in, the outermost first. */
+function aroundIt({ unsplit, apart = [], loose = [] }: UnitRules): (parameter: NamedWeight) => string[] {
+  const named = apart.map(beginning);
+  const free = loose.map(beginning);
+  const isLoose = (path: string): boolean => free.some((one) => one.exec(path)?.[0] === path);
+  return (parameter) => {
+    const layer = unsplit === true ? null : layerOf(parameter);
+    const paths = named.flatMap((one) => one.exec(parameter.name ?? "")?.[0] ?? []);
+    if (layer !== null && !isLoose(layer)) paths.push(layer);
+    return paths.sort((a, b) => a.length - b.length);
+  };
+}
+
+/** Which unit weights are in, layers and the rules' modules or the model itself. */
+export function unitOf(rules: UnitRules): UnitOf {
+  const around = aroundIt(rules);
+  return ({ name, pattern, index }) => around({ name, pattern, layer: index }).at(-1) ?? "";
+}
+
+/** The same of accelerate's FSDP2: the ends are units of their own, one where they have one weight. */
+export function unitWithEnds(rules: UnitRules): UnitOf {
+  const inside = unitOf(rules);
+  return (item, ends) => {
+    const unit = inside(item, ends);
+    const { embedding, head, isTied } = ends;
+    if (unit !== "") return unit;
+    if (item.name.startsWith(`${head}.`)) return "tail";
+    if (item.name.startsWith(`${embedding}.`)) return isTied ? "tail" : "embedding";
+    return "";
+  };
+}
+
 /**
  * Modules inside of the model in the order of `named_modules`, each with the parameters that none inside of it has: layers, and
  * those at the paths of the rules, around layers or inside of them.
  */
-function modulesOf(
-  parameters: readonly Tensor[],
-  { unsplit, apart = [], loose = [] }: UnitRules,
-): ReadonlyMap<string, Tensor[]> {
-  const named = apart.map(beginning);
-  const free = loose.map(beginning);
-  const isLoose = (path: string): boolean => free.some((one) => one.exec(path)?.[0] === path);
+function modulesOf(parameters: readonly Tensor[], rules: UnitRules): ReadonlyMap<string, Tensor[]> {
+  const around = aroundIt(rules);
   const modules = new Map<string, Tensor[]>();
   for (const parameter of parameters) {
-    const layer = unsplit === true ? null : layerOf(parameter);
-    const paths = named.flatMap((one) => one.exec(parameter.name ?? "")?.[0] ?? []);
-    if (layer !== null && !isLoose(layer)) paths.push(layer);
-    paths.sort((a, b) => a.length - b.length);
+    const paths = around(parameter);
     for (const path of paths) if (!modules.has(path)) modules.set(path, []);
     const inner = paths.at(-1);
     if (inner !== undefined) modules.get(inner)!.push(parameter);
