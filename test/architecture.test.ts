@@ -228,6 +228,13 @@ describe("architecture", () => {
       )
       .filter(([file, lines]) => lines > LONGEST_FILE && LONGER_FILES[file] === undefined);
     assert.deepEqual(long, []);
+    const python = ["capture", "python"].flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+        .filter((file) => file.endsWith(".py"))
+        .map((file) => `${folder}/${file.replaceAll("\\", "/")}`)
+        .filter((file) => readFileSync(join(root, file), "utf8").split("\n").length - 1 > LONGEST_FILE),
+    );
+    assert.deepEqual(python, []);
     const shorter = Object.keys(LONGER_FILES).filter(
       (file) => readFileSync(join(root, file), "utf8").split("\n").length - 1 <= LONGEST_FILE,
     );

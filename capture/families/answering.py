@@ -1,7 +1,7 @@
 """Families that answer in text what they hear with an encoder of their own kind: how to draw their config keys (see family.py)."""
 
 from .family import Family, Option
-from .pictures_and_text import _text
+from .pictures_and_text_configs import text_side
 from .usual_keys import ACTIVATIONS, drop
 
 
@@ -25,7 +25,7 @@ def pooled(r):
         max_source_positions=4 * r.randint(10, 20),
         encoder_layerdrop=0.0,
     )
-    return dict(text_config=_text(r, attention_dropout=drop(r), model_type="qwen2"), audio_config=audio, audio_token_index=1)
+    return dict(text_config=text_side(r, attention_dropout=drop(r), model_type="qwen2"), audio_config=audio, audio_token_index=1)
 
 
 def flamingo(r):
@@ -43,7 +43,7 @@ def flamingo(r):
         layerdrop=0.0,
     )
     return dict(
-        text_config=_text(r, attention_dropout=drop(r), model_type="qwen2"),
+        text_config=text_side(r, attention_dropout=drop(r), model_type="qwen2"),
         audio_config=audio,
         audio_token_id=1,
         projector_hidden_act=r.choice(ACTIVATIONS),
@@ -64,7 +64,7 @@ def turned(r):
         max_position_embeddings=4 * r.randint(10, 20),
     )
     return dict(
-        text_config=_text(r, attention_dropout=drop(r), model_type="llama", head_dim=8 * r.randint(5, 8)),
+        text_config=text_side(r, attention_dropout=drop(r), model_type="llama", head_dim=8 * r.randint(5, 8)),
         audio_config=audio,
         audio_token_id=1,
         projector_hidden_act=r.choice(ACTIVATIONS),

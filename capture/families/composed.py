@@ -2,7 +2,7 @@
 
 import re
 
-from . import pictures_and_text, text
+from . import pictures_and_text, pictures_and_text_configs, text
 from .family import Option
 
 _NAME = re.compile(r"'[^']*'|[a-z_][\w.]*")
@@ -40,7 +40,7 @@ def _with_text(name):
     """A text side of its own family, beside a picture side like Qwen3-VL's that hands out its last layer only."""
 
     def dims(r):
-        d = pictures_and_text._qwen3_vl(r)
+        d = pictures_and_text_configs.qwen3_vl(r)
         own = {k: v for k, v in text.FAMILIES[name].dims(r).items() if k not in ("num_labels", "tie_word_embeddings")}
         d["vision_config"] = {k: v for k, v in d["vision_config"].items() if k != "deepstack_visual_indexes"} | {
             "out_hidden_size": own["hidden_size"]
@@ -54,7 +54,7 @@ def _delta(name):
     family = text.FAMILIES[name]
     return pictures_and_text._speaking(
         _with_text(name),
-        pictures_and_text._tokens,
+        pictures_and_text_configs.tokens_of,
         kernels=family.kernels,
         kind=of_text(family.kind),
         derived={of_text(k): of_text(v) for k, v in family.derived.items()},
@@ -65,7 +65,7 @@ def _delta(name):
 
 def _experts(r):
     """Every layer has experts."""
-    d = pictures_and_text._qwen3_vl(r)
+    d = pictures_and_text_configs.qwen3_vl(r)
     d["text_config"] |= dict(num_experts=r.randint(4, 9), num_experts_per_tok=r.randint(2, 4), moe_intermediate_size=r.randint(40, 240))
     return d
 
@@ -76,7 +76,7 @@ FAMILIES = {
     "qwen3_5_moe": _delta("qwen3_5_moe_text"),
     "qwen3_vl_moe": pictures_and_text._speaking(
         _experts,
-        pictures_and_text._tokens,
+        pictures_and_text_configs.tokens_of,
         derived=pictures_and_text.INTERLEAVED,
         spelled=r".*\.merger\.mlp|.*deepstack_merger_list",
         axes=(pictures_and_text.GROUPED, DEEP),

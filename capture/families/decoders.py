@@ -2,7 +2,9 @@
 
 from .family import Option
 from .shared import BOTH_WINDOWS, GQA, HEAD, standard
-from .text import HEADS, given, low_rank, mixed
+from .text import HEADS, given
+from .latent_attention import low_rank
+from .state_spaces import mixed
 
 EAGER = ("eager",)
 LATENT_WIDTHS = ("qk_nope_head_dim+qk_rope_head_dim", "qk_nope_head_dim+v_head_dim")

@@ -2,7 +2,8 @@
 
 from .family import Family, Option
 from .pictures import HEAD, _sets
-from .pictures_and_text import GROUPED, _text
+from .pictures_and_text import GROUPED
+from .pictures_and_text_configs import text_side
 from .sound import NORMS, SEVEN, _frames, _waves
 from .usual_keys import ACTIVATIONS, drop
 
@@ -148,7 +149,7 @@ def lasr(r):
 def answering(r):
     """An encoder of recordings of thirty seconds, four frames of which are one token of the text."""
     heads, width = r.randint(3, 6), 8 * r.randint(1, 4)
-    text = _text(r, attention_dropout=drop(r), model_type="llama", head_dim=8 * r.randint(5, 8))
+    text = text_side(r, attention_dropout=drop(r), model_type="llama", head_dim=8 * r.randint(5, 8))
     audio = dict(
         hidden_size=heads * width,
         num_attention_heads=heads,

@@ -5,7 +5,9 @@ import itertools
 from .family import Option
 from .shared import BOTH_WINDOWS, GQA, HEAD, _sets, standard
 from .decoders import LATENT_WIDTHS
-from .text import CHUNK, LATENT, MIXER, QUERIES, chunked, given, latent, routed
+from .state_spaces import CHUNK, MIXER, chunked
+from .latent_attention import LATENT, QUERIES, latent, routed
+from .text import given
 
 HEADS = ("causal-lm", "seq-cls", "token-cls")
 MLPS = ("dense", "sparse")

@@ -1,6 +1,6 @@
 """Families that pair an encoder and a decoder of other families in one config: how to draw their config keys (see family.py)."""
 
-from . import pictures, pictures_and_text
+from . import pictures, pictures_and_text_configs
 from .family import Family, Option
 from .shared import bert, gpt2, vit
 from .pictures import _swin
@@ -176,7 +176,9 @@ def beside_pictures(r):
             num_key_value_heads=read["num_key_value_heads"],
             head_dim=read["head_dim"],
         )
-    vision = {k: v for k, v in pictures_and_text._tower(r, "siglip_vision_model")["vision_config"].items() if k != "attention_dropout"}
+    vision = {
+        k: v for k, v in pictures_and_text_configs.tower_side(r, "siglip_vision_model")["vision_config"].items() if k != "attention_dropout"
+    }
     return d | dict(encoder=dict(text_config=read, vision_config=vision))
 
 

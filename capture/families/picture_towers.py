@@ -1,10 +1,11 @@
 """Families of pictures and text whose picture side is a network of its own kind: how to draw their config keys (see family.py)."""
 
-from . import pictures_and_text, text
+from . import pictures_and_text, pictures_and_text_configs, text
 from .composed import inside, of_text
 from .language import FAMILIES as TEXTS
 from .family import Option
-from .pictures_and_text import FIXED, TEXT_HEAD, TOWER_TERMS, _cut, _speaking, _text, _tiles
+from .pictures_and_text import FIXED, _cut, _speaking, _tiles
+from .pictures_and_text_configs import TEXT_HEAD, TOWER_TERMS, text_side
 from .usual_keys import ACTIVATIONS, drop
 
 
@@ -39,7 +40,7 @@ def llama4(r):
 def sampled(r):
     """Learned positions sampled at the places of the patches; four patches side by side are one token."""
     heads, side = r.randint(2, 5), r.randint(4, 9)
-    words = pictures_and_text._sections(_text(r, attention_dropout=drop(r), model_type="glm4v_text"))
+    words = pictures_and_text_configs.sections_of(text_side(r, attention_dropout=drop(r), model_type="glm4v_text"))
     patch = r.randint(3, 5)
     vision = dict(
         model_type="glm4v_vision",
@@ -125,13 +126,13 @@ FAMILIES = {
     ),
     "glm4v": _speaking(
         sampled,
-        pictures_and_text._tokens,
+        pictures_and_text_configs.tokens_of,
         spelled=None,
         terms=(*pictures_and_text.SQUARE, "vision_config.image_size//vision_config.patch_size"),
     ),
     "glm46v": _speaking(
         sampled,
-        pictures_and_text._tokens,
+        pictures_and_text_configs.tokens_of,
         spelled=None,
         terms=(*pictures_and_text.SQUARE, "vision_config.image_size//vision_config.patch_size"),
     ),

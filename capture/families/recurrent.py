@@ -4,7 +4,9 @@ from .family import Option
 from .shared import GQA, standard
 from .decoders import LATENT_WIDTHS
 from .layer_lists import DENSE_FIRST, each
-from .text import CHUNK, DELTA, DELTA_TERMS, SILU, gated_delta, given, latent
+from .state_spaces import CHUNK, DELTA, DELTA_TERMS, gated_delta
+from .text import SILU, given
+from .latent_attention import latent
 
 EAGER = ("eager",)
 

@@ -1,18 +1,20 @@
 """Families of pictures and text that stand beside those of `pictures_and_text.py`: how to draw their config keys (see family.py)."""
 
-from . import pictures_and_text, text
+from . import pictures_and_text, pictures_and_text_configs, text
 from .composed import inside, of_text
 from .language import FAMILIES as TEXTS
 from .family import Option
 from .usual_keys import ACTIVATIONS, drop
-from .pictures_and_text import FIXED, GROUPED, TEXT_HEAD, TOWER_TERMS, _cut, _language, _speaking, _text, _tiles, _tower
+from .pictures_and_text import FIXED, GROUPED, _cut, _language, _speaking, _tiles
+from .pictures_and_text_configs import TEXT_HEAD, TOWER_TERMS, text_side, tower_side
+from .queried_pictures import by_llama, by_t5, captions, plain_text, queried, resampled, written_by
 
 
 def beside(name, tower, r):
     """A text side of its own family beside a picture side."""
     own = {k: v for k, v in (text.FAMILIES.get(name) or TEXTS[name]).dims(r).items() if k not in ("num_labels", "tie_word_embeddings")}
     return dict(
-        text_config={**own, "model_type": name}, vision_config=_tower(r, tower)["vision_config"], tie_word_embeddings=r.random() < 0.5
+        text_config={**own, "model_type": name}, vision_config=tower_side(r, tower)["vision_config"], tie_word_embeddings=r.random() < 0.5
     )
 
 
@@ -35,7 +37,7 @@ SHUFFLED = {
 
 def several_layers(r):
     """Features of five layers of the picture side beside each other."""
-    d = pictures_and_text._llava(r)
+    d = pictures_and_text_configs.llava(r)
     for key in ("vision_feature_layer", "vision_feature_select_strategy", "multimodal_projector_bias"):
         d.pop(key)
     d["vision_config"]["num_hidden_layers"] = r.randint(19, 22)
@@ -49,13 +51,13 @@ def pinpoints(tile, *shapes):
 
 def next_tiles(r):
     """Squares are seen as two by two tiles, as by every published one of five shapes."""
-    d = pictures_and_text._llava(r)
+    d = pictures_and_text_configs.llava(r)
     return d | dict(image_grid_pinpoints=pinpoints(d["vision_config"]["image_size"], (1, 2), (2, 1), (2, 2), (3, 1), (1, 3)))
 
 
 def one_vision(r):
     """Up to six by six tiles; more than three by three are brought to nine tiles' tokens."""
-    text, vision = _text(r, attention_dropout=drop(r), model_type="qwen2"), _tower(r, "siglip_vision_model")["vision_config"]
+    text, vision = text_side(r, attention_dropout=drop(r), model_type="qwen2"), tower_side(r, "siglip_vision_model")["vision_config"]
     tile, sides = vision["image_size"], range(1, 7)
     return dict(
         text_config=text,
@@ -113,128 +115,17 @@ def crossed(r):
     return dict(text_config=text, vision_config=vision)
 
 
-def plain_text(r, **more):
-    """A text side with as many keys as queries."""
-    heads, width = r.randint(3, 6), 8 * r.randint(1, 4)
-    return dict(
-        num_attention_heads=heads,
-        hidden_size=heads * width,
-        num_hidden_layers=r.randint(3, 4),
-        intermediate_size=r.randint(40, 240),
-        vocab_size=r.randint(200, 900),
-        max_position_embeddings=r.randint(400, 500),
-        hidden_act=r.choice(ACTIVATIONS),
-        hidden_dropout_prob=drop(r),
-        attention_probs_dropout_prob=drop(r),
-        **more,
-    )
-
-
 def before(r):
     """Tokens of the picture before those of the text, which count beside them."""
-    vision = _tower(r, "git_vision_model")["vision_config"]
+    vision = tower_side(r, "git_vision_model")["vision_config"]
     vision.pop("model_type")
     return plain_text(r) | dict(vision_config=vision, pad_token_id=0, tie_word_embeddings=r.random() < 0.5)
 
 
 def aligned(r):
     """Every patch is a token; the tower pools them besides, for nobody."""
-    text, vision = _text(r, attention_dropout=drop(r), model_type="llama"), _tower(r, "siglip_vision_model")["vision_config"]
+    text, vision = text_side(r, attention_dropout=drop(r), model_type="llama"), tower_side(r, "siglip_vision_model")["vision_config"]
     return dict(text_config=text, vision_config=vision, image_token_id=1, tie_word_embeddings=r.random() < 0.5)
-
-
-def captions(r):
-    """A decoder that looks at the picture by cross attention."""
-    vision = _tower(r, "blip_vision_model")["vision_config"]
-    text = plain_text(
-        r,
-        pad_token_id=0,
-        is_decoder=True,
-        encoder_hidden_size=vision["hidden_size"],
-        projection_dim=r.randint(20, 40),
-        tie_word_embeddings=r.random() < 0.5,
-    )
-    for side in (vision,):
-        side.pop("model_type")
-    return dict(text_config=text, vision_config=vision, projection_dim=r.randint(20, 40), tie_word_embeddings=r.random() < 0.5)
-
-
-def by_t5(r):
-    """Text of T5's: an encoder that reads the picture's tokens with the text, and a decoder."""
-    return {
-        **TEXTS["t5"].dims(r),
-        "model_type": "t5",
-        "feed_forward_proj": r.choice(("gated-gelu", "gated-silu")),
-        "tie_word_embeddings": False,
-        "pad_token_id": 0,
-    }
-
-
-def by_llama(r):
-    """Text of Vicuna's."""
-    own = _text(r, attention_dropout=drop(r), model_type="llama", tie_word_embeddings=r.random() < 0.5)
-    return {**own, "num_key_value_heads": own["num_attention_heads"]}
-
-
-def written_by(when, dims):
-    """A branch whose text side is of another family."""
-    return Option(f"{when} and qformer_config.cross_attention_frequency == 2", lambda d, s, r: d.update(text_config=dims(r)))
-
-
-def queried(r):
-    """A small transformer asks the picture for a few tokens, which stand in the text."""
-    heads, width = r.randint(3, 6), 8 * r.randint(1, 4)
-    vision = _tower(r, "blip_2_vision_model")["vision_config"]
-    vision.pop("model_type")
-    small = dict(
-        num_attention_heads=heads,
-        hidden_size=heads * width,
-        num_hidden_layers=2 * r.randint(2, 3),
-        intermediate_size=r.randint(40, 240),
-        hidden_dropout_prob=drop(r),
-        attention_probs_dropout_prob=drop(r),
-        hidden_act=r.choice(ACTIVATIONS),
-        encoder_hidden_size=vision["hidden_size"],
-        vocab_size=r.randint(200, 900),
-        max_position_embeddings=r.randint(100, 200),
-    )
-    n, wide = r.randint(3, 6), 8 * r.randint(1, 4)
-    text = dict(
-        model_type="opt",
-        num_attention_heads=n,
-        hidden_size=n * wide,
-        word_embed_proj_dim=n * wide,
-        ffn_dim=r.randint(40, 240),
-        num_hidden_layers=r.randint(3, 4),
-        vocab_size=r.randint(200, 900),
-        max_position_embeddings=r.randint(400, 500),
-        dropout=drop(r),
-        attention_dropout=drop(r),
-        activation_function=r.choice(ACTIVATIONS),
-        tie_word_embeddings=r.random() < 0.5,
-    )
-    return dict(vision_config=vision, qformer_config=small, text_config=text, num_query_tokens=r.randint(9, 30), image_token_index=1)
-
-
-def resampled(r):
-    """Tiles of any number a picture, each asked for a few tokens by a small transformer."""
-    text, vision = (
-        _text(r, attention_dropout=drop(r), model_type="mistral", sliding_window=None, head_dim=8 * r.randint(5, 8)),
-        _tower(r, "idefics2_vision")["vision_config"],
-    )
-    vision.pop("model_type")
-    kv, groups = r.randint(1, 3), r.choice((2, 3))
-    perceiver = dict(
-        hidden_size=text["hidden_size"],
-        resampler_n_latents=r.randint(9, 30),
-        resampler_depth=r.randint(3, 4),
-        resampler_n_heads=kv * groups,
-        num_key_value_heads=kv,
-        resampler_head_dim=8 * r.randint(1, 4),
-        attention_dropout=drop(r),
-        hidden_act=r.choice(ACTIVATIONS),
-    )
-    return dict(text_config=text, vision_config=vision, perceiver_config=perceiver, image_token_id=1, tie_word_embeddings=r.random() < 0.5)
 
 
 def _quarters(d, s, r):
@@ -249,7 +140,7 @@ FOUR_TILES = (Option("vision_config.max_num_tiles == 4 and vision_config.interme
 
 def any_size(r):
     """Pictures of any size in one row; four patches are one token."""
-    text = _text(r, attention_dropout=drop(r), model_type="mistral", sliding_window=None, head_dim=8 * r.randint(5, 8))
+    text = text_side(r, attention_dropout=drop(r), model_type="mistral", sliding_window=None, head_dim=8 * r.randint(5, 8))
     heads = r.randint(2, 5)
     vision = dict(
         model_type="pixtral",
@@ -285,8 +176,8 @@ def read_pages(r):
 def pages(r):
     """Patches without learned positions, four of them one token."""
     heads, width = r.randint(2, 5), 8 * r.randint(5, 8)
-    text = _text(r, attention_dropout=drop(r), head_dim=width) | dict(
-        rope_parameters=pictures_and_text._sections(dict(hidden_size=width, num_attention_heads=1))["rope_parameters"]
+    text = text_side(r, attention_dropout=drop(r), head_dim=width) | dict(
+        rope_parameters=pictures_and_text_configs.sections_of(dict(hidden_size=width, num_attention_heads=1))["rope_parameters"]
     )
     vision = dict(
         depth=r.randint(3, 4),
@@ -405,5 +296,5 @@ FAMILIES = {
         terms=("I//vision_config.patch_size", "I//vision_config.patch_size//2", TOWER_TERMS[0], TEXT_HEAD),
         axes=((_language("qwen3"),), (Option("spatial_merge_size == 2", lambda d, s, r: None),)),
     ),
-    "glm_ocr": _speaking(pages, pictures_and_text._tokens, spelled=None, derived=pictures_and_text.WIDE_SECTIONS),
+    "glm_ocr": _speaking(pages, pictures_and_text_configs.tokens_of, spelled=None, derived=pictures_and_text.WIDE_SECTIONS),
 }

@@ -1,9 +1,9 @@
 """Families that hear recordings of any length cut into windows: how to draw their config keys (see family.py)."""
 
-from . import pictures_and_text
+from . import pictures_and_text, pictures_and_text_configs
 from .answering import answering
 from .family import Option
-from .pictures_and_text import _text
+from .pictures_and_text_configs import text_side
 from .usual_keys import ACTIVATIONS, drop
 
 
@@ -25,7 +25,7 @@ def _hearer(r, **more):
 
 def transcribing(r):
     """Chunks of a second go through convolutions apart; frames attend in windows of some chunks (Qwen3-ASR)."""
-    text = _text(r, attention_dropout=drop(r), model_type="qwen3", head_dim=8 * r.randint(5, 8))
+    text = text_side(r, attention_dropout=drop(r), model_type="qwen3", head_dim=8 * r.randint(5, 8))
     audio = _hearer(
         r,
         n_window=50,
@@ -39,7 +39,7 @@ def transcribing(r):
 
 def seeing(r):
     """Qwen2.5-VL's pictures and text, with an encoder of recordings beside them (Qwen2.5-Omni's thinker)."""
-    d = pictures_and_text._qwen2_5_vl(r)
+    d = pictures_and_text_configs.qwen2_5_vl(r)
     for key in ("image_token_id", "video_token_id"):
         d.pop(key)
     audio = _hearer(r, n_window=r.randint(20, 60), max_source_positions=r.randint(61, 90), output_dim=d["text_config"]["hidden_size"])
@@ -48,7 +48,7 @@ def seeing(r):
 
 def experts_seeing(r):
     """Qwen3-VL's pictures and experts, with Qwen3-ASR's ear (Qwen3-Omni's thinker)."""
-    d = pictures_and_text._qwen3_vl(r)
+    d = pictures_and_text_configs.qwen3_vl(r)
     wide = d["text_config"]["num_attention_heads"] * 8 * r.randint(2, 4)  # whole 16 bytes, which products of experts ask for
     d["vision_config"]["out_hidden_size"] = d["text_config"]["hidden_size"] = wide
     d["text_config"] |= dict(num_experts=r.randint(4, 9), num_experts_per_tok=r.randint(2, 4), moe_intermediate_size=r.randint(40, 240))
@@ -70,7 +70,7 @@ def long(d, s, r):
 
 def remembering(r):
     """Frames taken six by six into layers with a convolution over their neighbours, and two layers more in the bridge (Fun-ASR-Nano)."""
-    text = _text(r, attention_dropout=drop(r), model_type="qwen3", head_dim=8 * r.randint(5, 8))
+    text = text_side(r, attention_dropout=drop(r), model_type="qwen3", head_dim=8 * r.randint(5, 8))
     heads, width, own, wide = r.randint(3, 6), 8 * r.randint(1, 4), r.randint(2, 4), text["hidden_size"]
     layers = r.randint(7, 8)
     audio = dict(
@@ -102,7 +102,7 @@ def remembering(r):
 
 def streaming(r):
     """Every token of the text is also eight frames of the recording (Voxtral Realtime)."""
-    text = _text(r, attention_dropout=drop(r), head_dim=8 * r.randint(5, 8), sliding_window=r.randint(1000, 2000))
+    text = text_side(r, attention_dropout=drop(r), head_dim=8 * r.randint(5, 8), sliding_window=r.randint(1000, 2000))
     kv, groups, width = r.randint(1, 3), r.choice((2, 3)), 8 * r.randint(1, 3)
     audio = dict(
         hidden_size=kv * groups * width,
@@ -196,7 +196,7 @@ FAMILIES = {
     ),
     "qwen2_5_omni_thinker": pictures_and_text._speaking(
         seeing,
-        _either(pictures_and_text._windows),
+        _either(pictures_and_text_configs.windows_of),
         tasks=("image-text-to-text", "speech-seq2seq"),
         axes=(pictures_and_text.GROUPED, (Option("vision_config.fullatt_block_indexes.0 == 7", lambda d, s, r: None),)),
         aliases={},
@@ -212,7 +212,7 @@ FAMILIES = {
     ),
     "qwen3_omni_moe_thinker": pictures_and_text._speaking(
         experts_seeing,
-        _either(pictures_and_text._tokens),
+        _either(pictures_and_text_configs.tokens_of),
         tasks=("image-text-to-text", "speech-seq2seq"),
         derived=pictures_and_text.INTERLEAVED,
         spelled=r".*\.merger\.mlp|.*merger_list(\.\d+\.mlp)?",

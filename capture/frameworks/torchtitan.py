@@ -4,11 +4,11 @@
 """
 
 import torch
-from vram_lens.tracing.record import Event
+from vram_lens.tracing.events import Event
 
 from ..families.family import Family, Option
 from ..families.shared import GQA
-from ..families.text import LATENT, latent
+from ..families.latent_attention import LATENT, latent
 from ..recording import stand_ins
 from .code import Code, dimensions
 

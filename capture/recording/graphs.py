@@ -20,7 +20,8 @@ from vram_lens.tracing.layers import functions
 from vram_lens.tracing.regimes import REGIMES
 from .run import make_config, run
 from ..families.usual_keys import LAYERS
-from vram_lens.tracing.write import LISTED, graph
+from vram_lens.tracing.explaining import LISTED
+from vram_lens.tracing.write import graph
 
 _NAME = re.compile(r"[A-Za-z_][\w.]*")
 

@@ -8,7 +8,7 @@ from . import environment  # noqa: F401  (patches before models are imported)
 from . import experts, pictures, picture_loops, releases
 from vram_lens.tracing import of_transformers, record as tracer
 from vram_lens.tracing.library import Library
-from vram_lens.tracing.record import Event, Trace, Value
+from vram_lens.tracing.events import Event, Trace, Value
 
 __all__ = ["Event", "Trace", "Value", "record", "trace"]
 

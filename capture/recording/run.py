@@ -11,7 +11,7 @@ from .batches import MEDIA
 from .environment import asked, class_for, implementation, uncached
 from . import experts, shared_blocks, pictures, host_reads, releases, sound, picture_loops
 from .guards import unguard
-from vram_lens.tracing.layers import first_list
+from vram_lens.tracing.nesting import first_list
 from vram_lens.tracing.regimes import FP32, REGIMES, Capture, described, raise_norms
 from .record import record
 

@@ -23,7 +23,8 @@ from llamafactory.train.rm.trainer import PairwiseTrainer
 
 from trl import AutoModelForCausalLMWithValueHead
 
-from .trl_trainers import _trainer, scored_mask
+from .trl_trainers import _trainer
+from .trl_batches import scored_mask
 
 NAME = "llama-factory"
 FUSED = False

@@ -21,7 +21,7 @@ from transformers.modeling_outputs import BaseModelOutput, SequenceClassifierOut
 from vram_lens.tracing.fit import Fitter
 from vram_lens.tracing.layers import functions
 from ..recording.record import Event, Value, trace
-from vram_lens.tracing.write import merge, skeleton
+from vram_lens.tracing.merging import merge, skeleton
 
 POINTS = 5
 

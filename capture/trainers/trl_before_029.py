@@ -8,7 +8,8 @@ shifts them by their padding does nothing.
 import itertools
 
 from . import trl_trainers
-from .trl_trainers import NAME, Version, _trainer, makers, symbols as plain_symbols, trl  # noqa: F401  (before torch; NAME names what this module records)
+from .trl_trainers import NAME, Version, _trainer, trl  # noqa: F401  (before torch; NAME names what this module records)
+from .trl_batches import batch_of as plain_batch_of, makers, symbols as plain_symbols  # noqa: F401  (before torch; NAME names what this module records)
 import torch
 
 FUSED = False
@@ -171,7 +172,7 @@ def batch_of(kind, settings, sizes, device):
             if settings["loss"] == "kto":
                 batch["reference_KL_logps"] = numbers(b)
         return batch
-    return trl_trainers.batch_of(kind, settings, sizes, device)
+    return plain_batch_of(kind, settings, sizes, device)
 
 
 def scores_of(trainer, model, inputs, completion, batch_size=None):

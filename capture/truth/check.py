@@ -7,10 +7,11 @@ import re
 from ..recording import heads
 from ..families.every_family import FAMILIES
 from ..recording.graphs import capture
-from vram_lens.tracing.layers import Repeat
+from vram_lens.tracing.forms import Repeat
 from vram_lens.tracing.regimes import REGIMES
 from ..storing.stored import content_of
-from vram_lens.tracing.write import dtype_name, env_of, walk
+from vram_lens.tracing.merging import dtype_name, walk
+from vram_lens.tracing.explaining import env_of
 
 GRAPHS = pathlib.Path(__file__).resolve().parent.parent.parent / "models" / "graphs"
 _NAME = re.compile(r"'[^']*'|[A-Za-z_][\w.]*")

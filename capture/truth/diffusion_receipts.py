@@ -18,7 +18,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn import functional
 
-from ..recording.diffusion import PIPELINES, TOKENS
+from ..recording.diffusion_pipelines import PIPELINES, TOKENS
 from vram_lens.running import ledger as storages
 from vram_lens.running.kernels import attention
 

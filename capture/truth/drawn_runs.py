@@ -22,7 +22,8 @@ import time
 
 from ..families.every_family import FAMILIES
 from .techniques import PRECISIONS, choose, pairs, trained
-from .receipts import FAMILIES as RECEIPTS, ROOT, alone, has_experts, keep, linears_of
+from .receipt_models import FAMILIES as RECEIPTS
+from .receipts import ROOT, alone, has_experts, keep, linears_of
 from .rows import rows_of
 from ..storing.stored import content_of
 from ..families.usual_keys import LAYERS, POSITIONS

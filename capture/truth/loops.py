@@ -12,7 +12,8 @@ import contextlib
 import gc
 import random
 
-from .receipts import FAMILIES, ROOT, alone, keep, load
+from .receipt_models import FAMILIES
+from .receipts import ROOT, alone, keep, load
 from .rows import drawn_in, with_oracle
 
 DRAWN = {

@@ -16,7 +16,8 @@ import sys
 import types
 
 from ..storing.stored import content_of
-from .receipts import FAMILIES, ROOT, WithConvertedMasks, alone, by_task, draw, load, packs_transposed
+from .receipt_models import FAMILIES
+from .receipts import ROOT, WithConvertedMasks, alone, by_task, draw, load, packs_transposed
 from .rows import with_oracle
 
 KEPT = ("peak_allocated", "peak_reserved", "peak_phase", "phase_peaks")

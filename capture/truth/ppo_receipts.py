@@ -24,7 +24,8 @@ from vram_lens.running.kernels import attention
 from vram_lens.running.ledger import replace_parameters
 
 from . import storages
-from .receipts import FAMILIES, alone
+from .receipt_models import FAMILIES
+from .receipts import alone
 from .trl_receipts import OUT, unmasked
 from .rows import drawn_in
 

@@ -12,7 +12,8 @@ import pathlib
 import random
 
 from .ranks import group
-from .receipts import FAMILIES, alone, load
+from .receipt_models import FAMILIES
+from .receipts import alone, load
 from .rows import rows_of, with_oracle
 
 FILE = pathlib.Path(__file__).resolve().parent.parent.parent / "test" / "analysis" / "sharded-loops.jsonl"

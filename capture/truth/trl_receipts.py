@@ -30,7 +30,8 @@ from vram_lens.running.ledger import replace_parameters
 
 from ..recording import pictures, host_reads, picture_loops
 from . import storages
-from .receipts import FAMILIES, alone
+from .receipt_models import FAMILIES
+from .receipts import alone
 from ..recording.run import batch_for
 from ..trainers.trl_trainers import Accelerator
 from .rows import drawn_in

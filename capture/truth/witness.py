@@ -1,14 +1,14 @@
 """The oracle, asked of every task, optimizer and adapter: what it has no word for is made as the libraries make it.
 
 The oracle is a Python file with `run(case) -> result`. It knows six tasks, nine optimizers and LoRA; batches of the other tasks are those
-of `batches.py`, other optimizers and adapters those of `optimizers_and_adapters.py`.
+of `batches.py`, other optimizers and adapters those of `optimizer_cases.py`.
 """
 
 import contextlib
 import re
 
 from ..recording import environment  # noqa: F401  (before transformers)
-from . import adapter_cases, eightbit, storages, optimizers_and_adapters
+from . import adapter_cases, eightbit, storages, optimizer_cases
 from ..recording import pictures
 from .techniques import PLAIN
 from .receipts import WithConvertedMasks, load, packs_transposed
@@ -190,8 +190,8 @@ def witness(path):
 
     def run(case):
         if case["optim"] not in PLAIN:
-            optimizers_and_adapters.prepare()
-            oracle.optimizer_for = lambda case, model: optimizers_and_adapters.optimizer_for(oracle, case, model)
+            optimizer_cases.prepare()
+            oracle.optimizer_for = lambda case, model: optimizer_cases.optimizer_for(oracle, case, model)
         return adapter_cases.run_adapter(oracle, case) if case.get("peft") else oracle.run(case)
 
     return run

@@ -38,6 +38,8 @@ describe("core: families' facts", () => {
     assert.equal(factsOf("clip").textPositions, 77);
     assert.equal(factsOf("qwen2_5_omni").speaks, true);
     assert.equal(factsOf("llama4").textSide, "llama4_text");
+    for (const name of ["git", "lilt", "markuplm", "layoutlmv3", "data2vec-audio"])
+      assert.equal(factsOf(name).unsplit, true, name);
     assert.deepEqual(factsOf("no-family"), {});
   });
 });

@@ -3,7 +3,6 @@
 import contextlib
 import gc
 import inspect
-import math
 import os
 import platform
 import time
@@ -11,25 +10,26 @@ import time
 import torch
 from torch.utils._pytree import tree_leaves
 
-from ..running.ledger import move_parameters
 from ..sentences import say
 from ..words import one_line
 from . import inputs as examples
 from . import segments
 from .fit import NotExplained
 from .layers import functions
-from .record import PLAIN, Event, trace
+from .record import PLAIN, trace
+from .events import Event
 from .regimes import BF16, FP32, Capture, Regime, described
 from .values import Answering
-from .write import StructureDiffers, graph
+from .merging import StructureDiffers
+from .write import graph
+from .sizes import LENGTHS, SIDES, of_positions, task_of, terms, tries
+from .fake_models import attention_by_shape, moving, to_fake
 
 EVERY = (Regime(FP32), Regime(FP32), Regime(FP32), Regime(FP32, BF16), Regime(BF16), Regime(BF16, BF16))
 """How the points of a graph are loaded; the first three tell the sizes apart, the others the dtypes."""
 FEWER = ((EVERY, ""), (EVERY[:4], "float32 weights"), ((Regime(FP32),) * 4, "float32 weights, no autocast"))
 """What is given up where a model's code does not run in some regime, and what the graph says then."""
 NAMES = ("B", "S", "T", "I", "A")
-TERMS = ("ceil_div({},{})", "{}//{}")
-PARTS = (2, 4, 8, 14, 16, 32)
 
 
 class Fails(Exception):
@@ -45,33 +45,6 @@ def library():
     from . import of_transformers
 
     return of_transformers.LIBRARY
-
-
-def to_fake(model, dtype):
-    """The same model with its tensors on the fake device; tied ones stay tied."""
-    made = {}
-
-    def fresh(t):
-        if id(t) not in made:
-            of = dtype if t.is_floating_point() else t.dtype
-            made[id(t)] = (t, torch.empty(t.shape, dtype=of, device="cuda"))
-        return made[id(t)][1]
-
-    parameters = {}
-    for module in model.modules():
-        for name, p in module._parameters.items():
-            if p is not None:
-                key = id(p)
-                if key not in parameters:
-                    parameters[key] = (p, torch.nn.Parameter(fresh(p), requires_grad=p.requires_grad))
-                module._parameters[name] = parameters[key][1]
-        for name, b in module._buffers.items():
-            if b is not None:
-                module._buffers[name] = fresh(b)
-        for name, t in vars(module).items():
-            if isinstance(t, torch.Tensor):  # a plain attribute: it stays where it was made
-                module.__dict__[name] = torch.empty(t.shape, dtype=t.dtype, device=t.device)
-    return model
 
 
 def made(build, dtype, mode):
@@ -101,16 +74,6 @@ def attributes_there(build, mode):
     return [(path, name, t.shape, t.dtype) for path, module in model.named_modules() for name, t in vars(module).items() if there(t)]
 
 
-@contextlib.contextmanager
-def moving():
-    """Parameters that somebody has a weak reference to are moved, too."""
-    apply, torch.nn.Module._apply = torch.nn.Module._apply, move_parameters
-    try:
-        yield
-    finally:
-        torch.nn.Module._apply = apply
-
-
 def loss_of(out, text, given):
     """The loss of what forward returned, and how it was found: what is asked for, a loss it returns, or the mean of its output."""
     if text:
@@ -130,22 +93,6 @@ def _plain(out):
     if isinstance(out, (torch.Tensor, tuple, list, dict)):
         return dict(out) if isinstance(out, dict) else out
     return vars(out) if hasattr(out, "__dict__") else out
-
-
-@contextlib.contextmanager
-def attention_by_shape():
-    """Attention that makes its result alone: which kernel runs is asked of a card (before 2.9)."""
-    functional = torch.nn.functional
-    own = functional.scaled_dot_product_attention
-
-    def attention(query, key, value, *args, **kwargs):
-        return torch.empty(*query.shape[:-1], value.shape[-1], dtype=query.dtype, device=query.device)
-
-    functional.scaled_dot_product_attention = attention
-    try:
-        yield
-    finally:
-        functional.scaled_dot_product_attention = own
 
 
 class Own:
@@ -215,7 +162,7 @@ class Own:
         found, (model, _) = {}, self.made()
         for module in model.modules():
             for place in (vars(module), getattr(vars(module).get("config"), "__dict__", {})):
-                for letter, names in (("I", _SIDE), ("S", _LENGTH)):
+                for letter, names in (("I", SIDES), ("S", LENGTHS)):
                     for name in names:
                         value = place.get(name)
                         value = value[0] if isinstance(value, (tuple, list)) and value else value
@@ -245,21 +192,6 @@ class Own:
             torch.set_default_dtype(torch.float32)
 
 
-def task_of(inputs):
-    """The task whose sizes a run is asked for: what the inputs name decides it, not what the model is for."""
-    letters = set(examples.letters(inputs))
-    if "A" in letters:
-        return "ctc" if "T" in letters else "audio-cls"
-    if "I" in letters:
-        return "image-text-to-text" if "S" in letters else "image-cls"
-    return "seq2seq-lm" if "T" in letters else "token-cls"
-
-
-def terms(sizes):
-    """Quotients of sizes that code of convolutions and patches counts with."""
-    return [form.format(name, n) for name in sizes if name != "B" for n in PARTS for form in TERMS]
-
-
 def free(own, count=6, seed=0):
     """Values of every size that the inputs name, at which the model runs: `(values by letter, conditions, fixed ones)`."""
     letters = examples.letters(own.inputs)
@@ -277,33 +209,6 @@ def free(own, count=6, seed=0):
             values[letter] = [base[letter]] * count
             conditions.append(f"{letter} == {base[letter]}")
     return values, conditions
-
-
-_SIDE = ("image_size", "img_size", "input_size", "image_dim", "resolution", "input_resolution")
-_LENGTH = ("block_size", "max_seq_len", "max_position_embeddings", "n_positions", "seq_len", "seq_length", "context_length", "n_ctx")
-
-
-def tries(stated, letters):
-    """Sizes to try, those that the model itself states first."""
-    values = {x: list(dict.fromkeys([*stated.get(x, []), *examples.USUAL[x]])) for x in letters}
-    return [{x: of[min(k, len(of) - 1)] for x, of in values.items()} for k in range(8)]
-
-
-def of_positions(model):
-    """Sides of pictures that tables of positions are made for: a row a patch, and one for the class where there is such a token."""
-    steps, rows, product = [], [], 1
-    for module in model.modules():
-        if isinstance(module, torch.nn.Conv2d) and product < 64:
-            product *= module.stride[0]
-            steps.append(product)
-        steps += [n for n in getattr(module, "axes_lengths", {}).values() if isinstance(n, int)]  # einops' Rearrange
-    for t in [*model.parameters(), *model.buffers()]:
-        if 1 < t.ndim < 4:
-            rows.append(t.shape[-2])
-    sides = [math.isqrt(n - extra) for n in dict.fromkeys(rows) for extra in (0, 1) if n > 15 and math.isqrt(n - extra) ** 2 == n - extra]
-    return [
-        side * step for step in dict.fromkeys(reversed(steps)) if step > 1 for side in dict.fromkeys(sides) if 16 <= side * step <= 1024
-    ]
 
 
 def _working(own, letters):

@@ -10,7 +10,7 @@ import traceback
 import torch
 from torch.utils._pytree import tree_leaves
 
-from .record import Event, Value
+from .events import Event, Value
 
 
 class Unseen(Exception):

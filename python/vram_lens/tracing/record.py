@@ -8,78 +8,18 @@ import contextlib
 import sys
 import types
 import weakref
-from dataclasses import dataclass, field
 
 import torch
 from torch._dispatch.python import enable_python_dispatcher
 from torch._subclasses.schema_check_mode import SchemaCheckMode
-from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from . import products
 from .library import Library
-
-
-@dataclass
-class Meta:
-    """What is known of a tensor; `name` is set for parameters and buffers."""
-
-    shape: tuple
-    dtype: torch.dtype
-    cpu: bool
-    name: str | None = None
-
-
-@dataclass(frozen=True)
-class Value:
-    """A tensor made during the forward, by its number in the trace."""
-
-    id: int
-
-
-@dataclass(frozen=True)
-class Weight:
-    """A parameter or buffer, by its path."""
-
-    name: str
-
-
-@dataclass(frozen=True)
-class Dtype:
-    """A dtype operand and the tensor whose dtype was last read with this outcome."""
-
-    dtype: torch.dtype
-    source: object = None
-
-
-@dataclass
-class Event:
-    """`kind` is op, call, drop, enter, exit, round, rounds, segment or whole; `checkpoint` of a round: it is a layer's.
-
-    Between a segment and a whole (its end) stands what is computed again in backward.
-    """
-
-    kind: str
-    name: str = ""
-    path: str = ""
-    ins: list = field(default_factory=list)
-    kw: dict = field(default_factory=dict)
-    outs: list = field(default_factory=list)
-    noamp: bool = False
-    nograd: bool = False
-    checkpoint: bool = False
-
-
-@dataclass
-class Trace:
-    events: list
-    values: list
-    weights: dict
-    batch: dict
-    outputs: list
-    amp: bool
-    held: list  # what the model itself keeps when its outputs are gone: positions it counted
+from .events import Dtype, Event, Meta, Trace, Value, Weight
+from .kept_tensors import keeping, registering, settle
+from .whole_operators import Functions, attention_with, ctc_with, grouped_with
 
 
 # Name of the function by which a model casts to autocast's dtype itself (Nemotron).
@@ -357,132 +297,8 @@ class Recorder(SchemaCheckMode):
         return out
 
 
-def _keeping(recorder, plainly):
-    """`Module.__setattr__` that tells of tensors a module keeps to its next forward, and of where it lets go of them."""
-
-    def keep(module, name, value):
-        path = recorder.paths.get(id(module))
-        if path is not None and not recorder.silent and not recorder.done:
-            if isinstance(value, torch.Tensor) and id(value) in recorder.live:
-                recorder.events.append(Event("op", "keep", path, [recorder.see(value)], {"of": name}))
-            elif value is None and name in vars(module):
-                recorder.events.append(Event("op", "forget", path, [], {"of": name}))
-        plainly(module, name, value)
-
-    return keep
-
-
-def _registering(recorder, plainly):
-    """`Module.register_buffer` that tells of a tensor which a forward made and keeps as one."""
-
-    def register(module, name, tensor, *args, **kwargs):
-        path = recorder.paths.get(id(module))
-        if (
-            path is not None
-            and not recorder.silent
-            and not recorder.done
-            and isinstance(tensor, torch.Tensor)
-            and id(tensor) in recorder.live
-        ):
-            recorder.events.append(Event("op", "keep", path, [recorder.see(tensor)], {"of": name}))
-        return plainly(module, name, tensor, *args, **kwargs)
-
-    return register
-
-
-def _settle(model, recorder):
-    """What modules still name when the forward is over is let go of where its module ends: keeping it is an operator of its own."""
-    kept = {(e.path, e.kw["of"]) for e in recorder.events if e.name == "keep"}
-    recorder.events[:] = [e for e in recorder.events if e.name != "forget" or (e.path, e.kw["of"]) in kept]
-    for path, module in model.named_modules():
-        for name, t in [*vars(module).items(), *module._buffers.items()]:
-            if (path, name) in kept and isinstance(t, torch.Tensor) and id(t) in recorder.live:
-                end = max(k for k, e in enumerate(recorder.events) if e.kind == "exit" and e.path == path)
-                recorder.events.insert(end, Event("drop", outs=[recorder.see(t)]))
-
-
 def _meta(t, name=None):
     return Meta(tuple(t.shape), t.dtype, t.device.type == "cpu", name)
-
-
-class _Functions(TorchFunctionMode):
-    """Sees dtype reads and the two calls that Python would answer without reaching the dispatcher."""
-
-    def __init__(self, recorder):
-        super().__init__()
-        self.recorder = recorder
-
-    def __torch_function__(self, func, kinds, args=(), kwargs=None):
-        if func == _dtype_get:
-            out = func(*args)
-            if self.recorder.known(args[0]):
-                self.recorder.reads[out] = self.recorder.see(args[0])
-            return out
-        if func == _requires_grad_get and self.recorder.trained is not None and self.recorder.known(args[0]):
-            return self.recorder.differentiable(self.recorder.see(args[0]))
-        if func is torch.Tensor.contiguous and not kwargs:
-            return torch.ops.aten.contiguous.default(*args)
-        return func(*args, **(kwargs or {}))
-
-
-_dtype_get, _requires_grad_get = torch.Tensor.dtype.__get__, torch.Tensor.requires_grad.__get__
-
-
-def _attention(recorder):
-    """scaled_dot_product_attention as one operator."""
-
-    def sdpa(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
-        with recorder.silence():
-            dtype = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else query.dtype
-            out = torch.empty(query.shape[0], query.shape[2], query.shape[1], value.shape[3], dtype=dtype, device=query.device).transpose(
-                1, 2
-            )
-        kw = {"enable_gqa": True} if enable_gqa else {}
-        recorder.emit(
-            Event(
-                "op",
-                "scaled_dot_product_attention",
-                recorder.scopes[-1],
-                [recorder.operand(x) for x in (query, key, value, attn_mask, float(dropout_p), is_causal)],
-                kw,
-            ),
-            out,
-        )
-        return out
-
-    return sdpa
-
-
-def _ctc(recorder):
-    """The loss over alignments as one operator."""
-
-    def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
-        with recorder.silence():
-            out = torch.empty((), dtype=log_probs.dtype, device=log_probs.device)
-        recorder.emit(
-            Event(
-                "op",
-                "ctc_loss",
-                recorder.scopes[-1],
-                [recorder.operand(log_probs), recorder.operand(targets), *([] if reduction == "sum" else [reduction])],
-            ),
-            out,
-        )
-        return out
-
-    return ctc_loss
-
-
-def _grouped(recorder):
-    """Matrix products of experts as one operator (the fake device knows only some dtypes of it)."""
-
-    def grouped_mm(mat_a, mat_b, *, offs=None, bias=None, out_dtype=None):
-        with recorder.silence():
-            out = torch.empty(mat_a.shape[0], mat_b.shape[-1], dtype=mat_a.dtype, device=mat_a.device)
-        recorder.emit(Event("op", "_grouped_mm", recorder.scopes[-1], [recorder.operand(x) for x in (mat_a, mat_b, offs)]), out)
-        return out
-
-    return grouped_mm
 
 
 READS = ("item", "_local_scalar_dense", "is_nonzero")
@@ -506,9 +322,9 @@ def trace(model, batch, run, holder=None, library=PLAIN, around=lambda recorder:
     functional = torch.nn.functional
     call, attention = torch.nn.Module.__call__, functional.scaled_dot_product_attention
     grouped = getattr(functional, "grouped_mm", None)  # since torch 2.10
-    ctc, functional.ctc_loss = functional.ctc_loss, _ctc(recorder)
+    ctc, functional.ctc_loss = functional.ctc_loss, ctc_with(recorder)
     whole, torch.einsum = torch.einsum, products.einsum_with(recorder.lowered)
-    own = _attention(recorder)
+    own = attention_with(recorder)
     files = {type(m).__module__ for m in model.modules()} & sys.modules.keys()
     spaces = [vars(sys.modules[name]) for name in files]
     ours = {id(whole): torch.einsum, id(attention): own}
@@ -516,19 +332,19 @@ def trace(model, batch, run, holder=None, library=PLAIN, around=lambda recorder:
     for space, name, value in taken:
         space[name] = ours[id(value)]
     torch.nn.Module.__call__ = lambda module, *a, **k: recorder.module_call(call, module, a, k)
-    plainly, torch.nn.Module.__setattr__ = torch.nn.Module.__setattr__, _keeping(recorder, torch.nn.Module.__setattr__)
+    plainly, torch.nn.Module.__setattr__ = torch.nn.Module.__setattr__, keeping(recorder, torch.nn.Module.__setattr__)
     register = torch.nn.Module.register_buffer
     if holder is None:  # libraries' own models are told of otherwise
-        torch.nn.Module.register_buffer = _registering(recorder, register)
+        torch.nn.Module.register_buffer = registering(recorder, register)
     replaced = {"range": recorder.rounds} | ({CAST: recorder.cast_if_autocast} if CAST in code else {})
     replaced |= {name: recorder.function(code[name], op) for name, op in library.functions.items() if name in code}
     before = {name: code[name] for name in replaced if name in code}
     code.update(replaced)
     functional.scaled_dot_product_attention = own
     if grouped is not None:
-        functional.grouped_mm = _grouped(recorder)
+        functional.grouped_mm = grouped_with(recorder)
     try:
-        with library.recording(recorder), around(recorder), enable_python_dispatcher(), recorder, _Functions(recorder):
+        with library.recording(recorder), around(recorder), enable_python_dispatcher(), recorder, Functions(recorder):
             out = run()
             recorder.done = True
         outputs = [recorder.see(t) for t in tree_leaves(out) if isinstance(t, torch.Tensor)]
@@ -537,7 +353,7 @@ def trace(model, batch, run, holder=None, library=PLAIN, around=lambda recorder:
         held = [v for v in outputs if isinstance(v, Value) and v.id in recorder.refs and id(recorder.refs[v.id]()) not in given]
         outgoing = {v.id for v in held}  # counted with the model, which holds them when the forward is over
         recorder.events[:] = [e for e in recorder.events if e.name != "keep" or e.ins[0].id not in outgoing]
-        _settle(model, recorder)
+        settle(model, recorder)
     finally:
         for name in replaced:
             del code[name]

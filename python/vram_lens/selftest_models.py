@@ -1,0 +1,134 @@
+"""Small models with known answers: what tracing must make of them."""
+
+import copy
+import torch
+
+
+class Small(torch.nn.Module):
+    """Tokens to a loss, with a tied head."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = torch.nn.Embedding(50, 16)
+        self.mix = torch.nn.Linear(16, 16)
+        self.head = torch.nn.Linear(16, 50, bias=False)
+        self.head.weight = self.table.weight
+
+    def forward(self, idx, targets):
+        x = torch.relu(self.mix(self.table(idx)))
+        logits = self.head(x)
+        return logits, torch.nn.functional.cross_entropy(logits.view(-1, 50), targets.view(-1))
+
+
+def traced():
+    """A model's inputs are guessed, its graph names the sizes and the tied head."""
+    from .tracing import own
+
+    inputs = own.guessed(Small)
+    assert " ".join(map(str, inputs)) == "idx=int64[B,S] targets=int64[B,S]", inputs
+    graph, facts = own.traced(own.Own(Small, inputs))
+    assert facts == {"holds": [], "loss": "returned"}, facts
+    assert graph["batch"][0] == {"name": "idx", "shape": ["B", "S"], "dtype": "$int64"}, graph["batch"]
+    assert [p["name"] for p in graph["parameters"]] == ["table.weight", "mix.weight", "mix.bias"], graph["parameters"]
+    assert graph["tied"] == [{"name": "head.weight", "to": "table.weight", "when": "true"}], graph["tied"]
+    assert any("cross_entropy" in str(step.get("op")) for step in graph["main"]["body"]), graph["main"]
+
+
+class Deciding(torch.nn.Module):
+    """Code that branches on values, and casts to a type by its name."""
+
+    def __init__(self):
+        super().__init__()
+        self.mix = torch.nn.Linear(8, 8)
+
+    def forward(self, x):
+        kind = x.type()
+        if not (x == 0).all():
+            x = x.float() * 2
+        return torch.roll(self.mix(x.type(kind)), -int(x.argmax()), -1)
+
+
+def decided():
+    """What code asks of tensors without values is nought, and the graph says where."""
+    from .tracing import inputs, own
+
+    graph, facts = own.traced(own.Own(Deciding, inputs.read("x=float[B,8]")))
+    assert [one.split(":")[0] for one in facts["holds"]] == ["values taken as 0 in selftest_models.py"], facts
+    assert any(step.get("op") == "roll" for step in graph["main"]["body"]), graph["main"]
+
+
+class Doubled(torch.autograd.Function):
+    """A function that asks for what it saved by the name of before."""
+
+    @staticmethod
+    def forward(ctx, x, weight):
+        ctx.save_for_backward(x, weight)
+        return x * weight
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, weight = ctx.saved_variables
+        return grad * weight, (grad * x).sum(0)
+
+
+class Doubling(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(8))
+
+    def forward(self, x):
+        return Doubled.apply(x, self.weight)
+
+
+def both_ways():
+    """Both directions of an autograd function of somebody's own are seen."""
+    from .tracing import inputs, own
+
+    _, facts = own.traced(own.Own(Doubling, inputs.read("x=float[B,8]")))
+    assert facts["holds"] == [], facts
+
+
+class Masked(torch.nn.Module):
+    """A mask filled with a number of the device's own, and scores that are held above one of the host's."""
+
+    def __init__(self):
+        super().__init__()
+        self.mix = torch.nn.Linear(16, 16)
+
+    def forward(self, x):
+        least = torch.finfo(x.dtype).min
+        mask = torch.full((16, 16), torch.tensor(least, device=x.device), device=x.device)
+        return torch.max(self.mix(x) @ mask, torch.tensor(least))
+
+
+def masked():
+    """Numbers that are tensors: on the device they fill, on the host they are operands, not dimensions."""
+    from .tracing import inputs, own
+
+    graph, _ = own.traced(own.Own(Masked, inputs.read("x=float[B,16]")))
+    steps = [step.get("op") for step in graph["main"]["body"]]
+    assert "maximum" in steps and any(str(step).startswith("full") for step in steps), steps
+
+
+class Spaced(torch.nn.Module):
+    """Rates that layers are made with, and places that are calculated with: on the host, and on the device."""
+
+    def __init__(self):
+        super().__init__()
+        rates = copy.deepcopy(torch.linspace(0, 0.2, 3))
+        self.drops = torch.nn.ModuleList(torch.nn.Dropout(rate.item()) for rate in rates[1:])
+        self.mix = torch.nn.Linear(16, 16)
+
+    def forward(self, x):
+        host, there = torch.linspace(-1, 1, 16), torch.linspace(-1, 1, 16, device=x.device)
+        x = self.mix(x) * (1 - host).to(x.device) + torch.outer(there, host[:16].to(x.device))
+        return self.drops[1](x)
+
+
+def spaced():
+    """`linspace` is numbers to who reads numbers and a tensor to who calculates with it."""
+    from .tracing import inputs, own
+
+    graph, _ = own.traced(own.Own(Spaced, inputs.read("x=float[B,16,16]")))
+    steps = [step.get("op") for step in graph["main"]["body"]]
+    assert {"outer", "dropout", "linspace"} <= set(steps), steps
