@@ -56,10 +56,12 @@ async function main(): Promise<void> {
     const outcome = await campaign(every, from);
     const memory = Math.round(process.memoryUsage().rss / 2 ** 20);
     faults += outcome.faults.length;
-    const longest = outcome.longestOf === "gap" ? "the server's longest gap" : "the longest answer";
+    const isGap = outcome.longestOf === "gap";
+    const longest = isGap ? "the server's longest gap" : "the longest answer";
+    const unit = isGap ? "ms" : "ms of processor time";
     const share = every === 1 || WHOLE.has(name) ? "" : `, one in ${every}`;
     const own = outcome.own === undefined ? "" : ` (of its own work at most ${Math.round(outcome.own)} ms at a time)`;
-    const found = `${outcome.faults.length} faults, ${longest} ${Math.round(outcome.longest)} ms${own}, ${memory} MiB`;
+    const found = `${outcome.faults.length} faults, ${longest} ${Math.round(outcome.longest)} ${unit}${own}, ${memory} MiB`;
     known.set(name, `- **${name}**${share}: ${outcome.tried}: ${found}`);
     console.log(known.get(name), outcome.longestWhat ?? "");
     for (const fault of outcome.faults) console.log(`    ${fault.slice(0, 600)}`);

@@ -73,13 +73,15 @@ export function estimate(
     // A size that is no number makes every sum after it none, and the peak the largest before it. Beyond 2⁵³ sums are not
     // exact: addresses of the pool would not be told apart.
     if (![ledger.live, ledger.peak].every(Number.isSafeInteger) || ledger.peakEvent < 0)
-      return refused(run, graphs, { reason: say("engine.sizes") });
+      return beyondBytes(ledger.peak) ?? refused(run, graphs, { reason: say("engine.sizes") });
     const pool = once(() => poolOf(run, ledger, simulation.loadedEvents));
     const plain = read(run, simulation, detail, enough, graphs, pool);
-    if (!countable(plain)) return refused(run, graphs, { reason: say("engine.sizes") });
+    if (!countable(plain))
+      return beyondBytes(plain.usedPeakBytes) ?? refused(run, graphs, { reason: say("engine.sizes") });
     if (plain.isAtLeast) return { ok: true, estimate: plain };
     const whole = withUncertainties(plain, { run, graphs, simulation, ledger, pool }, result.uncertain);
-    if (!countable(whole)) return refused(run, graphs, { reason: say("engine.sizes") });
+    if (!countable(whole))
+      return beyondBytes(whole.band.highBytes) ?? refused(run, graphs, { reason: say("engine.sizes") });
     if (batches === undefined || whole.events > MOST_PADDED) return { ok: true, estimate: whole };
     const overhead = whole.usedPeakBytes - whole.reservedPeakBytes;
     return { ok: true, estimate: whole, padded: reserveOfPadded(run, graphs, batches, overhead, simulation) };
@@ -156,6 +158,12 @@ function countable(estimate: Estimate): boolean {
   ];
   const all = [...sizes, host.pinnedBytes, host.pageableBytes, host.nvmeBytes];
   return all.every((bytes) => Number.isSafeInteger(bytes) && bytes >= 0);
+}
+
+/** What is said of a run that the config gives every size of, but whose bytes are more than numbers hold exactly; else null. */
+function beyondBytes(bytes: number): EstimateResult | null {
+  if (!(Number.isFinite(bytes) && bytes > Number.MAX_SAFE_INTEGER)) return null;
+  return { ok: false, code: "not-modelled", reason: say("engine.too-many-bytes") };
 }
 
 /**

@@ -47,6 +47,19 @@ describe("outside of the workspace", () => {
     });
   }
 
+  it("is quoted neither by its numbers nor by keys that no library has", async () => {
+    const numbers = JSON.stringify({
+      zero_optimization: { stage: 7, keysecret: 1 },
+      train_micro_batch_size_per_gpu: 31337,
+    });
+    const outside = await said({ "project/train.yaml": config("../s.json"), "s.json": numbers });
+    const messages = outside.run.findings.map(({ message }) => message).join("\n");
+    assert.match(messages, /must be at most 3; it is …/);
+    assert.ok(!/31337|keysecret/.test(outside.words), outside.words);
+    const inside = await said({ "project/train.yaml": config("s.json"), "project/s.json": numbers });
+    assert.match(inside.words, /it is 7.*keysecret.*31337/s);
+  });
+
   it("quotes no model's config either", async () => {
     const { words } = await said({
       "project/train.yaml": config("null", "../models/x"),

@@ -34,6 +34,25 @@ describe("numbers out of range", () => {
     });
   }
 
+  it("a batch whose bytes are more than numbers hold is said to be that", async () => {
+    const train = TRAIN.replace("batch_size: 1", "batch_size: 999999").replace("max_length: 32", "max_length: 4096");
+    const model = {
+      ...TINY_LLAMA,
+      hidden_size: 8192,
+      intermediate_size: 65536,
+      num_hidden_layers: 32,
+      vocab_size: 128256,
+    };
+    const analysis = await analysed(train, model);
+    assert.deepEqual(faultsOf(analysis), []);
+    const [run] = analysis.report.runs;
+    assert.equal(run?.verdict, "unknown");
+    assert.ok(
+      run?.findings.some(({ message }) => message.includes("8 PiB")),
+      JSON.stringify(run?.findings),
+    );
+  });
+
   for (const change of [
     { hidden_size: -1 },
     { vocab_size: 1e300 },

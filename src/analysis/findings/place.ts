@@ -27,7 +27,7 @@ export function toFindings(
     const finding: ReportFinding = {
       code: problem.code,
       severity,
-      message: shown(text(problem.message, locale)),
+      message: shown(text(problem.message, locale), problem.uri),
       uri: document?.file ?? problem.uri,
       ...(document === undefined ? {} : { range: document.lines.range(problem.span) }),
       help: `${HELP_BASE}${problem.code}`,
@@ -35,7 +35,13 @@ export function toFindings(
     const related = (problem.related ?? []).flatMap((place) => {
       const other = inputs.documents.find((candidate) => candidate.uri === place.uri);
       if (other === undefined) return [];
-      return [{ uri: other.file, range: other.lines.range(place.span), message: shown(text(place.message, locale)) }];
+      return [
+        {
+          uri: other.file,
+          range: other.lines.range(place.span),
+          message: shown(text(place.message, locale), place.uri),
+        },
+      ];
     });
     if (related.length > 0) finding.related = related;
     const key = JSON.stringify([finding.code, finding.uri, finding.range, finding.message]);

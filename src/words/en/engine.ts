@@ -46,6 +46,7 @@ export const ENGINE = {
 
   // Why there is no estimate
   "engine.family": 'no graph of the family "{family}" was captured',
+  "engine.too-many-bytes": "its steps need more bytes than are counted exactly (8 PiB)",
   "engine.sizes": "the model's `config.json` does not give every size",
   "engine.window":
     "PyTorch raises: a window of {window} does not fit into {over}, by the sizes in the model's `config.json`",

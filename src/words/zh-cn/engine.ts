@@ -35,6 +35,7 @@ export const ENGINE: Readonly<Record<keyof typeof EN, string>> = {
   "graph.balanced-experts": "假设各专家分到的 token 数相等；每个专家只在分给它的 token 上单独运行",
 
   "engine.family": "模型族 “{family}” 没有计算图",
+  "engine.too-many-bytes": "其训练步所需的字节数超出可精确计数的范围（8 PiB）",
   "engine.sizes": "模型的 `config.json` 没有给出全部尺寸",
   "engine.window": "PyTorch 会报错：按模型 `config.json` 的尺寸，{window} 的窗口放不进 {over}",
   "engine.view": "PyTorch 会报错：按模型 `config.json` 的尺寸，{count} 个元素放不进 {sizes}",
