@@ -67,13 +67,23 @@ def reads_dropout_from_module(module):
 
 
 def pools_without_head(module):
-    """The class of texts' classes leaves out the pooler (`add_pooling_layer=False`) that the class without a head has."""
-    return any(
+    """The class of texts' or pictures' classes leaves out the pooler (`add_pooling_layer=False`) that the class without a head has."""
+    classes = [node for node in ast.walk(ast.parse(inspect.getsource(module))) if isinstance(node, ast.ClassDef)]
+    has_pooler = any(one.name.endswith("Pooler") for one in classes)
+    by_itself = any(
+        argument.arg == "add_pooling_layer" and getattr(default, "value", None) is True
+        for one in classes
+        for function in ast.walk(one)
+        if isinstance(function, ast.FunctionDef)
+        for argument, default in zip(function.args.args[::-1], function.args.defaults[::-1])
+    )
+    left_out = any(
         isinstance(node, ast.keyword) and node.arg == "add_pooling_layer" and getattr(node.value, "value", None) is False
-        for head in ast.walk(ast.parse(inspect.getsource(module)))
-        if isinstance(head, ast.ClassDef) and head.name.endswith("ForSequenceClassification")
+        for head in classes
+        if head.name.endswith(("ForSequenceClassification", "ForImageClassification"))
         for node in ast.walk(head)
     )
+    return has_pooler and by_itself and left_out
 
 
 def stores_experts_transposed(module):

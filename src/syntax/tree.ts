@@ -181,7 +181,16 @@ export interface PythonRound extends Span {
 }
 
 /** What can be known of a Python module without running it. */
+/** Elements that are left out at one end of what a name holds. */
+export interface PythonCut extends Span {
+  readonly name: string;
+  readonly first: number;
+  readonly last: number;
+}
+
 export interface PythonModule {
+  /** Ends that are cut off by whole numbers (`tokens[:-1]`). */
+  readonly cuts?: readonly PythonCut[];
   readonly round?: PythonRound;
   /** Options that it gives its own parser as a list. */
   readonly written?: readonly Entry[];

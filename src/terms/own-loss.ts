@@ -58,21 +58,28 @@ export interface LossFunction {
 /** A number, or one of the loaded model's config, so many times. */
 export type LayerSize = number | { readonly config: string; readonly times: number };
 
-/** A layer of torch's that a module of the script's own has. */
+/** A layer of torch's that a module of the script's own has, or a weight by itself. */
 export interface OwnLayer {
   /** As the module calls it: `self.classifier`, `self.head.0`. */
   readonly path: string;
-  /** The class's name: `Linear`, `LayerNorm`, `Dropout`, `Identity` or an activation. */
+  /** The class's name: `Linear`, `Embedding`, `LayerNorm`, `Dropout`, `Identity`, an activation, or `Parameter`. */
   readonly kind: string;
   readonly sizes: readonly LayerSize[];
   readonly bias: boolean;
 }
 
+/** Modules that load no model: layers of torch's by what calls them, and classes of the script's own. */
+export interface OwnParts {
+  /** Their layers, each by the whole way to it: `self.head.net.0`, `head.net.0`. */
+  readonly layers: readonly OwnLayer[];
+  /** What those compute that are classes of the script's own, by the ways to them; others are their layers one after another. */
+  readonly forwards?: Readonly<Record<string, LossFunction>>;
+}
+
 /** A module of the script's own around a model that it loads. */
-export interface OwnModule {
+export interface OwnModule extends OwnParts {
   /** What it calls the loaded model: `self.backbone`. */
   readonly body: string;
-  readonly layers: readonly OwnLayer[];
   readonly forward: LossFunction;
   /** What names outside of its forward are bound to, as a loss has them. */
   readonly outside: Readonly<Record<string, LossExpression>>;
@@ -83,6 +90,8 @@ export interface OwnModule {
 export interface OwnLoss extends LossFunction {
   /** The trained model is a module of the script's own. */
   readonly module?: OwnModule;
+  /** Modules that a loop calls beside the model. */
+  readonly beside?: OwnParts;
   /** What names outside of the function are bound to, where that is written out (`self.loss_fct`, a module's own name). */
   readonly outside: Readonly<Record<string, LossExpression>>;
   /** Functions of the script that it calls, by their names. */
@@ -91,4 +100,8 @@ export interface OwnLoss extends LossFunction {
   readonly lengths?: Readonly<Record<string, number>>;
   /** Its names stay until they are bound again: it is a round of a loop. */
   readonly keepsNames?: true;
+  /** Names that the loop itself binds anew before the next round. */
+  readonly targets?: readonly string[];
+  /** What the round does with its names behind the gradients, as far as it is read. */
+  readonly behind?: readonly LossStatement[];
 }

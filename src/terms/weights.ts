@@ -32,6 +32,8 @@ export interface WeightRule {
   readonly around?: string;
   /** The part of the model whose weights are meant; absent: all of it. */
   readonly part?: readonly PartStep[];
+  /** The module that a loop calls beside the model, whose weights are meant; absent: those of the model. */
+  readonly beside?: string;
   /** The model already has its adapter there: names and parts are those that peft gives. */
   readonly adapted?: true;
 }

@@ -12,6 +12,9 @@ type Config = Readonly<Record<string, unknown>>;
 /** Published configs leave dropouts out where they are what the class has. */
 const DROPOUT = /(?:dropout|dropout_prob|dropout_rate|_pdrop)$/;
 
+/** What the class is told beside its config (`add_pooling_layer=False`, models/bert/modeling_bert.py, BertModel.__init__). */
+const OF_CLASS = "add_pooling_layer";
+
 /** Names that every config answers to, with what families call them (`attribute_map` of their config classes). */
 const ALIASES: Readonly<Record<string, readonly string[]>> = table({
   hidden_size: ["n_embd", "d_model", "dim"],
@@ -22,7 +25,7 @@ const ALIASES: Readonly<Record<string, readonly string[]>> = table({
 
 /** The name that a config has for an attribute; undefined: it has none. */
 function ownName(config: Config, key: string): string | undefined {
-  if (Object.hasOwn(config, key) || DROPOUT.test(key)) return key;
+  if (Object.hasOwn(config, key) || DROPOUT.test(key) || key === OF_CLASS) return key;
   return (Object.hasOwn(ALIASES, key) ? ALIASES[key] : undefined)?.find((name) => Object.hasOwn(config, name));
 }
 

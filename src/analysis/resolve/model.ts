@@ -81,7 +81,8 @@ const LIKELIEST: readonly Task[] = [
 
 /** Classes of transformers that have no head, and what is mostly put on them: a small one. */
 const BODIES = /^(?!Fast)\w*Model$/;
-const OWN_HEAD: Task = "seq-cls";
+/** What a small head is put on, the first that the family's graphs know. */
+const OWN_HEADS: readonly Task[] = ["seq-cls", "image-cls", "audio-cls"];
 
 /** Tasks that the graphs of the model's family, or of the one that stands in for it, know. */
 function knownTasks(c: ResolveContext): ReadonlySet<string> {
@@ -195,7 +196,14 @@ function classTask(c: ResolveContext, architecture: string, config: ModelConfig)
 export function runsBody(c: ResolveContext): boolean {
   const loaded = c.settings.find("model_class");
   const named = loaded !== undefined && c.settings.string("task") === undefined;
-  return named && BODIES.test(String(loaded.value)) && knownTasks(c).has(OWN_HEAD) && c.ownLoss() !== undefined;
+  return named && ownHeadOf(c, String(loaded.value)) !== undefined && c.ownLoss() !== undefined;
+}
+
+/** The task of a model without a head that a small one is put on; undefined: its class has a head, or none is known. */
+function ownHeadOf(c: ResolveContext, loaded: string): Task | undefined {
+  if (!BODIES.test(loaded) || TASK_OF_CLASS.some(([pattern]) => pattern.test(loaded))) return undefined;
+  const known = knownTasks(c);
+  return OWN_HEADS.find((task) => known.has(task));
 }
 
 export function taskOf(c: ResolveContext, config: ModelConfig): Task {
@@ -211,10 +219,10 @@ export function taskOf(c: ResolveContext, config: ModelConfig): Task {
     c.keep("task", loaded, ofClass);
     return ofClass;
   }
-  const headless = loaded !== undefined && BODIES.test(String(loaded.value)) && knownTasks(c).has(OWN_HEAD);
-  if (headless) {
-    if (!runsBody(c)) c.suppose(say("assume.own-head", { class: String(loaded.value) }), "task");
-    return OWN_HEAD;
+  const headed = loaded === undefined ? undefined : ownHeadOf(c, String(loaded.value));
+  if (headed !== undefined) {
+    if (!runsBody(c)) c.suppose(say("assume.own-head", { class: String(loaded?.value) }), "task");
+    return headed;
   }
   const architecture = Array.isArray(config["architectures"]) ? String(config["architectures"][0] ?? "") : "";
   const named = classTask(c, architecture, config);

@@ -68,8 +68,8 @@ export class Torch {
   rounds: Rounds | null = null;
   /** Every storage made meanwhile, where blocks are to be numbered anew; null: nobody asks. */
   made: Storage[] | null = null;
-  /** Lets go of what the loop's names held of the micro-batch before; null: nothing is held, or it was let go of. */
-  rebinds: (() => void) | null = null;
+  /** Lets go of what the loop's names, or one of them, held of the micro-batch before; null: nothing is held, or it was let go of. */
+  rebinds: ((name?: string) => void) | null = null;
   /** Kind of new allocations; set by the phase (activations in forward, temporaries in backward, …). */
   kind: ComponentKind = "activations";
 

@@ -168,7 +168,7 @@ export function loadModels(torch: Torch, setup: Setup, strategy: Strategy): Mode
   };
   const loaded = withStableEmbedding(torch, withSplitEmbedding(loadModel(torch, graph, view, adapted), run), run);
   const named = (name: string) => view.scope(Object.hasOwn(family.aliases, name) ? family.aliases[name]! : name);
-  const held = withOwnLayers(torch, loaded, run.ownLoss?.module, named);
+  const held = withOwnLayers(torch, loaded, run.ownLoss ?? {}, named, run.trained);
   const model = withHead(torch, spec, held, head, strategy.shardsParameters);
   const companion = (spec === null ? run.beside?.runs : spec.companion) ?? null;
   const companionGraphs = companion === null ? undefined : graphsOf(family, companion.model.family);

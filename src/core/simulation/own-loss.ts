@@ -1,5 +1,5 @@
 /** Passes of a loss that a script writes itself, around the models that it calls. */
-import type { OwnLoss } from "../../terms/own-loss";
+import type { LossStatement, OwnLoss } from "../../terms/own-loss";
 import type { Fold, Folding } from "../engine/folding/plan";
 import { Interpreter } from "../engine/interpreter";
 import type { AttentionCache, InterpreterOptions } from "../engine/interpreter/options";
@@ -10,7 +10,7 @@ import { BODY_OUTPUTS } from "../graph/body";
 import type { ArchitectureGraph } from "../graph/types";
 import type { PassFactory } from "../training/forward";
 import { toFloat32 } from "../training/outputs";
-import { type CalledByLoss, runOwnLoss } from "../training/own-loss/evaluate";
+import { type CalledByLoss, type OwnLossRun, runOwnLoss } from "../training/own-loss/evaluate";
 import { Inputs, NotFollowed, Outputs, type Value } from "../training/own-loss/values";
 import type { TrainingRun } from "../training/run";
 import { type RunnableModel, untilLogits } from "../training/trainers";
@@ -56,7 +56,10 @@ export function ownLossPasses(torch: Torch, loss: OwnLoss, models: LossModels, a
   const names = models.programAt(1)?.graph.batch.map(({ name }) => name) ?? [];
   return (way) => {
     const calls = new Calls(torch, models, way);
+    let last: OwnLossRun | null = null;
+    const keeps = loss.keepsNames === true;
     return {
+      ...(keeps ? { left: () => last?.left?.() ?? [], bindsLate: namesBound(loss.behind ?? []) } : {}),
       foldings: calls.foldings,
       main: (tensors) => {
         torch.autocastEnabled = false;
@@ -66,10 +69,18 @@ export function ownLossPasses(torch: Torch, loss: OwnLoss, models: LossModels, a
         const given = new Map([...batch].filter(([name]) => name !== COUNT));
         const text = given.get(TEXT);
         if (text !== undefined && !given.has(MASK)) given.set(MASK, text);
-        return runOwnLoss(torch, loss, given, calls.of(batch), asksOutputs);
+        last = runOwnLoss(torch, loss, given, calls.of(batch), asksOutputs);
+        return last.results;
       },
     };
   };
+}
+
+/** Names that statements bind. */
+function namesBound(statements: readonly LossStatement[]): ReadonlySet<string> {
+  return new Set(
+    statements.flatMap((one) => ("names" in one ? one.names : "inside" in one ? [...namesBound(one.body)] : [])),
+  );
 }
 
 /** What the loss calls in one micro-batch after another. */

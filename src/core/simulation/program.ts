@@ -28,6 +28,7 @@ import type { ArchitectureGraph, FamilyGraphs } from "../graph/types";
 import { standsAmongKeys, standsApart } from "../training/adapters/prefix";
 import { virtualTokens } from "../training/adapters/prompts";
 import type { BatchTensor } from "../training/forward";
+import { callsLabels } from "../training/own-loss/batch";
 import { NotFollowed } from "../training/own-loss/values";
 import type { CompanionSpec, Task, TrainingRun } from "../training/run";
 import { sequencesPerSample } from "../training/trainers";
@@ -97,7 +98,6 @@ export function programOf(run: TrainingRun, family: FamilyGraphs, sizes: RunSize
 
 /** Labels that a loss reads of its batch. */
 const LABELS = /"(?:value|attribute)":"(?:labels?|targets?)"/;
-const CALLED_LABELS = /^(?:labels?|targets?|tgt|y)$/;
 
 /** Whether a loss has labels of its batch, also where it takes the batch apart (`for x, y in loader`). */
 function readsLabels(loss: OwnLoss): boolean {
@@ -105,7 +105,7 @@ function readsLabels(loss: OwnLoss): boolean {
   const apart = first !== undefined && "names" in first && "name" in first.value && first.names.length > 1;
   return (
     loss.module?.forward.parameters.includes("labels") === true ||
-    (apart && first.names.some((name) => CALLED_LABELS.test(name))) ||
+    (apart && first.names.some(callsLabels)) ||
     LABELS.test(JSON.stringify(loss))
   );
 }
@@ -113,7 +113,8 @@ function readsLabels(loss: OwnLoss): boolean {
 /** The model without a head, as a trainer of embeddings or a loss of the script's own calls it; null where it cannot be told from the head. */
 function bodyAlone(graph: ArchitectureGraph, { model, ownLoss }: TrainingRun): ArchitectureGraph | null {
   const labelled = ownLoss !== undefined && readsLabels(ownLoss);
-  const body = bodyOf(graph, factsOf(model.family).pools === true, labelled);
+  const pools = factsOf(model.family).pools === true && model.config["add_pooling_layer"] !== false;
+  const body = bodyOf(graph, pools, labelled);
   if (body === null && ownLoss !== undefined) throw new NotFollowed();
   return body;
 }

@@ -20,6 +20,7 @@ import { hostTensor, type Storage, type Tensor } from "../engine/tensor";
 import type { Torch } from "../engine/torch";
 import { RECEIVED } from "../graph/stage";
 import { HeldBatches } from "./batches";
+import { clip } from "./clipping";
 import { allocateBatch, forward, type PassFactory } from "./forward";
 import { counterparts } from "./layers";
 import type { Optimizer } from "./optimizers";
@@ -158,6 +159,8 @@ function holdsBatch({ rollout }: StepOptions): boolean {
 /** What the loop's names still refer to when a micro-batch is over, owned. */
 interface Left {
   readonly results: readonly Tensor[];
+  /** Names of results, those that a script gives them. */
+  readonly names?: readonly (string | undefined)[];
   readonly batch: readonly Tensor[];
 }
 
@@ -335,24 +338,26 @@ function microBatch(
   const offload = options.offloads === null ? null : new OffloadHooks(torch, options.offloads);
   if (offload !== null) torch.hooks.push(offload);
   const converts = !options.plainLoop && options.loop?.keepsDtype !== true && options.stage === undefined;
-  const [lastLoss, ...lastOutputs] = last.results;
-  torch.rebinds = () => {
-    for (const tensor of lastOutputs) tensor.release();
-    torch.rebinds = null;
+  const [lastLoss] = last.results;
+  let held = last.results.map((tensor, k) => ({ tensor, name: last.names?.[k] })).slice(1);
+  const letGoOf = (goes: (name: string | undefined) => boolean): void => {
+    for (const { tensor, name } of held) if (goes(name)) tensor.release();
+    held = held.filter(({ name }) => !goes(name));
   };
+  torch.rebinds = (name) => letGoOf((own) => name === undefined || own === name);
   const names = options.batch.map(({ name }) => name);
   const given = strategy.split?.(torch, names, batch) ?? batch;
   const made = forward(torch, pass, given, options.autocast, step, converts);
   const [loss, ...outputs] = strategy.returned?.(torch, made) ?? made;
   const rest = [...outputs, ...(pass.keptCache?.() ?? [])];
   if (offload !== null) torch.hooks.pop();
-  torch.rebinds?.();
+  letGoOf((name) => name === undefined || pass.bindsLate?.has(name) !== true);
   lastLoss?.release();
   torch.tape?.returns([loss!, ...rest]);
   const locals = [...rest, ...batch];
   const named = options.plainLoop || options.loop?.holds === "outputs";
-  const held = named || pass.holdsOutputs || options.stage !== undefined;
-  if (!held) for (const tensor of options.loop === null ? locals : rest) tensor.release();
+  const keeps = named || pass.holdsOutputs || options.stage !== undefined;
+  if (!keeps) for (const tensor of options.loop === null ? locals : rest) tensor.release();
   clears?.();
   ledger.enter("backward", step);
   torch.kind = "temporaries";
@@ -368,29 +373,18 @@ function microBatch(
   offload?.finish();
   optimizer.afterBackward?.(torch);
   strategy.endPass?.(torch);
-  if (named) return { results: [loss!, ...rest], batch };
+  const left = pass.left?.() ?? [];
+  letGoOf(() => true);
+  torch.rebinds = null;
+  if (named) {
+    const results = [loss!, ...rest];
+    const names = [...results.map(() => undefined), ...left.map(([name]) => name)];
+    return { results: [...results, ...left.map(([, tensor]) => tensor)], names, batch };
+  }
+  for (const [, tensor] of left) tensor.release();
   if (options.loop?.holds === "loss") return { results: [loss!], batch };
   loss!.release();
   if (options.loop !== null) return { results: [], batch };
-  if (held) for (const tensor of locals) tensor.release();
+  if (keeps) for (const tensor of locals) tensor.release();
   return NOTHING_LEFT;
-}
-
-/** `clip_grad_norm_`, foreach: one norm per gradient, their norm, the coefficient. */
-function clip(torch: Torch, parameters: readonly Tensor[]): void {
-  const norms = parameters
-    .filter(({ grad }) => grad !== null)
-    .map(({ grad }) => torch.empty("_foreach_norm", [], grad!.dtype));
-  if (norms.length === 0) return;
-  const stacked = torch.empty("stack", [norms.length], norms[0]!.dtype);
-  const total = torch.empty("linalg_vector_norm", [], norms[0]!.dtype);
-  stacked.release();
-  const scalar = (operator: string): Tensor => torch.empty(operator, [], total.dtype);
-  const divisor = scalar("add");
-  const inverse = scalar("reciprocal");
-  const coefficient = scalar("mul");
-  inverse.release();
-  divisor.release();
-  const clamped = scalar("clamp");
-  for (const tensor of [...norms, total, coefficient, clamped]) tensor.release();
 }

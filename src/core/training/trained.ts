@@ -71,9 +71,36 @@ export function steppedOf(
   return new Set(given.map(({ tensor }) => tensor));
 }
 
+/** A weight of the script's own, and the module beside the model that it is of; undefined: one around it. */
+export interface OwnWeight {
+  readonly tensor: Tensor;
+  readonly item: Named;
+  readonly beside?: string;
+}
+
+/**
+ * Whether rules mean weights of the script's own: what they ask of the loaded model by its methods is none of these.
+ *
+ * @returns what the last one that fits says; undefined: none does
+ */
+export function decidedFor(
+  rules: readonly WeightRule[],
+  own: readonly OwnWeight[],
+): (weight: OwnWeight) => boolean | undefined {
+  const items = own.map(({ item }) => item);
+  const all = rules.map((rule) => {
+    const [first] = rule.part ?? [];
+    const isOfModel = typeof first === "object" && "method" in first;
+    return { rule, fits: isOfModel ? () => false : fitting(rule, items, new Map()) };
+  });
+  return ({ item, beside }) =>
+    all.findLast(({ rule, fits }) => (beside === undefined ? fits(item.name) : rule.beside === beside))?.rule.trained;
+}
+
 /** Whether a rule means a weight. A part of the model has its tied weights, too, under names of its own. */
 function fitting(rule: WeightRule, placed: readonly Named[], tied: TiedNames): (name: string) => boolean {
-  const { pattern, part, modules, except, around } = rule;
+  const { pattern, part, modules, except, around, beside } = rule;
+  if (beside !== undefined) return () => false;
   if (modules !== undefined) {
     const inside = fitting({ pattern, trained: rule.trained, ...(part && { part }) }, placed, tied);
     const own = new Set(placed.flatMap(({ name, module }) => (modules.includes(module) ? [name] : [])));

@@ -3,7 +3,7 @@ import type { LocatedNode, PythonModule } from "../../syntax/tree";
 import { table } from "../../terms/table";
 import type { LocatedSetting } from "../types";
 import { given, placed, scalar } from "./called";
-import { OPTIMIZER, TRAINER, trainingOf } from "./training";
+import { loadsBehind, OPTIMIZER, TRAINER, trainingOf } from "./training";
 
 /** What is stepped, in what an optimizer is given; longer texts are cut. */
 const STEPPED = /\.(?:named_)?parameters\(/;
@@ -16,8 +16,28 @@ export function rawOf(node: LocatedNode | undefined): string | undefined {
   return node?.kind === "unknown" ? node.raw : undefined;
 }
 
+const FIRST = /^(\w+)(?:\.|$)/;
+
+/** Names of modules that a loop calls beside the model it loads (`head = Head(768, 20)`); none where it loads none. */
+export function namesBeside(python: PythonModule): ReadonlySet<string> {
+  const beside = python.round?.loss?.beside;
+  if (beside === undefined || trainingOf(python).load === undefined) return new Set();
+  const paths = [...beside.layers.map(({ path }) => path), ...Object.keys(beside.forwards ?? {})];
+  return new Set(paths.flatMap((path) => FIRST.exec(path)?.[1] ?? []));
+}
+
+/** Names that the model which is loaded is bound to. */
+export function loadedNames(python: PythonModule): readonly string[] {
+  const { load } = trainingOf(python);
+  return python.assignments.entries.flatMap(({ key, value }) =>
+    load !== undefined && loadsBehind(python, value).includes(load) ? [key] : [],
+  );
+}
+
 /** Names of the trained model, the surest first: what a trainer is given, what an optimizer steps, what `train()` is called on. */
-export function trainedNames({ calls, assignments }: PythonModule): readonly string[] {
+export function trainedNames(python: PythonModule): readonly string[] {
+  const { calls, assignments } = python;
+  const beside = namesBeside(python);
   const layers = new Set(
     assignments.entries.flatMap(({ key, value }) => (LAYER.test(rawOf(value) ?? "") ? [key] : [])),
   );
@@ -30,7 +50,11 @@ export function trainedNames({ calls, assignments }: PythonModule): readonly str
     .map((before) => before.split(/[^\w.]/).at(-1))
     .filter((name) => name !== "");
   const trained = calls.map(({ callee }) => /^([\w.]+)\.train$/.exec(callee)?.[1]);
-  return [...handed, ...stepped, ...trained].filter((name) => name !== undefined).filter((name) => !layers.has(name));
+  // What stands beside a model that is loaded is not that model, also where it alone is trained.
+  const loaded = beside.size > 0 ? loadedNames(python) : [];
+  return [...loaded, ...handed, ...stepped, ...trained].filter(
+    (name) => name !== undefined && !layers.has(name) && !beside.has(name),
+  ) as string[];
 }
 
 /**

@@ -8,10 +8,10 @@ import type { LocatedSetting } from "../types";
 import { at, given, isInside, keyword, plain, said, scalar, uncounted } from "./called";
 import { castInLoop } from "./casts";
 import { compileInLoop } from "./compiling";
-import { rawOf, trainedNames } from "./loads";
+import { namesBeside, rawOf, trainedNames } from "./loads";
 import { isOptimizer, optimizerSettings } from "./optimizer";
 import { spreadSettings } from "./spread";
-import { callsBehind, trainingOf } from "./training";
+import { callsBehind, loadsBehind, trainingOf } from "./training";
 
 const ACCUMULATION =
   /(?:^|\.)(?:gradient_accumulation\w*|grad_accum\w*|accum(?:ulation)?_steps|accumulate_grad_batches)$/i;
@@ -189,15 +189,23 @@ function zerosLate({ calls }: PythonModule, backward: PythonCall, names: Readonl
   return before.some(({ callee, order = 0 }) => /(?:^|\.)zero_grad$/.test(callee) && order > forward && forward >= 0);
 }
 
-/** Whether a model stays as it was loaded: `from_pretrained` gives it in evaluation, which no call of `train` ends. */
+/**
+ * Whether the model is in evaluation while the loop runs: as `from_pretrained` gives it, or by `eval()`, and no call of `train` ends it.
+ * What stands beside the model has a mode of its own.
+ */
 function evaluates(python: PythonModule): boolean {
   const { load } = trainingOf(python);
-  return (
-    load?.callee.endsWith("from_pretrained") === true &&
-    !python.calls.some(
-      ({ callee, receiver }) => /\.train$/.test(callee) || (callee === "train" && receiver !== undefined),
-    )
+  const beside = namesBeside(python);
+  const trains = python.calls.some(
+    ({ callee, receiver }) =>
+      (/\.train$/.test(callee) && !beside.has(callee.slice(0, -".train".length))) ||
+      (callee === "train" && receiver !== undefined),
   );
+  if (load === undefined || trains) return false;
+  const begins = python.round?.start ?? 0;
+  const asked = ({ callee, receiver, start }: PythonCall): boolean =>
+    /(?:^|\.)eval$/.test(callee) && start < begins && loadsBehind(python, receiver).includes(load);
+  return load.callee.endsWith("from_pretrained") || (beside.size > 0 && python.calls.some(asked));
 }
 
 /** Whether a call is one of an object that wraps the models it prepares, whatever its name is. */

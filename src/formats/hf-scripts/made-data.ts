@@ -3,12 +3,13 @@
  * torch/_refs and torch/_torch_docs.py (`size` of the makers), torch/utils/data/dataset.py (TensorDataset takes tensors along their
  * first dimension).
  */
-import type { LocatedNode, PythonCall, PythonModule } from "../../syntax/tree";
+import type { LocatedNode, PythonCall, PythonModule, Span } from "../../syntax/tree";
 import type { SettingName } from "../../terms/settings";
 import type { LocatedSetting } from "../types";
 import { at, given, isInside, lastName, plain } from "./called";
 import { hearsWaves } from "./freezing-rules";
 import { trainingLoader } from "./loop";
+import { builtNetwork } from "./networks";
 import { callAt, callsBehind, trainingOf } from "./training";
 
 const MAKERS = /^(?:torch\.)?(?:randint|full|zeros|ones|rand|randn|empty)$/;
@@ -46,6 +47,16 @@ interface Made {
   readonly batch: number | undefined;
 }
 
+/**
+ * How much shorter than what a name holds a sample is: where its last elements are left out of one part and as many of its first of
+ * another, the one part is what follows the other (`x[:-1], x[1:]`).
+ */
+function shiftOf(name: string, within: Span, { cuts = [] }: PythonModule): number {
+  const own = cuts.filter((cut) => cut.name === name && isInside(cut, within));
+  const shift = own.find(({ last }) => last > 0 && own.some(({ first }) => first === last));
+  return shift?.last ?? 0;
+}
+
 /** The tensors that samples or batches are made of. */
 function madeBy(python: PythonModule): readonly Made[] {
   const { calls, classes, assignments } = python;
@@ -65,7 +76,11 @@ function madeBy(python: PythonModule): readonly Made[] {
     const bound = assignments.entries.find(({ value }) => value.start === call.start)?.key;
     const name = call.key ?? bound ?? "";
     const sizes = sizesOf(call);
-    if (sets.some((one) => isInside(call, one))) return [{ call, sizes, name, batch: undefined }];
+    const set = sets.find((one) => isInside(call, one));
+    if (set !== undefined) {
+      const shift = bound === undefined || sizes.length !== 1 ? 0 : shiftOf(bound, set, python);
+      return [{ call, sizes: sizes.map((size) => size && size - shift), name, batch: undefined }];
+    }
     if (along.has(call)) return [{ call, sizes: sizes.slice(1), name, batch: undefined }];
     if (loader !== undefined) {
       const inRow = call.key !== undefined && (isInside(call, listed) || !held.has(call));
@@ -77,7 +92,7 @@ function madeBy(python: PythonModule): readonly Made[] {
 
 /** What the shapes say: the longest of each kind. */
 export function madeData(python: PythonModule): readonly LocatedSetting[] {
-  const { load } = trainingOf(python);
+  const load = trainingOf(python).load ?? builtNetwork(python);
   if (load === undefined) return [];
   const longest = new Map<SettingName, { readonly call: PythonCall; readonly value: number }>();
   const keep = (name: SettingName, call: PythonCall, value: number | undefined): void => {

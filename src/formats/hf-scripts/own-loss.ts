@@ -2,8 +2,8 @@
 import type { PythonCall, PythonClass, PythonModule, Span } from "../../syntax/tree";
 import type { LossExpression, LossStatement, OwnLoss } from "../../terms/own-loss";
 import type { LocatedSetting } from "../types";
-import { isInside, keyword, placed, plain, scalar, uncounted } from "./called";
-import { rawOf, trainedNames } from "./loads";
+import { isInside, keyword, lastName, placed, plain, scalar, uncounted } from "./called";
+import { namesBeside, rawOf, trainedNames } from "./loads";
 import { loadsBehind, trainingOf } from "./training";
 
 /** Classes above one another that are looked through. */
@@ -38,7 +38,21 @@ function holderOf(python: PythonModule): PythonClass | undefined {
       return nodes.some((node) => loadsBehind(python, node).includes(load)) ? [callee] : [];
     }),
   );
-  return modules.find((one) => isInside(load, one) || given.has(one.name));
+  const found = modules.find((one) => isInside(load, one) || given.has(one.name));
+  return found && outermost(python, modules, found);
+}
+
+/** The module that makes the one which holds the model, where another does: that one is called. */
+function outermost(python: PythonModule, modules: readonly PythonClass[], inner: PythonClass): PythonClass {
+  let outer = inner;
+  for (let step = 0; step < MAX_BASES; step++) {
+    const makes = ({ callee, start, end }: PythonCall, one: PythonClass): boolean =>
+      callee === outer.name && isInside({ start, end }, one);
+    const next = modules.find((one) => one !== outer && python.calls.some((call) => makes(call, one)));
+    if (next === undefined) break;
+    outer = next;
+  }
+  return outer;
 }
 
 /** A loss around a module of the script's own. */
@@ -80,7 +94,7 @@ export function ownLossOf(python: PythonModule): readonly LocatedSetting[] {
 
 /** Losses that a model's own class does not compute. */
 const OWN_LOSS =
-  /"(?:kl_div|KLDivLoss|mse_loss|MSELoss|l1_loss|L1Loss|cosine_similarity|binary_cross_entropy_with_logits|BCEWithLogitsLoss|log_softmax|softmax|sigmoid|logsigmoid|normalize|hidden_states)"/;
+  /"(?:kl_div|KLDivLoss|mse_loss|MSELoss|l1_loss|L1Loss|cosine_similarity|binary_cross_entropy_with_logits|BCEWithLogitsLoss|log_softmax|softmax|sigmoid|logsigmoid|normalize|interpolate|hidden_states)"/;
 
 /** What a model that writes words computes itself, from logits in float32, where it is given labels. */
 const OF_CLASSES = /"(?:cross_entropy|CrossEntropyLoss|nll_loss|NLLLoss)"/;
@@ -94,7 +108,8 @@ const WRITES = /CausalLM|LMHeadModel|MaskedLM|Seq2SeqLM|ConditionalGeneration/;
 export function lossOfRound(python: PythonModule, beside: boolean): readonly LocatedSetting[] {
   const { round } = python;
   if (round === undefined) return [];
-  const names = new Set([...trainedNames(python), "model", "self.model", "net"]);
+  const apart = namesBeside(python);
+  const names = new Set([...trainedNames(python), "model", "self.model", "net"].filter((name) => !apart.has(name)));
   const calls = python.calls.filter(
     ({ callee, start, end, guards = [] }) =>
       names.has(callee) && isInside({ start, end }, round) && guards.length === 0,
@@ -111,7 +126,7 @@ export function lossOfRound(python: PythonModule, beside: boolean): readonly Loc
       call.end <= round.end &&
       call.positional.some((node) => names.has(rawOf(node) ?? "")),
   );
-  const { loss } = round;
+  const loss = round.loss && withoutBeside(round.loss, apart);
   // Or one calls the module's own name for it.
   const by = python.calls.flatMap((call) => {
     const inRound = before(call) && isInside(call, round) && (call.guards ?? []).length === 0;
@@ -119,9 +134,9 @@ export function lossOfRound(python: PythonModule, beside: boolean): readonly Loc
     return name === undefined ? [] : [{ call, name }];
   });
   const forwards = [direct, handed, by.map(({ call }) => call)].find((found) => found.length > 0) ?? [];
-  const text = loss === null ? "" : JSON.stringify(loss);
+  const text = loss === null ? calledInRound(python, round) : JSON.stringify(loss);
   const writes = WRITES.test(trainingOf(python).load?.callee ?? "");
-  const own = OWN_LOSS.test(text) || (writes && OF_CLASSES.test(text));
+  const own = apart.size > 0 || OWN_LOSS.test(text) || (writes && OF_CLASSES.test(text));
   const [first] = forwards;
   const holder = holderOf(python);
   if (first === undefined || (!beside && forwards.length < 2 && !own && holder === undefined)) return [];
@@ -131,6 +146,16 @@ export function lossOfRound(python: PythonModule, beside: boolean): readonly Loc
   const lengths = loss && lengthsBeside(python, loss);
   const whole = loss && lengths && { ...loss, ...lengths, parameters: [model, ...rest] };
   return [said(model, around(whole, holder), first.calleeSpan)];
+}
+
+/** What a round that is not read calls, as a tree of it would name that. */
+function calledInRound({ calls }: PythonModule, round: Span): string {
+  return JSON.stringify(calls.filter((call) => isInside(call, round)).map(({ callee }) => lastName(callee)));
+}
+
+/** Where no model is loaded, what a loop calls is the model. */
+function withoutBeside({ beside, ...loss }: OwnLoss, names: ReadonlySet<string>): OwnLoss {
+  return beside === undefined || names.size === 0 ? loss : { ...loss, beside };
 }
 
 /** The name of the model that a function calls, which is none of its own. */

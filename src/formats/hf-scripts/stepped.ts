@@ -1,8 +1,10 @@
 /** Which of the model's parameters an optimizer is given, where a script hands it parts of the model (`AdamW(model.classifier.parameters())`). */
 import type { LocatedNode, PythonCall, PythonModule, PythonPath } from "../../syntax/tree";
+import type { WeightRule } from "../../terms/weights";
 import type { LocatedSetting } from "../types";
-import { given, listed } from "./called";
+import { given as argument, listed } from "./called";
 import { adaptedAt, insideOwn, isModel, ruleOfPart } from "./freezing";
+import { namesBeside } from "./loads";
 import { callBehind, trainingOf } from "./training";
 
 /** Calls that hand on the parameters they are given: all of them, or the second argument's. */
@@ -41,15 +43,27 @@ function growsLater({ assignments, calls }: PythonModule): boolean {
 /** Rules of weights, each as JSON, that say what the optimizer steps; nothing where it is given the whole model or cannot be followed. */
 export function steppedWeights(call: PythonCall, python: PythonModule): readonly LocatedSetting[] {
   const training = trainingOf(python);
-  const stepped = call.positional[0] ?? given(call, "params");
+  const stepped = call.positional[0] ?? argument(call, "params");
   const found = growsLater(python) ? null : ways(python, stepped);
-  if (stepped === undefined || found === null || !found.every((path) => isModel(path, training, python))) return [];
+  const beside = namesBeside(python);
+  const isBeside = ({ root }: PythonPath): boolean => beside.has(root);
+  if (stepped === undefined || found === null) return [];
+  if (!found.every((path) => isBeside(path) || isModel(path, training, python))) return [];
   const adapted = (call.order ?? 0) > adaptedAt(python, training);
   const inside = insideOwn(python, training);
-  const rules = found.map((path) => ruleOfPart(inside(path), adapted));
+  const rules = found.map((path): WeightRule | undefined =>
+    isBeside(path) ? { pattern: "", trained: true, beside: path.root } : ruleOfPart(inside(path), adapted),
+  );
+  const given = new Set(rules.map((rule) => rule?.beside));
+  const left = [...beside].filter((name) => !given.has(name));
   // The whole model beside its parts is the whole model.
-  if (rules.some((rule) => rule?.part === undefined)) return [];
-  const texts = [{ pattern: "", trained: false, ...(adapted ? { adapted } : {}) }, ...rules].map((rule) => ({
+  const whole = rules.some((rule) => rule?.part === undefined && rule?.beside === undefined);
+  if (whole && left.length === 0) return [];
+  const texts = [
+    { pattern: "", trained: whole, ...(adapted ? { adapted } : {}) },
+    ...left.map((name) => ({ pattern: "", trained: false, beside: name })),
+    ...rules,
+  ].map((rule) => ({
     ...{ at: stepped, text: JSON.stringify(rule) },
   }));
   return listed("optimizer_weights", "params", texts, call.calleeSpan);

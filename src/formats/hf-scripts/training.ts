@@ -229,7 +229,7 @@ function found(python: PythonModule): Training {
   const trainer = calls.behind(last?.receiver).find((call) => trainers.includes(call)) ?? trainers.at(-1);
   const ends = last?.order ?? Number.MAX_SAFE_INTEGER;
   if (trainer === undefined) {
-    const load = ofLoop(calls, runs, python.round);
+    const load = ofLoop(calls, runs, python.round) ?? lastBuilt(calls, python);
     return { trainer, load, parts: new Set(), followed: false, ends, own: around(python, load) };
   }
   const model = modelOf(trainer) ?? (last === undefined ? undefined : modelOf(last));
@@ -246,6 +246,16 @@ function modelOf(trainer: PythonCall): LocatedNode | undefined {
   return (
     given(trainer, "model") ?? given(trainer, "student_model") ?? given(trainer, "student") ?? trainer.positional[0]
   );
+}
+
+/** The last model of transformers that is made from a config (`BertModel(config)`), where nothing says which one is trained. */
+function lastBuilt({ all }: Calls, { bound, classes }: PythonModule): PythonCall | undefined {
+  const own = new Set(classes.map(({ name }) => name));
+  const isOfLibrary = ({ callee }: PythonCall): boolean => {
+    const [root = ""] = callee.split(".", 1);
+    return !own.has(callee) && BUILDS.test(callee) && /^transformers\b/.test(bound.get(root) ?? "");
+  };
+  return inOrder(all.filter(isOfLibrary)).at(-1);
 }
 
 function lastLoad({ all }: Calls, ends: number): PythonCall | undefined {

@@ -23,6 +23,8 @@ export class Collector {
   /** Callees of calls whose result is taken apart into several names. */
   readonly unpacked: string[] = [];
   readonly assigned: { readonly name: SyntaxNode; readonly value: SyntaxNode; readonly statement: SyntaxNode }[] = [];
+  /** What is taken of something by an index or between two. */
+  readonly indexed: SyntaxNode[] = [];
   /** Statements that delete something. */
   readonly deleted: SyntaxNode[] = [];
   readonly imports: string[] = [];
@@ -51,6 +53,9 @@ export class Collector {
             break;
           case "AssignStatement":
             this.assignment(cursor.node);
+            break;
+          case "MemberExpression":
+            if (cursor.node.lastChild?.name === "]") this.indexed.push(cursor.node);
             break;
           case "DeleteStatement":
             this.deleted.push(cursor.node);

@@ -23,6 +23,7 @@ import type {
 import { classOf } from "./classes";
 import { Collector } from "./collect";
 import { Conditions } from "./conditions";
+import { cutsOf } from "./cuts";
 import { Flow } from "./flow";
 import { unquote } from "./literals";
 import { functionsIn } from "./loss-functions";
@@ -166,6 +167,7 @@ export function readModule(text: string, started: GivenOptions = NOTHING_GIVEN, 
   const written = writtenOptions(calls);
   const given = allGiven(written, started);
   const round = roundIn(found, evaluator, outside);
+  const cuts = cutsOf(found.indexed, (node) => evaluator.slice(node));
   const entries = found.assigned.map(
     ({ name, value }): Entry => ({ key: evaluator.slice(name), keySpan: span(name), value: evaluator.evaluate(value) }),
   );
@@ -185,6 +187,7 @@ export function readModule(text: string, started: GivenOptions = NOTHING_GIVEN, 
     unpacked: found.unpacked.filter((callee) => callee !== ""),
     losses: lossesOf(found, evaluator, outside),
     ...(round === undefined ? {} : { round }),
+    ...(cuts.length === 0 ? {} : { cuts }),
     dataFiles: [...new Set(found.callNodes.flatMap((node) => evaluator.dataFile(node) ?? []))],
   };
 }

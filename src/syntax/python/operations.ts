@@ -72,6 +72,10 @@ export function arithmetic(on: Evaluating, node: SyntaxNode, depth: number): Loc
     const found = left === undefined || right === undefined ? undefined : contains(right, left);
     if (found !== undefined) return on.scalar(node, found === (operator === "in"));
   }
+  if (operator === "+" && left?.kind === "list" && right?.kind === "list") {
+    if (on.spend(left.items.length + right.items.length)) return on.unknown(node, say("open.large"));
+    return on.moved({ ...left, items: [...left.items, ...right.items] }, node);
+  }
   const values = operands.map((operand) => (operand.kind === "scalar" ? operand.value : undefined));
   const unknown = operands.find((operand) => operand.kind === "unknown");
   if (unknown?.kind === "unknown") return on.unknown(node, unknown.reason);

@@ -30,9 +30,16 @@ export function expressionTree(
   return new Reader(slice, bound).read((reader) => reader.expression(node, 0));
 }
 
+/** What a loop's round does. */
+export interface RoundTree {
+  /** Up to the call that takes the gradients, which gives what it is called on. */
+  readonly body: readonly LossStatement[];
+  /** Behind it, as far as it is read. */
+  readonly behind: readonly LossStatement[];
+}
+
 /**
- * The statements of a loop's round up to the call that takes the gradients, which gives what it is called on; undefined: one of
- * them is not read.
+ * The statements of a loop's round; undefined: one of those up to the call that takes the gradients is not read.
  *
  * @param body the loop's, or that of the function which is one round
  * @param backward the call
@@ -42,8 +49,12 @@ export function roundTree(
   backward: SyntaxNode,
   slice: (node: SyntaxNode) => string,
   bound: ReadonlyMap<string, string>,
-): readonly LossStatement[] | undefined {
-  return new Reader(slice, bound).read((reader) => reader.round(body, backward, 0));
+): RoundTree | undefined {
+  const reader = new Reader(slice, bound);
+  return reader.read(() => {
+    const behind: LossStatement[] = [];
+    return { body: reader.round(body, backward, behind, 0), behind };
+  });
 }
 
 /** Calls whose result nothing of a loss is made of. */
@@ -87,10 +98,12 @@ class Reader {
     };
   }
 
-  round(body: SyntaxNode | null, backward: SyntaxNode, depth: number): LossStatement[] {
+  /** @param behind gets what stands behind the call */
+  round(body: SyntaxNode | null, backward: SyntaxNode, behind: LossStatement[], depth: number): LossStatement[] {
     if (body === null || depth > MAX_DEPTH) throw new Unread();
     const made: LossStatement[] = [];
-    for (const statement of statementsOf(body)) {
+    const all = statementsOf(body);
+    for (const [k, statement] of all.entries()) {
       const isLast = statement.from <= backward.from && statement.to >= backward.to;
       if (!isLast) {
         if (!this.isIdle(statement)) made.push(...this.statement(statement, depth + 1));
@@ -98,14 +111,26 @@ class Reader {
       }
       if (statement.name === "WithStatement") {
         const [, context] = bare(statement);
-        const inner = this.round(childNamed(statement, "Body"), backward, depth + 1);
+        const inner = this.round(childNamed(statement, "Body"), backward, behind, depth + 1);
+        behind.push(...this.asFarAsRead(all.slice(k + 1), depth));
         const casts = context !== undefined && /autocast\(/.test(this.slice(context));
         return [...made, ...(casts ? [{ inside: this.expression(context, depth), body: inner }] : inner)];
       }
       if (statement.name !== "ExpressionStatement") throw new Unread();
-      return [...made, { returned: this.stepped(backward, depth) }];
+      const returned = this.stepped(backward, depth);
+      behind.push(...this.asFarAsRead(all.slice(k + 1), depth));
+      return [...made, { returned }];
     }
     throw new Unread();
+  }
+
+  /** What binds names, of statements that nothing of the loss depends on. */
+  private asFarAsRead(statements: readonly SyntaxNode[], depth: number): LossStatement[] {
+    return statements.flatMap((statement) => {
+      const binds = statement.name === "AssignStatement" || statement.name === "WithStatement";
+      if (this.isIdle(statement) || !(binds || statement.name === "DeleteStatement")) return [];
+      return this.read((reader) => reader.statement(statement, depth + 1)) ?? [];
+    });
   }
 
   /** What the gradients are taken of: `loss.backward()`, `scaler.scale(loss).backward()`, `accelerator.backward(loss)`. */
@@ -125,6 +150,9 @@ class Reader {
     const text = this.slice(statement);
     if (statement.name === "ExpressionStatement" || statement.name === "UpdateStatement")
       return IDLE.test(text) || /\.item\(\)/.test(text);
+    // Rates that are set group by group.
+    if (statement.name === "ForStatement")
+      return /\bparam_groups\s{0,9}:/.test(text) && !/\(/.test(text.split("=")[0] ?? "");
     return statement.name === "IfStatement" && !/(?:^|[^=!<>])=(?!=)/.test(text);
   }
 

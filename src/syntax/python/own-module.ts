@@ -1,24 +1,34 @@
-/** A module of a script's own around a model that it loads or is given: its layers of torch's, and what its `forward` computes. */
+/**
+ * A module of a script's own around a model that it loads or is given, or beside it: its layers of torch's, modules of the script's own
+ * inside of it, and what its `forward` computes.
+ */
 import type { SyntaxNode } from "@lezer/common";
-import type { LayerSize, OwnLayer, OwnModule } from "../../terms/own-loss";
+import type { LayerSize, LossFunction, OwnLayer, OwnModule, OwnParts } from "../../terms/own-loss";
 import type { Collector } from "./collect";
 import { functionsIn } from "./loss-functions";
-import { argumentsOf, childNamed, childrenNamed, childrenOf } from "./nodes";
+import { childNamed, childrenNamed } from "./nodes";
+import { bodyOf, LayerReader, type LayerScope, Unread } from "./own-layers";
 import { functionTree } from "./own-loss";
+import { argumentNode, parametersOf } from "./parameters";
 import type { Evaluator } from "./values";
 
 const LOADS = /\.(?:from_pretrained|from_config)$/;
 /** Models of transformers by their classes. */
 const MADE = /(?:^|\.)[A-Z]\w{0,80}(?:For[A-Z]\w{1,80}|LMHeadModel|Model)$/;
-const OF_TORCH = /^torch\.nn\.(?:modules\.\w+\.)?(\w+)$/;
-/** Modules that compute losses have no weights. */
-const LOSSES = /Loss$/;
-const ACTIVATIONS: ReadonlySet<string> = new Set(["ReLU", "GELU", "Tanh", "Sigmoid"]);
-const OF_CONFIG = /(?:^|\.)config\.(\w{1,60})$/;
-const MOST_STEPS = 8;
+/** What a module is put somewhere by, and stays itself. */
+const MOVES = /^(?:to|cuda|train|eval|float|requires_grad_)$/;
+/** Classes inside of one another. */
+const DEEPEST = 4;
+const NOTHING_GIVEN: LayerScope["given"] = new Map();
 
-/** The class holds something that is not read. */
-class Unread extends Error {}
+/** A class as it is made somewhere. */
+interface Made {
+  /** The models that it loads, or is given and calls, by their paths. */
+  readonly bodies: readonly string[];
+  readonly layers: readonly OwnLayer[];
+  readonly forwards: Readonly<Record<string, LossFunction>>;
+  readonly forward: LossFunction;
+}
 
 /** What a class of the script is as a module around one model that it loads or is given; undefined: it is none, or has what is not read. */
 export function ownModuleOf(
@@ -26,8 +36,36 @@ export function ownModuleOf(
   found: Collector,
   evaluator: Evaluator,
 ): Omit<OwnModule, "outside"> | undefined {
+  return read(() => {
+    const made = new Reader(found, evaluator).class(type, "self", NOTHING_GIVEN, 0);
+    const [body, ...others] = made?.bodies ?? [];
+    if (made === undefined || body === undefined || others.length > 0) return undefined;
+    const { forward, ...parts } = partsOf(made);
+    return { body, ...parts, forward, ...functionsIn([forward, parts], found, evaluator) };
+  });
+}
+
+/** Modules beside the model that a tree calls by the names which the script binds them to; undefined: there are none. */
+export function partsCalled(tree: unknown, found: Collector, evaluator: Evaluator): OwnParts | undefined {
+  const text = JSON.stringify(tree);
+  const names = new Set([...text.matchAll(/"call":\{"name":"(\w{1,80})"\}/g)].map(([, name = ""]) => name));
+  const reader = new Reader(found, evaluator);
+  const parts = [...names].flatMap((name) => {
+    const bound = found.assigned.filter((one) => evaluator.slice(one.name) === name);
+    const [made, ...others] = bound.flatMap(({ value }) => reader.made(value) ?? []);
+    return (made === undefined || others.length > 0 ? undefined : read(() => reader.beside(made, name))) ?? [];
+  });
+  return parts.length === 0
+    ? undefined
+    : {
+        layers: parts.flatMap(({ layers }) => layers),
+        forwards: Object.assign({}, ...parts.map(({ forwards }) => forwards)),
+      };
+}
+
+function read<T>(how: () => T | undefined): T | undefined {
   try {
-    return new Reader(found, evaluator).read(type);
+    return how();
   } catch (error) {
     if (error instanceof Unread) return undefined;
     throw error;
@@ -35,36 +73,96 @@ export function ownModuleOf(
 }
 
 class Reader {
+  private readonly torch: LayerReader;
+
   constructor(
     private readonly found: Collector,
     private readonly evaluator: Evaluator,
-  ) {}
+  ) {
+    this.torch = new LayerReader(found, evaluator);
+  }
 
-  read(type: SyntaxNode): Omit<OwnModule, "outside"> | undefined {
-    const methods = childrenNamed(childNamed(type, "Body"), "FunctionDefinition");
-    const named = (name: string) => methods.find((one) => this.slice(childNamed(one, "VariableName") ?? one) === name);
-    const [init, forward] = [named("__init__"), named("forward")];
-    if (init === undefined || forward === undefined) return undefined;
+  /** The call that makes a module, behind those that put it somewhere. */
+  made(value: SyntaxNode): SyntaxNode | undefined {
+    let node: SyntaxNode | null = value;
+    while (node?.name === "CallExpression") {
+      const callee: SyntaxNode | null = node.firstChild;
+      const method = callee?.name === "MemberExpression" ? callee.lastChild : null;
+      const receiver: SyntaxNode | null = callee?.firstChild ?? null;
+      if (method === null || receiver?.name !== "CallExpression" || !MOVES.test(this.slice(method))) return node;
+      node = receiver;
+    }
+    return undefined;
+  }
+
+  /** A module beside the model; undefined: it is none, or holds a model itself. */
+  beside(call: SyntaxNode, name: string): OwnParts | undefined {
+    const scope = { body: null, given: NOTHING_GIVEN };
+    const layers = this.torch.layers(name, call, scope);
+    if (layers !== undefined) return layers.length > 0 ? { layers } : undefined;
+    const made = this.ofClass(call, name, scope, 0);
+    if (made === undefined || made.bodies.length > 0) return undefined;
+    return { layers: made.layers, forwards: { ...made.forwards, [name]: made.forward } };
+  }
+
+  /** A class of the script's that a call makes a module of. */
+  private ofClass(call: SyntaxNode, path: string, scope: LayerScope, depth: number): Made | undefined {
+    const type = call.firstChild === null ? undefined : this.found.classNamed(this.slice(call.firstChild));
+    if (type === undefined) return undefined;
+    const init = this.method(type, "__init__");
+    const given = new Map<string, () => LayerSize>();
+    for (const parameter of init === undefined ? [] : parametersOf(init, (one) => this.slice(one))) {
+      const node = argumentNode(call, parameter, (one) => this.slice(one)) ?? parameter.standard;
+      if (node !== null) given.set(parameter.name, () => this.torch.size(node, scope));
+    }
+    return this.class(type, path, given, depth + 1);
+  }
+
+  class(type: SyntaxNode, path: string, given: LayerScope["given"], depth: number): Made | undefined {
+    const forward = this.method(type, "forward");
+    if (forward === undefined) return undefined;
+    if (depth > DEEPEST) throw new Unread();
+    const init = this.method(type, "__init__");
+    const scope = { body: bodyOf(init), given };
     const loaded: string[] = [];
     // Where it loads none, the model is what it was given and calls.
-    const given: string[] = [];
+    const handed: string[] = [];
     const layers: OwnLayer[] = [];
+    const forwards: Record<string, LossFunction> = {};
     const parameters = new Set(
       childrenNamed(childNamed(init, "ParamList"), "VariableName").map((one) => this.slice(one)),
     );
     const calls = this.slice(forward);
-    for (const [target, value] of this.assigned(init)) {
-      const callee = value.name === "CallExpression" ? value.firstChild : null;
+    for (const [target, value] of this.torch.assigned(scope.body)) {
       if (!target.startsWith("self.")) continue;
+      const own = `${path}${target.slice("self".length)}`;
+      const callee = value.name === "CallExpression" ? value.firstChild : null;
       if (callee === null) {
-        if (parameters.has(this.slice(value)) && calls.includes(`${target}(`)) given.push(target);
-      } else if (LOADS.test(this.slice(callee)) || this.isOfTransformers(callee)) loaded.push(target);
-      else layers.push(...this.layers(target, value, callee, init));
+        if (parameters.has(this.slice(value)) && calls.includes(`${target}(`)) handed.push(own);
+        continue;
+      }
+      if (LOADS.test(this.slice(callee)) || this.isOfTransformers(callee)) {
+        loaded.push(own);
+        continue;
+      }
+      const made = this.ofClass(value, own, scope, depth);
+      if (made === undefined) {
+        layers.push(...(this.torch.layers(own, value, scope) ?? []));
+        continue;
+      }
+      loaded.push(...made.bodies);
+      layers.push(...made.layers);
+      Object.assign(forwards, made.forwards, { [own]: made.forward });
     }
-    const [body, ...others] = loaded.length > 0 ? loaded : given;
     const tree = functionTree(forward, (one) => this.slice(one), this.found.bound);
-    if (body === undefined || others.length > 0 || tree === undefined) return undefined;
-    return { body, layers, forward: tree, ...functionsIn(tree, this.found, this.evaluator) };
+    if (tree === undefined) throw new Unread();
+    return { bodies: loaded.length > 0 ? loaded : handed, layers, forwards, forward: tree };
+  }
+
+  private method(type: SyntaxNode, name: string): SyntaxNode | undefined {
+    return childrenNamed(childNamed(type, "Body"), "FunctionDefinition").find(
+      (one) => this.slice(childNamed(one, "VariableName") ?? one) === name,
+    );
   }
 
   /** Whether a call makes a model from its config (`BertModel(config)`). */
@@ -76,70 +174,9 @@ class Reader {
   private slice(node: SyntaxNode): string {
     return this.evaluator.slice(node);
   }
+}
 
-  private assigned(init: SyntaxNode): (readonly [string, SyntaxNode])[] {
-    return childrenNamed(childNamed(init, "Body"), "AssignStatement").flatMap((node) => {
-      const [target, sign, value, ...more] = childrenOf(node).filter(({ name }) => name !== "Comment");
-      return sign?.name === "AssignOp" && target !== undefined && value !== undefined && more.length === 0
-        ? [[this.slice(target), value] as const]
-        : [];
-    });
-  }
-
-  /** Layers of a module of torch's that is called; none of what has no weights and is no layer. */
-  private layers(path: string, call: SyntaxNode, callee: SyntaxNode, init: SyntaxNode): OwnLayer[] {
-    const written = this.slice(callee);
-    const [root = "", ...rest] = written.split(".");
-    const kind = OF_TORCH.exec([this.found.bound.get(root) ?? root, ...rest].join("."))?.[1];
-    if (kind === undefined || LOSSES.test(kind)) return [];
-    const parts = argumentsOf(call);
-    const places: SyntaxNode[] = [];
-    const keywords = new Map<string, SyntaxNode>();
-    for (let k = 0; k < parts.length; k++)
-      if (parts[k + 1]?.name === "AssignOp" && parts[k + 2] !== undefined) {
-        keywords.set(this.slice(parts[k]!), parts[k + 2]!);
-        k += 2;
-      } else places.push(parts[k]!);
-    const size = (place: number, name: string): LayerSize => {
-      const node = places[place] ?? keywords.get(name);
-      if (node === undefined) throw new Unread();
-      return this.size(node, init);
-    };
-    if (kind === "Sequential")
-      return places.flatMap((one, k) => {
-        if (one.name !== "CallExpression" || one.firstChild === null) throw new Unread();
-        return this.layers(`${path}.${k}`, one, one.firstChild, init);
-      });
-    const bias = keywords.get("bias");
-    if (kind === "Linear")
-      return [
-        {
-          ...{ path, kind, sizes: [size(0, "in_features"), size(1, "out_features")] },
-          bias: (places[2] ?? bias) === undefined || this.slice((places[2] ?? bias)!) !== "False",
-        },
-      ];
-    if (kind === "LayerNorm") return [{ path, kind, sizes: [size(0, "normalized_shape")], bias: bias === undefined }];
-    if (kind === "Dropout" || kind === "Identity" || ACTIVATIONS.has(kind))
-      return [{ path, kind, sizes: [], bias: false }];
-    throw new Unread();
-  }
-
-  /** A number, or a key of the loaded model's config, as many times. */
-  private size(node: SyntaxNode, init: SyntaxNode, steps = 0): LayerSize {
-    const known = this.evaluator.evaluate(node);
-    if (known.kind === "scalar" && typeof known.value === "number") return known.value;
-    const key = OF_CONFIG.exec(this.slice(node))?.[1];
-    if (key !== undefined) return { config: key, times: 1 };
-    if (steps >= MOST_STEPS) throw new Unread();
-    const [left, sign, right] = childrenOf(node);
-    if (node.name === "BinaryExpression" && sign !== undefined && this.slice(sign) === "*") {
-      const [a, b] = [this.size(left!, init, steps + 1), this.size(right!, init, steps + 1)];
-      if (typeof a === "number") return typeof b === "number" ? a * b : { ...b, times: a * b.times };
-      if (typeof b === "number") return { ...a, times: a.times * b };
-      throw new Unread();
-    }
-    const value = this.assigned(init).find(([name]) => name === this.slice(node))?.[1];
-    if (value === undefined) throw new Unread();
-    return this.size(value, init, steps + 1);
-  }
+/** Without what it has none of. */
+function partsOf({ layers, forwards, forward }: Made): OwnParts & { readonly forward: LossFunction } {
+  return { layers, ...(Object.keys(forwards).length === 0 ? {} : { forwards }), forward };
 }

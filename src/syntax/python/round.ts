@@ -6,6 +6,7 @@ import type { Collector } from "./collect";
 import { functionsIn } from "./loss-functions";
 import { childNamed, childrenOf, span } from "./nodes";
 import { roundTree } from "./own-loss";
+import { partsCalled } from "./own-module";
 import { stepActions } from "./step-actions";
 import type { Evaluator } from "./values";
 
@@ -26,7 +27,7 @@ export function roundIn(
   const body = childNamed(around, "Body");
   const apart = around.name === "FunctionDefinition";
   const batch = apart ? parameterOf(around, slice) : targetsOf(around, slice);
-  const statements = body === null || batch.length === 0 ? undefined : roundTree(body, backward, slice, bound);
+  const tree = body === null || batch.length === 0 ? undefined : roundTree(body, backward, slice, bound);
   const further = stepActions(around, found, slice);
   const counts = countedOver(around, evaluator);
   const place = {
@@ -34,19 +35,29 @@ export function roundIn(
     ...(further === undefined ? {} : { further }),
     ...(counts === undefined ? {} : { counts }),
   };
-  if (statements === undefined) return { ...place, apart, loss: null };
+  if (tree === undefined) return { ...place, apart, loss: null };
+  const { body: statements, behind } = tree;
   const [only, ...more] = batch;
-  const named: readonly LossStatement[] =
+  const begun: readonly LossStatement[] =
     more.length === 0 ? statements : [{ names: batch, value: { name: BATCH } }, ...statements];
-  const functions = functionsIn(statements, found, evaluator);
-  const text = JSON.stringify([statements, functions]);
+  const beside = partsCalled([tree, functionsIn(tree, found, evaluator)], found, evaluator);
+  const functions = functionsIn([tree, beside], found, evaluator);
+  const text = JSON.stringify([tree, functions, beside]);
   const used = Object.entries(outside()).filter(([name]) => text.includes(`"${name.split(".").at(-1)}"`));
   const parameters = [MODEL, more.length === 0 ? (only ?? BATCH) : BATCH];
-  const keeps = apart ? {} : { keepsNames: true as const };
+  const named = behind.length === 0 ? {} : { behind };
+  const keeps = apart ? {} : { keepsNames: true as const, targets: batch, ...named };
   return {
     ...place,
     apart,
-    loss: { parameters, body: named, outside: Object.fromEntries(used), ...functions, ...keeps },
+    loss: {
+      parameters,
+      body: begun,
+      outside: Object.fromEntries(used),
+      ...functions,
+      ...keeps,
+      ...(beside && { beside }),
+    },
   };
 }
 

@@ -3,27 +3,43 @@ import { isTensor } from "../../engine/ops/arithmetic";
 import type { Tensor } from "../../engine/tensor";
 import { Inputs, NotFollowed, Outputs, type Value } from "./values";
 
+const LABELS = "labels";
+const MASK = "attention_mask";
+
 /** How scripts call parts of a batch that graphs know by other names. */
 const CALLED: readonly (readonly [RegExp, string])[] = [
-  [/label|target|^tgt|^y$/i, "labels"],
-  [/mask/i, "attention_mask"],
+  [/label|target|^tgt|^y$/i, LABELS],
+  [/mask/i, MASK],
   [/ids|input|text|sentence|pixel|image|img|feature|^x$/i, ""],
 ];
+/** What a name of a script's for a part of a batch stands for; the main input is "", undefined: it is none that is known. */
+function meantBy(name: string): string | undefined {
+  return CALLED.find(([pattern]) => pattern.test(name))?.[1];
+}
+
+/** Whether a script calls labels so. */
+export function callsLabels(name: string): boolean {
+  return meantBy(name) === LABELS;
+}
+
 /** The batch's main input stands first in it. */
 const BESIDE = /^(?:labels|attention_mask|num_items_in_batch)$/;
 
 /** Whether a name is that of a part: others are those of whole batches that a loader gives beside each other (`chosen, rejected`). */
 export function namesPart({ tensors }: Inputs, name: string): boolean {
-  return tensors.has(name) || CALLED.some(([pattern]) => pattern.test(name));
+  return tensors.has(name) || meantBy(name) !== undefined;
 }
 
 /** A part of a batch by a script's name for it, owned. */
 export function partOf({ tensors }: Inputs, name: string): Tensor {
   const known = tensors.get(name);
   if (known !== undefined) return known.retain();
-  const meant = CALLED.find(([pattern]) => pattern.test(name))?.[1];
+  const meant = meantBy(name);
   const main = [...tensors.keys()].find((one) => !BESIDE.test(one));
-  const found = meant === undefined ? undefined : tensors.get(meant === "" ? (main ?? "") : meant);
+  // Masks of pictures are what is to be found in them.
+  const isLabel = meant === MASK && !tensors.has(MASK);
+  const key = meant === "" ? (main ?? "") : isLabel ? LABELS : meant;
+  const found = key === undefined ? undefined : tensors.get(key);
   if (found === undefined) throw new NotFollowed();
   return found.retain();
 }
@@ -36,10 +52,10 @@ export function partsBehind(outputs: Value | undefined): Tensor[] {
   return [...[...outputs.parts].flatMap(([name, tensor]) => (name === "loss" ? [] : [tensor])), ...outputs.states];
 }
 
-/** What names still hold, owned: outputs and what was computed of them, each once. */
-export function namedTensors(values: Iterable<Value>): Tensor[] {
+/** What a value holds, owned: outputs and what was computed of them, each once. */
+export function tensorsIn(held: Value): Tensor[] {
   const found = new Set<Tensor>();
-  const waiting: Value[] = [...values];
+  const waiting: Value[] = [held];
   for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
     if (isTensor(value)) found.add(value);
     else if (value instanceof Outputs) for (const one of [...value.parts.values(), ...value.states]) found.add(one);

@@ -3,9 +3,10 @@ import type { LossExpression, OwnLoss, OwnModule } from "../../../terms/own-loss
 import { isTensor } from "../../engine/ops/arithmetic";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
-import { namedTensors, partsBehind } from "./batch";
+import { partsBehind, tensorsIn } from "./batch";
+import type { Given } from "./calling";
 import { computed, dotted } from "./expressions";
-import { functionNamed, type Given, LOSS_MODULES } from "./functions";
+import { functionNamed, LOSS_MODULES } from "./functions";
 import { runLayers } from "./layers";
 import { type Call, Statements } from "./statements";
 import { Inputs, letGo, Named, NotFollowed, numberOf, Outputs, tensorOf, type Value } from "./values";
@@ -46,10 +47,20 @@ function alone({ tensors }: Inputs, name: string): Tensor {
   return tensor;
 }
 
+/** What names hold when a round is over, owned by the caller. */
+export type LeftByNames = readonly (readonly [name: string, tensor: Tensor])[];
+
+/** A loss that was run. */
+export interface OwnLossRun {
+  /** The loss first, then the outputs, owned. */
+  readonly results: Tensor[];
+  /** Does what stands behind the gradients, and gives what names hold then; undefined: they are gone already. */
+  readonly left?: () => LeftByNames;
+}
+
 /**
  * @param inputs the batch, borrowed
  * @param asksOutputs whether the caller wants what the model gave, too (`return_outputs`, as evaluation does)
- * @returns the loss first, then the outputs, owned
  */
 export function runOwnLoss(
   torch: Torch,
@@ -57,19 +68,19 @@ export function runOwnLoss(
   inputs: ReadonlyMap<string, Tensor>,
   calls: CalledByLoss,
   asksOutputs: boolean,
-): Tensor[] {
+): OwnLossRun {
   const run = new Run(torch, loss, calls);
   const [model = "model", batch = "inputs", ...rest] = loss.parameters;
   run.bind(model, new Named("model"));
   run.bind(batch, new Inputs(new Map(inputs)));
   for (const name of rest) run.bind(name, name === "return_outputs" ? asksOutputs : new Named(name));
   const returned = run.body(loss.body);
-  const named = loss.keepsNames === true ? namedTensors(run.values()) : [];
-  run.end();
+  if (loss.keepsNames !== true) run.end();
   const [first, outputs, ...others] = Array.isArray(returned) ? (returned as readonly Value[]) : [returned];
   for (const other of others) letGo(other);
   if (!asksOutputs) letGo(outputs);
-  return [tensorOf(first), ...(asksOutputs ? partsBehind(outputs) : []), ...named];
+  const results = [tensorOf(first), ...(asksOutputs ? partsBehind(outputs) : [])];
+  return loss.keepsNames === true ? { results, left: () => run.left(loss) } : { results };
 }
 
 class Run extends Statements {
@@ -81,13 +92,17 @@ class Run extends Statements {
     super(torch, loss);
   }
 
-  /** What a name of the script's own module calls there; undefined: nothing of its own. */
+  /** What the script calls by a name of its own module, or beside the model; undefined: nothing of its own. */
   private ofModule(expression: Call): Value | undefined {
-    const { module } = this.loss;
-    const path = module === undefined || !this.inModule ? null : dotted(expression.call);
-    if (module === undefined || path === null) return undefined;
-    if (path === module.body) return this.runs(this.calls.model, expression);
-    const layers = module.layers.filter((layer) => layer.path === path || layer.path.startsWith(`${path}.`));
+    const { module, beside } = this.loss;
+    const path = this.ownPath(expression.call);
+    if (path === null) return undefined;
+    if (path === module?.body) return this.runs(this.calls.model, expression);
+    const forwards = { ...module?.forwards, ...beside?.forwards };
+    const forward = Object.hasOwn(forwards, path) ? forwards[path] : undefined;
+    if (forward !== undefined) return this.asSelf(path, () => this.ofScript(forward, expression));
+    const all = [...(module?.layers ?? []), ...(beside?.layers ?? [])];
+    const layers = all.filter((layer) => layer.path === path || layer.path.startsWith(`${path}.`));
     if (layers.length === 0) return undefined;
     const [input, ...more] = this.given(expression).args;
     if (more.length > 0) throw new NotFollowed();
@@ -99,15 +114,33 @@ class Run extends Statements {
 
   /** The forward of the script's own module. */
   private wholeModule(module: OwnModule, expression: Call): Value {
-    if (this.inModule) throw new NotFollowed();
-    const made = this.calls.wrapped(() => {
-      this.inModule = true;
-      const value = this.ofScript(module.forward, expression);
-      this.inModule = false;
-      return value;
-    });
+    if (this.self !== null) throw new NotFollowed();
+    const made = this.calls.wrapped(() => this.asSelf("self", () => this.ofScript(module.forward, expression)));
     this.torch.logits = true;
     return made;
+  }
+
+  /** What stands behind the gradients of a round, as far as it is followed, and what its names hold then. */
+  left({ behind = [], targets = [] }: OwnLoss): LeftByNames {
+    for (const statement of behind) this.tried(statement);
+    const left = [...this.bindings()].flatMap(([name, value]) =>
+      targets.includes(name) ? [] : tensorsIn(value).map((tensor) => [name, tensor] as const),
+    );
+    this.end();
+    return left;
+  }
+
+  /** Runs what a module computes, whose own names begin with `self` there. */
+  private asSelf(path: string, run: () => Value): Value {
+    const { self } = this;
+    this.self = path;
+    const made = run();
+    this.self = self;
+    return made;
+  }
+
+  protected override ownWeight(path: string): Tensor | undefined {
+    return this.calls.weight(path);
   }
 
   protected override call(expression: Call): Value {

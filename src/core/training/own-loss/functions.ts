@@ -6,34 +6,14 @@
 import { floatNamed } from "../../../terms/dtypes";
 import { table } from "../../../terms/table";
 import type { DType } from "../../engine/dtype";
-import { Arguments } from "../../engine/ops/arguments";
 import { elementwise, isTensor, mean, mul, product, sub, sum } from "../../engine/ops/arithmetic";
 import { klDivergence } from "../../engine/ops/log-probs";
 import { absoluteLoss, crossEntropy, elementwiseLoss, nllLoss } from "../../engine/ops/losses";
-import { dispatch, knows } from "../../engine/ops/table";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
-import { argumentOf, Named, NotFollowed, numberOf, tensorOf, type Value } from "./values";
-
-/** Arguments of one call, borrowed. */
-export interface Given {
-  readonly args: readonly Value[];
-  readonly keywords: ReadonlyMap<string, Value>;
-}
-
-type Function = (torch: Torch, given: Given) => Value;
-
-/** The argument at a place or by its name. */
-function argument({ args, keywords }: Given, place: number, name: string): Value | undefined {
-  return args[place] ?? keywords.get(name);
-}
-
-/** Runs an operator of the engine. */
-export function operator(torch: Torch, name: string, positional: readonly Value[]): Value {
-  const made = knows(name) ? dispatch(torch, name, new Arguments(positional.map(argumentOf), {})) : null;
-  if (made === null) throw new NotFollowed();
-  return made;
-}
+import { argument, type Given, operator, reduced, reductionOf, type TorchFunction } from "./calling";
+import { cosineSimilarity, tripletMargin } from "./distances";
+import { Named, NotFollowed, numberOf, tensorOf, type Value } from "./values";
 
 /** Dimensions that a reduction asks about; none: all. */
 function dimensions(given: Given): number[] {
@@ -43,31 +23,31 @@ function dimensions(given: Given): number[] {
 }
 
 const reduction =
-  (name: "sum" | "mean"): Function =>
+  (name: "sum" | "mean"): TorchFunction =>
   (torch, given) => {
     const keeps = argument(given, 2, "keepdim") === true;
     return (name === "sum" ? sum : mean)(torch, tensorOf(given.args[0]), dimensions(given), keeps);
   };
 
 const along =
-  (name: string): Function =>
+  (name: string): TorchFunction =>
   (torch, given) =>
     operator(torch, name, [tensorOf(argument(given, 0, "input")), argument(given, 1, "dim") ?? -1, dtypeOf(given)]);
 
 /** A function of one tensor. */
 const plain =
-  (name: string): Function =>
+  (name: string): TorchFunction =>
   (torch, { args }) =>
     operator(torch, name, [tensorOf(args[0])]);
 
 const cast =
-  (dtype: DType): Function =>
+  (dtype: DType): TorchFunction =>
   (torch, { args }) =>
     operator(torch, "to", [tensorOf(args[0]), dtype]);
 
 /** A function whose arguments stand as the operator takes them. */
 const passed =
-  (name: string, ...names: readonly string[]): Function =>
+  (name: string, ...names: readonly string[]): TorchFunction =>
   (torch, given) => {
     const all = names.map((one, place) => argument(given, place, one));
     const end = all.findLastIndex((one) => one !== undefined);
@@ -82,7 +62,7 @@ function sizesOf({ args, keywords }: Given): number[] {
 }
 
 const shaped =
-  (name: string): Function =>
+  (name: string): TorchFunction =>
   (torch, given) =>
     operator(torch, name, [tensorOf(given.args[0]), sizesOf(given)]);
 
@@ -100,27 +80,6 @@ const INTEGERS: Readonly<Record<string, string>> = table({ long: "int64", int: "
 /** Pieces of one tensor that a loss may ask for. */
 const MOST_PIECES = 64;
 
-const REDUCTIONS: ReadonlySet<Value | undefined> = new Set(["none", "mean", "sum", "batchmean"]);
-
-type Reduction = "none" | "mean" | "sum" | "batchmean";
-
-function reductionOf({ keywords }: Given): Reduction {
-  const said = keywords.get("reduction") ?? "mean";
-  if (!REDUCTIONS.has(said)) throw new NotFollowed();
-  return said as Reduction;
-}
-
-/** Elements of a loss as its `reduction` asks. */
-function reduced(torch: Torch, elements: Tensor, how: Reduction, rows: number): Tensor {
-  if (how === "none") return elements;
-  const all = how === "mean" ? mean(torch, elements, []) : sum(torch, elements, []);
-  elements.release();
-  if (how !== "batchmean") return all;
-  const each = tensorOf(operator(torch, "div", [all, rows]));
-  all.release();
-  return each;
-}
-
 /** `xlogy(target, target) - target * input` (aten/src/ATen/native/Loss.cpp). */
 function ofProbabilities(torch: Torch, input: Tensor, target: Tensor): Tensor {
   const weighed = product(torch, target, target);
@@ -131,7 +90,7 @@ function ofProbabilities(torch: Torch, input: Tensor, target: Tensor): Tensor {
   return out;
 }
 
-const klDiv: Function = (torch, given) => {
+const klDiv: TorchFunction = (torch, given) => {
   const input = tensorOf(argument(given, 0, "input"));
   const target = tensorOf(argument(given, 1, "target"));
   const logs = given.keywords.get("log_target") === true;
@@ -145,7 +104,7 @@ function pair(given: Given): readonly [Tensor, Tensor] {
 
 /** Elementwise losses whose result is reduced, or not. */
 const elementLoss =
-  (name: string): Function =>
+  (name: string): TorchFunction =>
   (torch, given) => {
     const [input, target] = pair(given);
     const how = reductionOf(given);
@@ -159,49 +118,27 @@ function classLoss(given: Given): "none" | "mean" | "sum" {
   return how;
 }
 
-/** Both are made as large as each other and divided by their norms (aten/src/ATen/native/Distance.cpp, `cosine_similarity`). */
-const cosineSimilarity: Function = (torch, given) => {
-  const both = [tensorOf(argument(given, 0, "x1")), tensorOf(argument(given, 1, "x2"))];
-  const rank = Math.max(...both.map((one) => one.rank));
-  const sizes = Array.from({ length: rank }, (_, k) => Math.max(...both.map((one) => one.sizes.at(k - rank) ?? 1)));
-  const asked = numberOf(argument(given, 2, "dim") ?? 1);
-  const dim = asked < 0 ? rank + asked : asked;
-  const scaled = both.map((one) => {
-    const wide = tensorOf(operator(torch, "expand", [one, sizes]));
-    const norm = tensorOf(operator(torch, "linalg_vector_norm", [wide, 2, dim, true]));
-    const out = tensorOf(operator(torch, "div", [wide, norm]));
-    for (const tensor of [wide, norm]) tensor.release();
-    return out;
-  });
-  const terms = mul(torch, scaled[0]!, scaled[1]!);
-  for (const one of scaled) one.release();
-  const out = sum(torch, terms, [dim]);
-  terms.release();
-  return out;
+/** Planes made larger or smaller (torch/nn/functional.py, `interpolate`). */
+const interpolate: TorchFunction = (torch, given) => {
+  const input = tensorOf(argument(given, 0, "input"));
+  const mode = argument(given, 3, "mode") ?? "nearest";
+  const factor = argument(given, 2, "scale_factor") ?? null;
+  const asked = argument(given, 1, "size") ?? null;
+  const name = input.rank === 4 ? PLANES[String(mode)] : undefined;
+  if (name === undefined) throw new NotFollowed();
+  const pair = (value: Value): Value => (typeof value === "number" ? [value, value] : value);
+  const [size, scales] = [pair(asked), pair(factor)];
+  return operator(torch, name, mode === "nearest" ? [input, size, scales] : [input, size, false, scales]);
 };
 
-/** Distances of rows, less one from the other (aten/src/ATen/native/Loss.cpp, `triplet_margin_loss`; Distance.cpp, `pairwise_distance`). */
-const tripletMargin: Function = (torch, given) => {
-  const [anchor, ...both] = ["anchor", "positive", "negative"].map((name, k) => tensorOf(argument(given, k, name)));
-  const how = reductionOf(given);
-  if (how === "batchmean" || given.keywords.get("swap") === true) throw new NotFollowed();
-  const power = numberOf(given.keywords.get("p") ?? 2);
-  const distances = both.map((other) => {
-    const apart = sub(torch, anchor!, other);
-    const moved = tensorOf(operator(torch, "add", [apart, 1e-6]));
-    const norm = tensorOf(operator(torch, "linalg_vector_norm", [moved, power, -1, false]));
-    for (const tensor of [apart, moved]) tensor.release();
-    return norm;
-  });
-  const [near, far] = distances;
-  const wide = tensorOf(operator(torch, "add", [near!, numberOf(given.keywords.get("margin") ?? 1)]));
-  const less = sub(torch, wide, far!);
-  const elements = tensorOf(operator(torch, "clamp", [less, 0, null]));
-  for (const tensor of [...distances, wide, less]) tensor.release();
-  return reduced(torch, elements, how, elements.size(0));
-};
+const PLANES: Readonly<Record<string, string>> = table({
+  nearest: "upsample_nearest2d",
+  bilinear: "upsample_bilinear2d",
+  bicubic: "upsample_bicubic2d",
+});
 
-const FUNCTIONS: Readonly<Record<string, Function>> = table({
+const FUNCTIONS: Readonly<Record<string, TorchFunction>> = table({
+  interpolate,
   log_softmax: along("log_softmax"),
   softmax: along("softmax"),
   logsumexp: (torch, given) =>
@@ -324,7 +261,7 @@ export const LOSS_MODULES: Readonly<Record<string, string>> = table({
 });
 
 /** A function by its last name; undefined: none that is followed. */
-export function functionNamed(name: string): Function | undefined {
+export function functionNamed(name: string): TorchFunction | undefined {
   return Object.hasOwn(FUNCTIONS, name) ? FUNCTIONS[name] : undefined;
 }
 

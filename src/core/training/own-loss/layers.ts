@@ -1,11 +1,13 @@
-/** Layers that a module of the script's own has around the model that it loads. */
-import type { LayerSize, OwnLayer, OwnModule } from "../../../terms/own-loss";
+/** Layers of a script's own, around the model that it loads or beside it. */
+import type { LayerSize, OwnLayer, OwnLoss } from "../../../terms/own-loss";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { Scope } from "../../graph/expression";
 import type { LoadedModel } from "../loaded-model";
 import { withWeights } from "../more-weights";
-import { operator } from "./functions";
+import type { TrainedSpec } from "../specs/trained";
+import { decidedFor, type OwnWeight } from "../trained";
+import { operator } from "./calling";
 import { NotFollowed, type Value } from "./values";
 
 /** Rates do not decide what dropout keeps. */
@@ -15,6 +17,7 @@ const OPERATORS: ReadonlyMap<string, string> = new Map([
   ["GELU", "gelu"],
   ["Tanh", "tanh"],
   ["Sigmoid", "sigmoid"],
+  ["SiLU", "silu"],
 ]);
 
 /** @param scope the config as its class has it: by other names than the file's, too */
@@ -27,29 +30,47 @@ function sizeOf(size: LayerSize, scope: Scope): number {
 /** Sizes of a layer's weight, and of its bias. */
 function weightsOf({ kind, sizes, bias }: OwnLayer, scope: Scope): (readonly [string, number[]])[] {
   const known = sizes.map((size) => sizeOf(size, scope));
+  if (kind === "Parameter") return [["", known]];
   const [out] = known.slice(-1);
   if (out === undefined) return [];
   const weight = kind === "Linear" ? known.toReversed() : known;
-  return [["weight", weight], ...(bias ? [["bias", [out]] as readonly [string, number[]]] : [])];
+  return [[".weight", weight], ...(bias ? [[".bias", [out]] as readonly [string, number[]]] : [])];
 }
 
-/** The loaded model with the weights of those layers, in float32 as torch makes them. */
+/** The name of a module beside the model that a layer is in; undefined: it is in the module around that. */
+const besideOf = (path: string): string | undefined => (path.startsWith(SELF) ? undefined : path.split(".", 1)[0]);
+const SELF = "self.";
+
+/** The loaded model with the weights of a script's own layers, in float32 as torch makes them; what rules say of them holds. */
 export function withOwnLayers(
   torch: Torch,
   model: LoadedModel,
-  module: OwnModule | undefined,
+  { module, beside }: Pick<OwnLoss, "module" | "beside">,
   scope: Scope,
+  trained: TrainedSpec | undefined,
 ): LoadedModel {
-  if (module === undefined) return model;
-  const own = new Map<string, Tensor>();
-  for (const layer of module.layers)
+  const layers = [...(module?.layers ?? []), ...(beside?.layers ?? [])];
+  const own: OwnWeight[] = [];
+  const byName = new Map<string, Tensor>();
+  for (const layer of layers)
     for (const [name, sizes] of weightsOf(layer, scope)) {
       const tensor = torch.empty("empty", sizes, "float32");
       tensor.requiresGradFlag = true;
       torch.ledger.relabel(tensor.storage.id, "weights");
-      own.set(`${layer.path}.${name}`, tensor);
+      const { path, kind } = layer;
+      byName.set(`${path}${name}`, tensor);
+      const within = besideOf(path);
+      const item = { name: `${path.replace(/^self\./, "")}${name}`, module: kind, index: null };
+      own.push({ tensor, item, ...(within !== undefined && { beside: within }) });
     }
-  return withWeights(model, own);
+  if (own.length === 0) return model;
+  const isTrained = decidedFor(trained?.rules ?? [], own);
+  for (const weight of own) weight.tensor.requiresGradFlag = isTrained(weight) ?? true;
+  const held = withWeights(model, byName);
+  if (model.stepped === undefined) return held;
+  const isStepped = decidedFor(trained?.stepped ?? [], own);
+  const given = own.filter((weight) => isStepped(weight) !== false).map(({ tensor }) => tensor);
+  return { ...held, stepped: new Set([...model.stepped, ...given]) };
 }
 
 /** Runs the layer of a path, or those of a sequence in their order; the input is borrowed. */
@@ -77,6 +98,7 @@ function layerOf(
 ): Value {
   const own = weight(`${path}.weight`) ?? null;
   const bias = weight(`${path}.bias`) ?? null;
+  if (kind === "Embedding") return operator(torch, "embedding", [own, input]);
   if (kind === "Linear") return operator(torch, "linear", [input, own, bias]);
   if (kind === "LayerNorm") return operator(torch, "layer_norm", [input, [...(own?.sizes ?? [])], own, bias]);
   if (kind === "Dropout") return operator(torch, "dropout", [input, RATE, torch.training]);

@@ -2,8 +2,8 @@
 import type { LossExpression, LossIndex } from "../../../terms/own-loss";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
+import { operator } from "./calling";
 import { isNew } from "./expressions";
-import { operator } from "./functions";
 import { letGo, numberOf, tensorOf, type Value } from "./values";
 
 const END = Number.MAX_SAFE_INTEGER;

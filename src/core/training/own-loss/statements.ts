@@ -7,10 +7,11 @@ import { isTensor } from "../../engine/ops/arithmetic";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import { namesPart, partOf } from "./batch";
+import { operator } from "./calling";
 import { computed, dotted } from "./expressions";
-import { binary, operator, signed } from "./functions";
+import { binary, signed } from "./functions";
 import { sliced } from "./slices";
-import { bounded, held, Inputs, letGo, Named, NotFollowed, Outputs, tensorOf, type Value } from "./values";
+import { bounded, held, Inputs, letGo, Named, NotFollowed, numberOf, Outputs, tensorOf, type Value } from "./values";
 
 export type Call = Extract<LossExpression, { readonly call: LossExpression }>;
 
@@ -33,10 +34,8 @@ export abstract class Statements {
   private depth = 0;
   /** Classes of the logits that a model gave last. */
   protected classes: number | null = null;
-  /** Whether the script's own module runs. */
-  protected inModule = false;
-  /** Names bound behind the first forward. */
-  private bound = 0;
+  /** The way to the module of the script's own that runs, which it calls `self`; null: none does. */
+  protected self: string | null = null;
 
   constructor(
     protected readonly torch: Torch,
@@ -46,17 +45,39 @@ export abstract class Statements {
   /** What a call gives, owned. */
   protected abstract call(expression: Call): Value;
 
+  /** A weight of the script's own by the way to it. */
+  protected abstract ownWeight(path: string): Tensor | undefined;
+
+  /** The way to what a module's own code, or the loop, calls by a name; null: it is called by something else. */
+  protected ownPath(expression: LossExpression): string | null {
+    const path = dotted(expression);
+    const isOfSelf = path?.startsWith("self.") === true;
+    if (path === null || isOfSelf !== (this.self !== null)) return null;
+    return this.self === null ? path : `${this.self}${path.slice("self".length)}`;
+  }
+
   bind(name: string, value: Value): void {
     const before = this.names.get(name);
     this.names.set(name, value);
     letGo(before);
-    // By the second name behind a forward, what the round before had bound to such names is gone.
-    if (this.depth > 0) return;
-    if (this.loss.keepsNames === true && this.classes !== null && ++this.bound === 2) this.torch.rebinds?.();
+    // What the round before had bound to the name is gone now.
+    if (this.depth === 0 && this.loss.keepsNames === true) this.torch.rebinds?.(name);
   }
 
-  values(): Iterable<Value> {
-    return this.names.values();
+  protected bindings(): Iterable<readonly [string, Value]> {
+    return this.names;
+  }
+
+  /** A statement that nothing depends on: where it is not followed, its names are as they were. */
+  protected tried(statement: LossStatement): void {
+    const { gradEnabled, autocastEnabled } = this.torch;
+    try {
+      letGo(this.statement(statement));
+    } catch (error) {
+      if (!(error instanceof NotFollowed)) throw error;
+      this.torch.gradEnabled = gradEnabled;
+      this.torch.autocastEnabled = autocastEnabled;
+    }
   }
 
   end(): void {
@@ -197,12 +218,15 @@ export abstract class Statements {
 
   /** What a name outside of the function is bound to. */
   private outside(name: string): LossExpression | undefined {
-    const all = this.inModule ? (this.loss.module?.outside ?? {}) : this.loss.outside;
+    const all = this.self !== null ? (this.loss.module?.outside ?? {}) : this.loss.outside;
     return Object.hasOwn(all, name) ? all[name] : undefined;
   }
 
   private attribute({ of, attribute }: { readonly of: LossExpression; readonly attribute: string }): Value {
     const path = dotted({ of, attribute });
+    const own = this.self === null ? null : this.ownPath({ of, attribute });
+    const weight = own === null ? undefined : this.ownWeight(own);
+    if (weight !== undefined) return weight.retain();
     if (path !== null && this.names.get(path.split(".", 1)[0] ?? "") === undefined) {
       const outside = this.outside(path);
       if (outside !== undefined) return this.value(outside);
@@ -237,10 +261,17 @@ export abstract class Statements {
         if (typeof name !== "string") throw new NotFollowed();
         return object instanceof Outputs ? this.part(object, name) : partOf(object, name);
       }
+      if (Array.isArray(object) && at.length === 1 && typeof first === "object" && "from" in first)
+        return held(object.slice(this.place(first.from), this.place(first.to)) as Value);
       if (Array.isArray(object) && (typeof index === "number" || index === "loss"))
         return held(object.at(index === "loss" ? 0 : index) as Value);
       return sliced(this.torch, tensorOf(object), at, (one) => this.value(one));
     });
+  }
+
+  /** An end of a slice of a list. */
+  private place(bound: LossExpression | null): number | undefined {
+    return bound === null ? undefined : numberOf(this.value(bound));
   }
 
   /** A batch with other tensors under its names. */

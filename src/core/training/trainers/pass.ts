@@ -28,6 +28,10 @@ export interface Pass {
   readonly ownsAutocast?: true;
   /** What `main` gives after the loss is named through the backward, which runs inside the same function. */
   readonly holdsOutputs?: boolean;
+  /** What the loop's names hold behind the gradients of the last `main`, handed over to the caller. */
+  readonly left?: () => readonly (readonly [name: string, tensor: Tensor])[];
+  /** Names that the loop binds anew only behind the gradients. */
+  readonly bindsLate?: ReadonlySet<string>;
   /** Keys and values that the outputs of the last `main` keep, handed over to the caller. */
   readonly keptCache?: () => readonly Tensor[];
 }
