@@ -87,7 +87,10 @@ for ids, y in DataLoader(data, batch_size=batch_size):
 `;
     const [run] = (await createAnalyzer(memoryRuntime({ "train.py": script })).analyse(uri("train.py"), {})).runs;
     const apart = run?.perDevice;
-    assert.equal(run?.assumptions.some(({ id }) => id === "engine.own-loss"), false);
+    assert.equal(
+      run?.assumptions.some(({ id }) => id === "engine.own-loss"),
+      false,
+    );
     assert.deepEqual(run?.notCounted ?? [], []);
     // Two weights of 768 by 20 and two of 20 have states: nothing else has gradients.
     const states = apart?.components.find(({ kind }) => kind === "optimizer")?.bytes ?? 0;
