@@ -80,6 +80,60 @@ class Doubling(torch.nn.Module):
         return Doubled.apply(x, self.weight)
 
 
+class Kept(torch.nn.Module):
+    """A tensor on the card that is neither parameter nor buffer."""
+
+    def __init__(self):
+        super().__init__()
+        self.mix = torch.nn.Linear(8, 8)
+        self.table = torch.zeros(100, device="cuda" if torch.cuda.is_available() else "cpu")
+
+    def forward(self, x):
+        return self.mix(x)
+
+
+class Sparse(Kept):
+    """A sparse buffer."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("picked", torch.eye(5).to_sparse())
+
+
+def kept():
+    """What stands on the card is in the graph, a sparse tensor as its values and its indices; a check follows both."""
+    from .running import device
+    from .tracing import inputs, own
+
+    shapes = lambda model: {one["name"]: one["shape"] for one in own.traced(own.Own(model, inputs.read("x=float[B,8]")))[0]["buffers"]}
+    assert shapes(Kept) == {"table": ["100"]}, shapes(Kept)
+    assert shapes(Sparse) == {"picked": ["5"], "picked_indices": ["2", "5"], "table": ["100"]}, shapes(Sparse)
+    with device.Device(lambda: ("", "", "", 0)) as ledger:
+        there = torch.eye(100).to_sparse().to("cuda")
+        assert ledger.live == 2560 and there.is_sparse, ledger.live  # 2 x 100 indices of 8 bytes, 100 values of 4
+
+
+class Alone(torch.nn.Module):
+    """Attention of one token to itself."""
+
+    def __init__(self):
+        super().__init__()
+        self.mix = torch.nn.Linear(8, 8)
+
+    def forward(self, x):
+        q = self.mix(x).view(-1, 2, 1, 4)
+        return torch.einsum("bhij,bhjd->bhid", torch.einsum("bhid,bhjd->bhij", q, q).softmax(-1), q)
+
+
+def alone():
+    """Nothing is summed over one place: such a product is made number by number, and batched no more."""
+    from .tracing import inputs, own
+
+    graph, _ = own.traced(own.Own(Alone, inputs.read("x=float[B,8]")))
+    steps = [step.get("op") for step in graph["main"]["body"]]
+    assert steps.count("bmm") == 1 and steps.count("mul.Tensor") == 1, steps
+
+
 def both_ways():
     """Both directions of an autograd function of somebody's own are seen."""
     from .tracing import inputs, own

@@ -66,8 +66,9 @@ class Device(Ledger):
     def _sparse(self, func, t):
         """A sparse tensor stays on the host, where fake ones are not; what it has on the device lives as long as it."""
         moved = t.clone()
+        parts = [(part.shape, part.dtype) for part in (t._indices(), t._values())]  # fake tensors would say that there are none
         with self.fake:
-            moved.on_device = [torch.empty(part.shape, dtype=part.dtype, device="cuda") for part in (moved._indices(), moved._values())]
+            moved.on_device = [torch.empty(shape, dtype=dtype, device="cuda") for shape, dtype in parts]
         for part in moved.on_device:
             self.made(func, part)
         return moved
@@ -203,6 +204,29 @@ class _Nothing:
 
 def install(total, ledger, count=1):
     """Answers of torch.cuda for so many cards of so many bytes, on the first of which the ledger follows tensors."""
+    answered(total, count)
+    cuda = torch.cuda
+    live, peak = lambda *a, **k: ledger.live, lambda *a, **k: ledger.peak
+    cuda.mem_get_info = lambda *a, **k: (max(0, total - ledger.live), total)
+    cuda.memory_allocated = cuda.memory_reserved = cuda.memory_cached = live
+    cuda.max_memory_allocated = cuda.max_memory_reserved = cuda.max_memory_cached = peak
+    if hasattr(torch, "accelerator"):  # since 2.6
+        here = torch.device("cuda")
+        torch.accelerator.current_accelerator = lambda *a, **k: here
+        torch.accelerator.is_available = lambda: True
+        torch.accelerator.device_count = lambda: count
+    torch.Tensor.pin_memory = lambda tensor, *a, **k: tensor  # memory of the host is not followed, pinned or not
+    # `torch.tensor(…, device="cuda")` makes its tensor on the host and moves it where it is seen (torch/csrc/utils/tensor_new.cpp)
+    if hasattr(torch._C, "_set_only_lift_cpu_tensors"):
+        torch._C._set_only_lift_cpu_tensors(True)
+    torch.cuda.amp.common.amp_definitely_not_available = lambda: False
+    import torch.amp.autocast_mode as autocast
+
+    autocast.amp_definitely_not_available = lambda *a: False
+
+
+def answered(total, count=1):
+    """What torch.cuda says of so many cards of so many bytes where nobody follows what is on them."""
     cuda = torch.cuda
     properties = types.SimpleNamespace(
         name="a card that is not there",
@@ -214,7 +238,6 @@ def install(total, ledger, count=1):
         uuid="",
         is_integrated=0,
     )
-    live, peak = lambda *a, **k: ledger.live, lambda *a, **k: ledger.peak
     answers = {
         "is_available": True,
         "is_initialized": True,
@@ -239,27 +262,12 @@ def install(total, ledger, count=1):
     for name, value in answers.items():
         if hasattr(cuda, name):
             setattr(cuda, name, lambda *a, _value=value, **k: _value)
-    cuda.mem_get_info = lambda *a, **k: (max(0, total - ledger.live), total)
-    cuda.memory_allocated = cuda.memory_reserved = cuda.memory_cached = live
-    cuda.max_memory_allocated = cuda.max_memory_reserved = cuda.max_memory_cached = peak
+    cuda.mem_get_info = lambda *a, **k: (total, total)
     streams.install()
     legacy.install()
     generators.install()
     cuda.CUDAGraph = cuda.device = cuda.device_of = cuda._DeviceGuard = _Nothing
     cuda.graphs.is_current_stream_capturing = lambda *a, **k: False
-    here = torch.device("cuda")
-    if hasattr(torch, "accelerator"):  # since 2.6
-        torch.accelerator.current_accelerator = lambda *a, **k: here
-        torch.accelerator.is_available = lambda: True
-        torch.accelerator.device_count = lambda: count
-    torch.Tensor.pin_memory = lambda tensor, *a, **k: tensor  # memory of the host is not followed, pinned or not
     without_context()
     if hasattr(FakeTensorMode, "avoid_device_init"):
         FakeTensorMode.avoid_device_init = property(lambda self: True)
-    # `torch.tensor(…, device="cuda")` makes its tensor on the host and moves it where it is seen (torch/csrc/utils/tensor_new.cpp)
-    if hasattr(torch._C, "_set_only_lift_cpu_tensors"):
-        torch._C._set_only_lift_cpu_tensors(True)
-    torch.cuda.amp.common.amp_definitely_not_available = lambda: False
-    import torch.amp.autocast_mode as autocast
-
-    autocast.amp_definitely_not_available = lambda *a: False

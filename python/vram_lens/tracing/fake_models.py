@@ -1,7 +1,11 @@
 """Somebody's own model on fake tensors: made, moved and called where there is no device."""
 
 import contextlib
+
 import torch
+from torch._subclasses.fake_tensor import unset_fake_temporarily
+from torch.utils._python_dispatch import _disable_current_modes
+
 from ..running.ledger import move_parameters
 
 
@@ -23,8 +27,13 @@ def to_fake(model, dtype):
                 if key not in parameters:
                     parameters[key] = (p, torch.nn.Parameter(fresh(p), requires_grad=p.requires_grad))
                 module._parameters[name] = parameters[key][1]
-        for name, b in module._buffers.items():
-            if b is not None:
+        for name, b in list(module._buffers.items()):
+            if b is not None and b.layout is torch.sparse_coo:
+                # its values and its indices are blocks of their own (aten/src/ATen/SparseTensorImpl.h); nothing here records what runs on them
+                with unset_fake_temporarily(), _disable_current_modes():  # fake tensors would say that there are none
+                    parts = b._values(), b._indices()
+                module._buffers[name], module._buffers[f"{name}_indices"] = map(fresh, parts)
+            elif b is not None:
                 module._buffers[name] = fresh(b)
         for name, t in vars(module).items():
             if isinstance(t, torch.Tensor):  # a plain attribute: it stays where it was made

@@ -25,6 +25,10 @@ def einsum(equation, *operands):
     left, right = operands
     left, left_names = _without(left, left_names, right_names + out)
     right, right_names = _without(right, right_names, left_names + out)
+    wide = lambda t, names: {n for n, side in zip(names, t.shape) if side != 1}
+    thin = (set(left_names) - set(out)) - wide(left, left_names) - wide(right, right_names)  # nothing is summed over one place
+    left, left_names = _squeezed(left, left_names, thin)
+    right, right_names = _squeezed(right, right_names, thin)
     size = dict(zip(left_names, left.shape)) | dict(zip(right_names, right.shape))
     both = [n for n in out if n in left_names and n in right_names]
     one, other = [n for n in out if n in left_names and n not in right_names], [n for n in out if n in right_names and n not in left_names]
@@ -56,6 +60,12 @@ def _without(t, names, wanted):
     """A tensor summed over the letters that nothing else has."""
     gone = [k for k, n in enumerate(names) if n not in wanted]
     return (t.sum(gone), "".join(n for n in names if n in wanted)) if gone else (t, names)
+
+
+def _squeezed(t, names, gone):
+    """A tensor without the letters that are one place wide."""
+    at = [k for k, n in enumerate(names) if n in gone]
+    return (t.squeeze(at), "".join(n for n in names if n not in gone)) if at else (t, names)
 
 
 def _alone(equation, t):
