@@ -9,7 +9,6 @@ tables. Families without a graph, whose relative stands in, are asked what their
 import ast
 import importlib.metadata
 import inspect
-import re
 import sys
 import textwrap
 
@@ -24,6 +23,7 @@ from ..recording.run import make_config
 from ..storing.stored import content_of
 from ..truth.receipts import ROOT
 from .data import save
+from .fsdp_units import STOPS, units_of
 
 OUT = ROOT / "src" / "core" / "graph" / "family-facts.json"
 
@@ -172,42 +172,6 @@ def layer_classes(model):
     return found
 
 
-def numbered(path):
-    """The path with `{i}` for every number."""
-    return re.sub(r"(?<=\.)\d+(?=\.|$)", "{i}", path)
-
-
-def wrapped(model):
-    """Paths of the modules that FSDP wraps by their class (`_no_split_modules`)."""
-    names = set(getattr(model, "_no_split_modules", None) or ())
-    return {
-        numbered(path)
-        for path, module in model.named_modules()
-        if type(module).__name__ in names and any(True for _ in module.parameters())
-    }
-
-
-def layers_of(graph):
-    """Paths of the layers that a graph repeats."""
-    names = {parameter["name"] for parameter in graph["parameters"]}
-    return {numbered(name[: name.index("{i}") + len("{i}")]) for name in names if "{i}" in name}
-
-
-def units_of(family, graphs):
-    """Paths of the modules that FSDP wraps, and of the layers that it does not, from a small model of every branch that has layers of its own."""
-    together, repeated = set(), set()
-    for graph in graphs:
-        layers = layers_of(graph)
-        if layers <= repeated and together:
-            continue
-        model = model_of(family, graph)
-        if not getattr(model, "_no_split_modules", None):
-            continue
-        together |= wrapped(model)
-        repeated |= layers & {numbered(path) for path, _ in model.named_modules()}
-    return together - repeated, repeated - together
-
-
 def model_of(family, graph):
     """The model that a stored graph was captured of, in small."""
     settings, _ = point(FAMILIES[family], graph["task"], branch(family, graph), 0)
@@ -239,22 +203,26 @@ def uses_cache(config_class):
 def of_captured(family, graphs):
     """Facts of a captured family, from a small model of each of its tasks."""
     modules, kept, cacheless, layers = set(), set(), set(), set()
+    stopped = {name: set() for name in STOPS}
     for task in sorted({graph["task"] for graph in graphs}):
         model = model_of(family, next(graph for graph in graphs if graph["task"] == task))
         modules |= {sys.modules[type(part).__module__] for part in model.modules() if "transformers.models" in type(part).__module__}
         layers |= layer_classes(model)
+        for name, stops in STOPS.items():
+            stopped[name] |= {task} if stops(model) else set()
         kept |= set(getattr(model, "_keep_in_fp32_modules", None) or [])
         off = uses_cache(type(model.config)) is False  # as its config's class has it (MPT)
         cacheless |= {task} if off or switches_cache_off(type(model)) else set()
     # A class that names none wraps nothing (accelerate/utils/dataclasses.py, set_auto_wrap_policy).
     unsplit = {} if getattr(model, "_no_split_modules", None) else {"unsplit": True}
-    together, loose = units_of(family, graphs)
+    together, loose = units_of(graphs, lambda graph: model_of(family, graph))
     lists = {
         "cacheless": cacheless,
         "keptInFloat32": kept,
         "layers": layers,
         "keptTogether": together,
         "looseLayers": loose,
+        **stopped,
     }
     return (
         of_modules(sys.modules[type(model).__module__], modules) | unsplit | {name: sorted(found) for name, found in lists.items() if found}

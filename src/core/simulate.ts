@@ -3,6 +3,7 @@
  */
 
 import type { Message } from "../words/message";
+import type { DType } from "./engine/dtype";
 import { ELEMENT_BYTES } from "./engine/dtype";
 import { closedScript } from "./engine/folding/closed";
 import { LayersDiffer } from "./engine/folding/in-place";
@@ -291,10 +292,15 @@ class TrainingSimulation {
     );
   }
 
+  /** Dtype that what the batch has in float32 is cast to, by autocast or by the strategy's wrapper; null: it comes as the model computes. */
+  private get castOfInputs(): DType | null {
+    return this.strategy.castsInputs === true ? this.setup.run.autocast : this.autocast;
+  }
+
   /** What a batch of a program's sizes has besides text. */
   private mediaAt({ graph, view, dataView }: Program): BatchTensor[] {
-    const { autocast, models } = this;
-    return batchOf({ batch: mediaOf(graph) }, view.expressions, dataView.scope, autocast, models.loadDtype);
+    const { models } = this;
+    return batchOf({ batch: mediaOf(graph) }, view.expressions, dataView.scope, this.castOfInputs, models.loadDtype);
   }
 
   /** The program whose batch has every rank's tokens, where several share a sequence, or all samples of a process with several GPUs. */
@@ -308,11 +314,11 @@ class TrainingSimulation {
 
   /** The batch of the model, or of a trainer's loss with what it hands on to its models. */
   private batchAt(program: Program, loss: TrainerGraph | undefined, scope: Scope | null): BatchTensor[] {
-    const { autocast, models } = this;
+    const { castOfInputs, models } = this;
     const { graph, view, dataView } = program;
     const own = loss !== undefined && scope !== null;
     const [code, at] = own ? [loss, scope] : [graph, dataView.scope];
-    const batch = batchOf(code, view.expressions, at, autocast, models.loadDtype);
+    const batch = batchOf(code, view.expressions, at, castOfInputs, models.loadDtype);
     return own ? [...batch, ...this.mediaAt(program)] : batch;
   }
 

@@ -252,6 +252,14 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     deepspeed: '{"zero_optimization": {"stage": 2}}',
   },
   "fsdp-8bit-optimizer": { train: "fsdp: full_shard\noptim: adamw_bnb_8bit" },
+  "fsdp-units": {
+    train: "fsdp: full_shard",
+    pins: "model: google/gemma-3-4b-it\ntask: image-text-to-text\ndevice: { name: 24GB, count: 4 }",
+  },
+  "fsdp2-embeddings": {
+    train: "fsdp: full_shard",
+    pins: "model: google-bert/bert-base-uncased\ntask: seq-cls\ndevice: { name: 24GB, count: 4 }",
+  },
   "fsdp-accumulation": {
     train: "fsdp: full_shard\ngradient_accumulation_steps: 4",
     pins: "device: { name: 24GB, count: 8 }",

@@ -26,6 +26,12 @@ export interface FamilyFacts {
   readonly keptTogether?: readonly string[];
   /** Paths of layers that it does not wrap, being of no such class; `{i}` is a number. */
   readonly looseLayers?: readonly string[];
+  /** Tasks whose class names modules to be kept together that the model has not got: accelerate has nothing to wrap and stops. */
+  readonly lacksUnits?: readonly string[];
+  /** Tasks whose class answers no `get_input_embeddings`. */
+  readonly lacksEmbeddings?: readonly string[];
+  /** Tasks whose input embeddings stand inside of a module that FSDP wraps. */
+  readonly embedsInUnit?: readonly string[];
   /** `model_type` of the text side that AutoModelForCausalLM loads alone. */
   readonly textSide?: string;
   /** What the sides of pictures of any size are rounded to, where the config's file leaves it out: pixels of a patch, and patches a side that become one token. */

@@ -112,6 +112,8 @@ export const RULES = {
   "bf16-gpu": "{device} has no bfloat16 units: `bf16` is emulated there, or refused. Use `fp16`.",
   "checkpoint-twice":
     "`gradient_checkpointing` and FSDP's `activation_checkpointing` are both on: TrainingArguments stops. Keep one.",
+  "fsdp-units": "FSDP stops: {family} names modules to wrap that it has not got. Set `transformer_layer_cls_to_wrap`.",
+  "fsdp2-embeddings": "FSDP2 of accelerate 1.14 and later stops at the input embeddings of {family}: use `version: 1`.",
   "fsdp-offload-alone": "`offload` needs a sharding word such as `full_shard`.",
   "shard-size-alone":
     "`dp_shard_size` {size} shards nothing without FSDP: every rank of the mesh holds the whole of its part of the model.",

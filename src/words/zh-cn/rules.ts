@@ -95,6 +95,8 @@ export const RULES: Readonly<Record<keyof typeof EN, string>> = {
   "bf16-gpu": "{device} 没有 bfloat16 单元：`bf16` 只能模拟或被拒绝，请使用 `fp16`。",
   "checkpoint-twice":
     "`gradient_checkpointing` 与 FSDP 的 `activation_checkpointing` 同时开启：TrainingArguments 会报错，请只保留一个。",
+  "fsdp-units": "FSDP 会停止：{family} 列出了它所没有的待封装模块。请设置 `transformer_layer_cls_to_wrap`。",
+  "fsdp2-embeddings": "accelerate 1.14 及之后的 FSDP2 会在 {family} 的输入嵌入处停止：请使用 `version: 1`。",
   "fsdp-offload-alone": "`offload` 需要与 `full_shard` 等分片方式一起使用。",
   "shard-size-alone":
     "没有 FSDP 时 `dp_shard_size` {size} 不做任何分片：网格中每个 rank 都保存自己那部分模型的全部内容。",

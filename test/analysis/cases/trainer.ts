@@ -119,6 +119,20 @@ export const TRAINER_CASES: Readonly<Record<string, Case>> = {
     files: script(["fsdp: full_shard auto_wrap", "optim: adamw_bnb_8bit"]),
     fixed: true,
   },
+  "fsdp-units": {
+    story: "A model whose tower for pictures names a head and texts' embeddings that it was built without.",
+    files: {
+      ...script(["fsdp: full_shard auto_wrap"]),
+      ...pins("model: google/gemma-3-4b-it", "task: image-text-to-text", "device: { name: 24GB, count: 8 }"),
+    },
+  },
+  "fsdp2-embeddings": {
+    story: "BERT, whose embeddings are one module that FSDP wraps.",
+    files: {
+      ...script(["fsdp: full_shard auto_wrap"]),
+      ...pins("model: google-bert/bert-base-uncased", "task: seq-cls", "device: { name: 24GB, count: 2 }"),
+    },
+  },
   "fsdp-accumulation": {
     story: "Shards are small, the gradients that wait for the last micro-batch are not.",
     files: script(["fsdp: full_shard auto_wrap", "gradient_accumulation_steps: 4"], "device: { name: 24GB, count: 8 }"),

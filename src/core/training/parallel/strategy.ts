@@ -88,6 +88,8 @@ export interface Strategy {
   readonly castsBuffers?: boolean;
   /** Dtype that layers read of a factor before it is called; absent: the one it is gathered in. */
   readonly adaptersSeenAs?: ((factor: Tensor) => DType) | undefined;
+  /** A wrapper casts what the model is given, which is in float32 as with autocast (torch/distributed/fsdp/_fully_shard/_fsdp_state.py, `_pre_forward`). */
+  readonly castsInputs?: boolean;
   /** Whether autocast still wraps the forward. */
   readonly keepsAutocast: boolean;
   /** Parameters exist in full only while they are used. */

@@ -1,8 +1,25 @@
 /** GPUs: how many there are, and what shards the model over them. */
 
+import { type FamilyFacts, factsOf } from "../../../../core/graph/facts";
 import { modelParallelSize } from "../../../../core/training/parallel/degrees";
 import { optimizerRow } from "../../../../terms/optimizers";
-import { hit, type Rule, removal, replacement, rule } from "../../rule";
+import type { Setting } from "../../../frameworks/settings";
+import { holds } from "../../../frameworks/versions";
+import { type Facts, hit, type Rule, removal, replacement, rule } from "../../rule";
+
+/** Where FSDP is asked for. */
+function fsdpAt(facts: Facts): Setting | undefined {
+  return facts.stated("fsdp") ?? facts.stated("fsdp_options");
+}
+
+/** The run's family, where the Trainer has it wrapped by what its class names (transformers/training_args.py, from 5.0 on always). */
+function wrappedByFamily(facts: Facts): { family: string; facts: FamilyFacts; task: string } | null {
+  const { run, settings, trainer, resolution } = facts;
+  const byClass = settings.find("fsdp_wrap_class") === undefined && settings.find("spread_by") === undefined;
+  if (!trainer || !byClass || run?.parallel.fsdp == null || run.parallel.worldSize < 2) return null;
+  if (!holds("transformers>=5", resolution.libraries)) return null;
+  return { family: run.model.family, facts: factsOf(run.model.family), task: run.task };
+}
 
 export const TRAINER_SHARDING_RULES: readonly Rule[] = [
   rule("checkpoint-twice", "error", (facts) => {
@@ -33,6 +50,21 @@ export const TRAINER_SHARDING_RULES: readonly Rule[] = [
     return hit(at, on && facts.own("deepspeed") !== undefined, {
       related: [facts.own("deepspeed")],
       fixes: removal(at),
+    });
+  }),
+  // accelerate/utils/dataclasses.py (set_auto_wrap_policy): "Could not find the transformer layer class"
+  rule("fsdp-units", "error", (facts) => {
+    const { family, facts: said, task } = wrappedByFamily(facts) ?? {};
+    return hit(fsdpAt(facts), said?.lacksUnits?.includes(task ?? "") === true, { args: { family: family ?? "" } });
+  }),
+  // accelerate/utils/fsdp_utils.py (fsdp2_prepare_model, from 1.14 on): `fully_shard` of the input embeddings, which a unit has sharded, or
+  // which the class does not tell
+  rule("fsdp2-embeddings", "warning", (facts) => {
+    const { family, facts: said, task = "" } = wrappedByFamily(facts) ?? {};
+    const asks = facts.run?.parallel.fsdp?.version === 2 && holds("accelerate>=1.14", facts.resolution.libraries);
+    const stops = said?.lacksEmbeddings?.includes(task) === true || said?.embedsInUnit?.includes(task) === true;
+    return hit(fsdpAt(facts), asks && stops && said?.lacksUnits?.includes(task) !== true, {
+      args: { family: family ?? "" },
     });
   }),
   rule("fsdp-8bit-optimizer", "warning", (facts) => {

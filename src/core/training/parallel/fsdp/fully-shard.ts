@@ -35,6 +35,7 @@ export class FullyShard implements Strategy {
   /** `MixedPrecisionPolicy` is of parameters and what goes through modules (torch/distributed/fsdp/_fully_shard/_fsdp_api.py). */
   readonly keepsBuffers = true;
   readonly stepsOnShards = true;
+  readonly castsInputs = true;
   readonly reducesLast: boolean;
   readonly unitOf: UnitOf;
   readonly host = { pinned: 0, pageable: 0, nvme: 0 };
