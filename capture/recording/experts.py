@@ -6,6 +6,10 @@ What a fake tensor cannot say (which expert, how many rows) is said by the round
 
 import torch
 
+from vram_lens.tracing import layers
+
+from .releases import VERSION
+
 _trace = None
 
 
@@ -82,6 +86,33 @@ _SLICED = (
 )
 _GEMM = {"": {"sequential_experts_gemm": _SLICED}}
 
+# Before 5 most families had a list of modules, one for each expert; some picked those with rows by an index of one element since 4.54.
+_MODULES = (("for expert_idx in range(self.num_experts):", "for expert_idx in rounds(self.num_experts):"), _WHERE)
+_PICKED = (
+    ("for expert_idx in expert_hit:", "for k in rounds(self.num_experts):\n        expert_idx = expert_hit[k]"),
+    ("expert_layer = self.experts[expert_idx]", "expert_layer = self.experts[k]"),
+    _NAMED[1],
+)
+_EACH = _PICKED if VERSION >= (4, 54) else _MODULES
+_LISTED = {
+    "mixtral": {"MixtralSparseMoeBlock": {"forward": _EACH}},
+    "qwen2_moe": {"Qwen2MoeSparseMoeBlock": {"forward": _EACH}},
+    "qwen3_moe": {"Qwen3MoeSparseMoeBlock": {"forward": _EACH}},
+    "olmoe": {"OlmoeSparseMoeBlock": {"forward": _MODULES}},
+    "phimoe": {"PhimoeSparseMoeBlock": {"forward": _MODULES}},
+    "jamba": {"JambaSparseMoeBlock": {"forward": _EACH}},
+    "deepseek_v3": {
+        "DeepseekV3MoE": {
+            "moe": (
+                ("for expert_idx in range(len(self.experts)):", "for expert_idx in rounds(len(self.experts)):"),
+                ("torch.where(mask)", "expert_rows(mask, len(self.experts), expert_idx)"),
+            )
+        }
+    },
+    "granitemoe": {"GraniteMoeTopKGating": {"forward": (_SIZES,)}},
+}
+_LISTED_SPLIT = {"granitemoe": {**_LISTED["granitemoe"], "GraniteMoeParallelExperts": {"forward": _SPLIT}}}
+
 # Lines of methods (of functions of the module, under no class) in the form that is captured, and in the form that PyTorch is asked with.
 STATED = {
     "openai_privacy_filter": {"OpenAIPrivacyFilterExperts": {"forward": (_HIT, _NUMBER, _WHERE)}},
@@ -91,4 +122,8 @@ STATED = {
     "aria": _GEMM,
 }
 LINES = {**STATED, "jetmoe": {**STATED["jetmoe"], "JetMoeParallelExperts": {"forward": _SPLIT}}}
+if VERSION < (5, 0):
+    STATED |= _LISTED
+    LINES |= _LISTED | _LISTED_SPLIT
+    layers.SIDE_BY_SIDE = r"(\.expert_|\.experts\.)"
 NAMES = {"expert_rows": expert_rows, "expert_slice": expert_slice, "expert_part": expert_part, "expert_sizes": expert_sizes}

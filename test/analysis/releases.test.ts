@@ -9,6 +9,7 @@ import { createAnalyzer } from "../../src/analysis";
 import { NEWEST } from "../../src/analysis/frameworks/versions";
 import { estimate } from "../../src/core/estimate";
 import { earlierGraphs } from "../../src/core/graph/earlier";
+import type { TrainingRun } from "../../src/core/training/run";
 import { graphsOf } from "../core/receipts/case";
 import { causalRun } from "../core/runs";
 import { rowsOf } from "../rows";
@@ -23,6 +24,25 @@ interface Row {
 }
 
 const ROWS = rowsOf<Row>(__dirname, "releases.jsonl");
+
+/** A step of a family's own code on a release (`capture/truth/steps.py`). */
+interface Step {
+  readonly family: string;
+  readonly release: string;
+  readonly settings: Readonly<Record<string, unknown>>;
+  readonly sizes: { readonly B: number; readonly S: number };
+  /** Place in `WAYS`. */
+  readonly way: number;
+  /** Most bytes until forward ends, weights among them. */
+  readonly forward: number;
+}
+
+const EXPERTS = rowsOf<Step>(__dirname, "listed-experts.jsonl");
+const WAYS: readonly Partial<TrainingRun>[] = [
+  { loadDtype: "float32", autocast: "bfloat16" },
+  { loadDtype: "bfloat16", autocast: null, checkpointing: { useReentrant: false } as TrainingRun["checkpointing"] },
+  { loadDtype: "float32", autocast: "float16" },
+];
 
 /** Pins beside transformers', of the releases that its Trainer ran with. */
 const BESIDE: Readonly<Record<string, string>> = {
@@ -142,6 +162,27 @@ describe("analysis: earlier releases of transformers", () => {
       on("4.48").map(({ release }) => release),
       [undefined],
     );
+  });
+
+  it("run experts of a list one by one, of which autocast keeps a copy each (before 5.0)", () => {
+    // modeling_mixtral.py, `MixtralSparseMoeBlock.forward`; rows shared out evenly. Most bytes until forward ends, of `python -m capture steps`.
+    for (const { family, release, settings, sizes, way, forward } of EXPERTS) {
+      const config = { model_type: family, ...settings };
+      const run = causalRun({
+        ...WAYS[way]!,
+        model: { name: "x", family, source: "config.json", config },
+        ...{ microBatchSize: sizes.B, sequenceLength: sizes.S, plainLoop: true, maxGradNorm: 0 },
+        optimizer: { name: "sgd", args: {} },
+      });
+      const made = estimate(
+        run,
+        earlierGraphs(graphsOf(family), STORED, TABLE, (until) => release < until),
+      );
+      assert.ok(made.ok);
+      const peak = made.estimate.phases.find(({ phase }) => phase === "forward")?.peakBytes ?? 0;
+      // The count of words is not among the batch of one.
+      assert.ok(Math.abs(peak - forward) <= 512, `${family} ${release} ${way}: ${peak} of ${forward}`);
+    }
   });
 
   it("rotate as many values as cosines have, where queries are cut by those: since 4.51, not in 4.48", () => {
