@@ -48,8 +48,7 @@ async function main(): Promise<void> {
   const every = Number(option("every") ?? 1);
   const from = Number(option("from") ?? 0) % every;
   const only = option("only");
-  const page = readFileSync(PAGE, "utf8");
-  const known = linesOf(page);
+  const found = new Map<string, string>();
   let faults = 0;
   for (const [name, campaign] of Object.entries(CAMPAIGNS)) {
     if (only !== undefined && only !== name) continue;
@@ -61,11 +60,14 @@ async function main(): Promise<void> {
     const unit = isGap ? "ms" : "ms of processor time";
     const share = every === 1 || WHOLE.has(name) ? "" : `, one in ${every}`;
     const own = outcome.own === undefined ? "" : ` (of its own work at most ${Math.round(outcome.own)} ms at a time)`;
-    const found = `${outcome.faults.length} faults, ${longest} ${Math.round(outcome.longest)} ${unit}${own}, ${memory} MiB`;
-    known.set(name, `- **${name}**${share}: ${outcome.tried}: ${found}`);
-    console.log(known.get(name), outcome.longestWhat ?? "");
+    const told = `${outcome.faults.length} faults, ${longest} ${Math.round(outcome.longest)} ${unit}${own}, ${memory} MiB`;
+    found.set(name, `- **${name}**${share}: ${outcome.tried}: ${told}`);
+    console.log(found.get(name), outcome.longestWhat ?? "");
     for (const fault of outcome.faults) console.log(`    ${fault.slice(0, 600)}`);
   }
+  // Others may have written lines of theirs meanwhile.
+  const page = readFileSync(PAGE, "utf8");
+  const known = new Map([...linesOf(page), ...found]);
   const lines = Object.keys(CAMPAIGNS).flatMap((name) => known.get(name) ?? []);
   writeFileSync(PAGE, replaceBlock(page, BLOCK, lines.join("\n")));
   process.exitCode = faults === 0 ? 0 : 1;
