@@ -34,12 +34,13 @@ import { followDeepspeed } from "./deepspeed-file";
 import type { FollowedLink, Following } from "./followed";
 import { type GatherContext, graphsFor, ownCodeOf, ownGraphs } from "./graphs-of";
 import { entered } from "./hydra-program";
-import { findCommand, launchOf, namesFile, ownLaunch, startedConfig } from "./launch";
+import { findCommand, launchOf, namesFile, ownLaunch, type Started, startedConfig } from "./launch";
 import { overridden } from "./overridden-config";
 import { librariesOf, libraryPins } from "./pinned-libraries";
 import { type ProgramSearch, readAlike, readProgram, type StartedProgram, startedProgram } from "./program";
 import { type FoundReceipt, findReceipts } from "./receipts";
 import { takenOptions } from "./taken-options";
+import { usageOf } from "./usage";
 
 /** Everything a run needs, read. */
 export interface RunInputs {
@@ -47,6 +48,10 @@ export interface RunInputs {
   readonly format: Format;
   /** Strongest first, without overrides. */
   readonly layers: readonly Layer[];
+  /** The command that starts it; absent where none is known. */
+  readonly line?: CommandLine;
+  /** That command is the one which the program's own head tells of. */
+  readonly isUsage?: true;
   /** The document read as one with what it includes; absent when it includes nothing. */
   readonly composed?: Composition;
   /** Documents of the run, its own first. */
@@ -120,8 +125,22 @@ function programLayers(program: StartedProgram, main: LoadedDocument): Layer[] {
   return [...own, { id: "linked", settings: program.defaults }];
 }
 
-/** Reads all that `main` (recognised as `alone` by itself) leads to. */
+/**
+ * Reads all that `main` (recognised as `alone` by itself) leads to. A program that names no model, and that nothing else starts, is
+ * started as its head says.
+ */
 export async function gather(main: LoadedDocument, alone: Format, context: GatherContext): Promise<RunInputs> {
+  const found = await gatherFrom(main, alone, context, undefined);
+  const usage = found.model === undefined && found.line === undefined && inCode(alone) ? usageOf(main) : undefined;
+  return usage === undefined ? found : { ...(await gatherFrom(main, alone, context, usage)), isUsage: true };
+}
+
+async function gatherFrom(
+  main: LoadedDocument,
+  alone: Format,
+  context: GatherContext,
+  usage: CommandLine | undefined,
+): Promise<RunInputs> {
   const { runtime } = context;
   const workspaceFolder = workspaceFolderOf(main.uri, runtime);
   const folders = foldersAbove(main.uri, workspaceFolder);
@@ -136,7 +155,8 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
 
   const beside = context.store.withWritten([main.writer?.document ?? main]);
   const started = inCommands(alone) ? await startedConfig(main, folders, beside, dependencies) : undefined;
-  const line = started ?? (await findCommand(main, folders, beside, dependencies));
+  const line: (CommandLine & Partial<Started>) | undefined =
+    started ?? usage ?? (await findCommand(main, folders, beside, dependencies));
   const store = line === undefined || line.script === main ? beside : beside.withWritten([line.script]);
   const config = started?.config.document;
   const composing = {
@@ -306,6 +326,7 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
   return {
     main,
     format,
+    ...(line === undefined ? {} : { line }),
     ...(composed === undefined ? {} : { composed }),
     ...(program === undefined ? {} : { program }),
     ...(taken === undefined ? {} : { taken }),

@@ -106,8 +106,9 @@ export class ResolveContext {
   /** What resolving gives, with what was recorded on the way. */
   resolution(found: Pick<Resolution, "run" | "device" | "trainer" | "padding">): Resolution {
     const { settings, resolved, obstacles, libraries } = this;
-    const { splitUnread, hostsUnread } = this.inputs;
-    const suppositions = [...this.suppositions, ...this.standards()];
+    const { splitUnread, hostsUnread, isUsage } = this.inputs;
+    const usage = isUsage === true ? [{ message: say("assume.usage"), settleWith: "model" }] : [];
+    const suppositions = [...usage, ...this.suppositions, ...this.standards()];
     return { ...found, settings, resolved, suppositions, obstacles, libraries, splitUnread, hostsUnread };
   }
 

@@ -414,6 +414,7 @@ export const ANALYSIS = {
   "assume.cut-short": "a large run: not every change and batch length was tried",
   "assume.state-space-kernels":
     "state-space layers run by the kernels of `mamba_ssm`; without that package they keep far more",
+  "assume.usage": "started as the first command at the head of the file says: nothing else names a model",
   "assume.attention": "`{attention}` counted as SDPA's flash kernel, which saves the same",
   "assume.wraps-stages": "layers are recomputed one by one: FSDP wraps other parts of this model, and recomputes those",
   "assume.wrap-class": "FSDP's units counted by layer, not by `{named}`, which is no layer of this model",
