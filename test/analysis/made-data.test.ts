@@ -51,4 +51,22 @@ loader = DataLoader(Rows(100, 48), batch_size=2)
     assert.deepEqual(said(pictures), { image_size: 96 });
     assert.deepEqual(said("loader = DataLoader(rows, 8)\nweight = torch.ones(6)\nnoise = torch.randn(4, 32)\n"), {});
   });
+
+  it("is as long as each of the samples that are laid on one another", () => {
+    const collated = `def collate(rows):
+    return {"input_values": torch.stack([torch.zeros(8000) for _ in rows])}
+loader = DataLoader(rows, batch_size=4, collate_fn=collate)
+`;
+    assert.deepEqual(said(collated, "Wav2Vec2ForCTC"), { audio_seconds: 0.5 });
+  });
+
+  it("is as much shorter as what follows is shifted", () => {
+    const shifted = `class Rows(Dataset):
+    def __getitem__(self, i):
+        x = torch.randint(0, 9, (65,))
+        return x[:-1], x[1:]
+loader = DataLoader(Rows(), batch_size=2)
+`;
+    assert.deepEqual(said(shifted), { sequence_length: 64, padding: "max_length" });
+  });
 });

@@ -115,13 +115,8 @@ def _configs(transformers, catalogue):
 
     def config(kind, name, given):
         unused = given.pop("return_unused_kwargs", False)
-        published = catalogue.config(name, {})
-        if published is None:
-            return None
-        asked = {k: v for k, v in of_config(given).items() if k not in ours}
-        found = catalogue.config(name, {k: v for k, v in asked.items() if hasattr(published, k)})
-        # what is none of the config's is the class's own (`add_pooling_layer`)
-        return (found, {k: v for k, v in asked.items() if not hasattr(published, k)}) if unused else found
+        found = catalogue.config(name, {k: v for k, v in given.items() if k not in ours})
+        return (found, {}) if unused and found is not None else found
 
     _otherwise(transformers.AutoConfig, CONFIG, config)
     from transformers import PretrainedConfig

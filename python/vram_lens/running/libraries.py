@@ -158,7 +158,8 @@ def _transformers(transformers, catalogue):
         return getattr(torch, asked) if isinstance(asked, str) else asked or torch.float32
 
     def from_pretrained(cls, name, *args, config=None, dtype=None, torch_dtype=None, device_map=None, **given):
-        own = {k: given.pop(k) for k in ("attn_implementation",) if k in given}
+        # the class's own arguments beside its config (models/bert/modeling_bert.py, BertModel)
+        own = {k: given.pop(k) for k in ("attn_implementation", "add_pooling_layer") if k in given}
         bits = _bits(given)
         if config is None:
             config = transformers.AutoConfig.from_pretrained(name, **absent.of_config(given))

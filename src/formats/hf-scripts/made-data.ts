@@ -17,6 +17,7 @@ const MAKERS = /^(?:torch\.)?(?:randint|full|zeros|ones|rand|randn|empty)$/;
 const WHOLE = /(?:^|\.)(?:randint|full)$/;
 const WHOLE_DTYPE = /(?:^|\.)(?:long|int|int64|int32)$/;
 const DATA_SET = /(?:^|\.)(?:Iterable|Map)?Dataset$/;
+const STACKS = /^(?:torch\.)?stack$/;
 const TENSORS = /(?:^|\.)TensorDataset$/;
 const WRITTEN = /label|target|tgt|decoder/i;
 /** Models that read one text, a picture or sound, and write another text. */
@@ -68,6 +69,7 @@ function madeBy(python: PythonModule): readonly Made[] {
       .filter(({ callee }) => TENSORS.test(callee))
       .flatMap(({ positional }) => positional.flatMap((node) => callsBehind(python, node))),
   );
+  const stacks = calls.filter(({ callee }) => STACKS.test(callee));
   const loader = trainingLoader(python);
   const rows = loader === undefined ? undefined : (given(loader, "dataset") ?? loader.positional[0]);
   const listed = rows?.kind === "unknown" ? (rows.source ?? rows) : undefined;
@@ -81,6 +83,8 @@ function madeBy(python: PythonModule): readonly Made[] {
       const shift = bound === undefined || sizes.length !== 1 ? 0 : shiftOf(bound, set, python);
       return [{ call, sizes: sizes.map((size) => size && size - shift), name, batch: undefined }];
     }
+    // Samples that are laid on one another, each made by itself (`torch.stack([torch.zeros(16000) for row in rows])`).
+    if (stacks.some((one) => isInside(call, one))) return [{ call, sizes, name, batch: undefined }];
     if (along.has(call)) return [{ call, sizes: sizes.slice(1), name, batch: undefined }];
     if (loader !== undefined) {
       const inRow = call.key !== undefined && (isInside(call, listed) || !held.has(call));

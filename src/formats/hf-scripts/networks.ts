@@ -5,7 +5,7 @@
 import type { PythonCall, PythonModule, Span } from "../../syntax/tree";
 import { networkName } from "../timm/names";
 import type { LocatedSetting } from "../types";
-import { given, placed, plain, qualified, scalar } from "./called";
+import { given, keyword, placed, plain, qualified, scalar, uncounted } from "./called";
 import { monaiCall, monaiSettings } from "./monai";
 
 /** `models.resnet50(…)`: a function of torchvision.models in lower case; `get_model` and its like take the name. */
@@ -16,6 +16,8 @@ const BY_NAME = new Set(["get_model", "create_model"]);
 const NO_NETWORK = new Set(["list_models", "get_weight", "get_model_weights", "get_model_builder"]);
 
 const HEAD = /\.(?:fc|classifier|head|heads|last_linear)(?:\b|$)/;
+/** Shares of the ways around a block that are left out in training. */
+const DROPS_PATHS = "drop_path_rate";
 const LINEAR = /(?:^|\.)Linear$/;
 
 /** A network by the library's name and its own. */
@@ -69,5 +71,13 @@ export function networkSettings(python: PythonModule): readonly LocatedSetting[]
   const network = call === undefined ? undefined : networkOf(call, python);
   if (network === undefined) return monaiSettings(python);
   const { name, at } = network;
-  return [placed("model", network.call.callee, at, scalar(name, at), name), ...classesOf(network, python)];
+  const drops = keyword(network.call, DROPS_PATHS);
+  return [
+    placed("model", network.call.callee, at, scalar(name, at), name),
+    ...classesOf(network, python),
+    // timm's graphs are those of its defaults, which leave no path out (timm/layers/drop.py: what is kept is scaled into a new tensor).
+    ...(drops !== undefined && Number(plain(drops.value)) > 0
+      ? [{ ...uncounted(DROPS_PATHS, drops.keySpan, drops.value), direction: "more" as const }]
+      : []),
+  ];
 }

@@ -39,6 +39,19 @@ const MODES: ReadonlySet<string> = new Set(["eval", "train", "requires_grad_"]);
 const READS = /^(?:input_ids|pixel_values|input_values|input_features|inputs_embeds)$/;
 const OTHERS = /teacher|ref|model/i;
 
+/** What is called of a batch as a whole; other methods are those of a tensor that stands beside others. */
+const OF_BATCH: ReadonlySet<string> = new Set([
+  "to",
+  "cuda",
+  "pop",
+  "get",
+  "items",
+  "keys",
+  "values",
+  "copy",
+  "update",
+]);
+
 /** What one tensor of a loader that gives several beside each other (`anchor, positive, negative`) is to a forward, borrowed. */
 function alone({ tensors }: Inputs, name: string): Tensor {
   const [main] = tensors.values();
@@ -232,7 +245,12 @@ class Run extends Statements {
     return made;
   }
 
-  private method(object: Value, name: string, expression: Call) {
+  private method(object: Value, name: string, expression: Call): Value {
+    if (object instanceof Inputs && !OF_BATCH.has(name)) {
+      const tensor = alone(object, "").retain();
+      letGo(object);
+      return this.method(tensor, name, expression);
+    }
     const { args, keywords } = this.given(expression);
     if (object instanceof Inputs) {
       const [key] = args;
