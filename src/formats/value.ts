@@ -152,7 +152,7 @@ function readScalar(
       };
     }
     case "enum": {
-      const text = String(value);
+      const text = writtenText(value, node);
       if (spec.values === undefined || spec.values.includes(text)) return { value: text };
       const near = nearest(text, spec.values);
       return {
@@ -168,10 +168,13 @@ function readScalar(
       };
     }
     default:
-      // Digits without end are a text as they stand, not what a number makes of them.
-      if (typeof value === "number" && !Number.isFinite(value)) return { value: shown(node) };
-      return { value: typeof value === "string" ? value : value === null ? null : String(value) };
+      return { value: value === null ? null : writtenText(value, node) };
   }
+}
+
+/** A value where a text belongs: digits without end are a text as they stand, not what a number makes of them. */
+function writtenText(value: string | number | boolean | null, node: LocatedNode): string {
+  return typeof value === "number" && !Number.isFinite(value) ? shown(node) : String(value);
 }
 
 function shown(node: LocatedNode): string {

@@ -16,6 +16,16 @@ describe("attacks: values that findings repeat", () => {
     assert.deepEqual(faultsOf(analysis, digits), []);
   });
 
+  it("are shown as they stand where one of some names belongs", async () => {
+    const digits = "9".repeat(400);
+    const text = `torchrun train.py --model_name_or_path gpt2 --output_dir out --per_device_train_batch_size 1 --optim ${digits}\n`;
+    const analysis = await createAnalyzer(memoryRuntime({ "run.sh": text })).analyse(uri("run.sh"), {
+      device: "RTX 4090",
+    });
+    assert.ok(analysis.report.runs.length > 0);
+    assert.deepEqual(faultsOf(analysis, digits), []);
+  });
+
   it("are no length of sequences where they are beyond all numbers", async () => {
     const { main, files } = SEEDS["python"]!;
     const digits = "9".repeat(400);
