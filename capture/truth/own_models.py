@@ -140,6 +140,8 @@ def sizes_of(found, letters, row, k):
         low, high = row.get("ranges", {}).get(letter) or RANGES[letter]
         only = next((re.fullmatch(rf"{letter} == (\d+)", one) for one in found["holds"] if one.startswith(f"{letter} ==")), None)
         step = next((re.fullmatch(rf"{letter} % (\d+) == 0", one) for one in found["holds"] if one.startswith(f"{letter} %")), None)
+        below = next((int(one.split("<")[1]) for one in found["holds"] if one.startswith(f"{letter} <")), high + 1)
+        high = min(high, below - 1)
         if only:
             sizes[letter] = int(only[1])
         else:

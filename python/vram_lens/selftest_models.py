@@ -134,6 +134,27 @@ def alone():
     assert steps.count("bmm") == 1 and steps.count("mul.Tensor") == 1, steps
 
 
+class Windowed(torch.nn.Module):
+    """Text in windows of 64 tokens, the last one filled up."""
+
+    def __init__(self):
+        super().__init__()
+        self.mix = torch.nn.Linear(8, 8)
+
+    def forward(self, x):
+        return self.mix(torch.nn.functional.pad(x, (0, 0, 0, -x.shape[1] % 64)))
+
+
+def windowed():
+    """Steps that are longer than the lengths a graph is recorded at are not taken for none: it holds for these lengths alone."""
+    from .tracing import inputs, own
+
+    _, facts = own.traced(own.Own(Windowed, inputs.read("x=float[B,S,8]")))
+    assert [one[:3] for one in facts["holds"]] == ["S <"], facts
+    _, facts = own.traced(own.Own(Small, inputs.read("idx=int64[B,S] targets=int64[B,S]")))
+    assert facts["holds"] == [], facts
+
+
 def both_ways():
     """Both directions of an autograd function of somebody's own are seen."""
     from .tracing import inputs, own

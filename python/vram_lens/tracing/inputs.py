@@ -179,6 +179,9 @@ LADDERS = {
 RANGES = {"B": (2, 40), "S": (11, 64), "T": (11, 64), "I": (65, 260), "A": (4000, 20000)}
 USUAL = {"B": (2, 1), "S": (128, 256, 512, 1024, 64, 32, 16), "T": (128, 64), "I": (224, 256, 32, 28, 64, 128, 384, 512), "A": (16000,)}
 
+FAR = {"S": 777, "T": 777}
+"""How much longer than those a length is that is tried once: windows of attention are 64 to 512 long."""
+
 
 def drawn(letter, step, count, seed):
     """So many different values of a size, all multiples of a step, in no proportion to each other."""

@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import inspect
+import math
 import os
 import platform
 import time
@@ -265,18 +266,40 @@ def traced(own, progress=lambda text: None):
     """The graph of a model of one's own and what it holds for: every size, or one of each that its code counts or branches by."""
     values, conditions = free(own)
     error = None
-    for letter in ["", *(x for x in values if x != "B" and len(set(values[x])) > 1)]:
-        if letter:
-            values = {**values, letter: [own.base[letter]] * len(values[letter])}
-            conditions = [*(one for one in conditions if one[0] != letter), f"{letter} == {own.base[letter]}"]
+    far, near = values, conditions
+    for letter, drawn in beyond(own, values).items():
+        far = {**far, letter: drawn}
+        near = [*near, f"{letter} < {max(values[letter]) + 1}"]
+    tries = [(far, conditions)]
+    if far is not values:  # what steps by windows that are longer than what is drawn is known for what is drawn alone
+        tries.append((values, near))
+    for letter in [x for x in values if x != "B" and len(set(values[x])) > 1]:
+        values = {**values, letter: [own.base[letter]] * len(values[letter])}
+        near = [*(one for one in near if one[0] != letter), f"{letter} == {own.base[letter]}"]
+        tries.append((values, near))
+    for points, holding in tries:
         for regimes, holds in FEWER:
             try:
-                return recorded_at(own, values, conditions, regimes, holds, progress)
+                return recorded_at(own, points, holding, regimes, holds, progress)
             except (NotExplained, StructureDiffers, TypeError, ValueError, RuntimeError, KeyError, IndexError) as failed:
                 error = failed
                 if isinstance(failed, StructureDiffers):
                     break  # of sizes, not of dtypes
     raise Fails(say("no-graph", error=_said(error))) from error
+
+
+def beyond(own, values):
+    """Lengths with one among them that is far longer than the others, where the model runs on it: windows and blocks of code show there."""
+    found = {}
+    for letter, drawn in values.items():
+        far = examples.FAR.get(letter)
+        if far is None or len(set(drawn)) == 1:
+            continue
+        step = math.gcd(*drawn)
+        longer = max(drawn) + far // step * step
+        if own.runs({**own.base, letter: longer}) is None:
+            found[letter] = [drawn[0], longer, *drawn[2:]]
+    return found
 
 
 def recorded_at(own, values, conditions, regimes, holds, progress):
