@@ -1,54 +1,54 @@
 /**
  * peft's config classes: the adapter each stands for and its fields by canonical name. Python calls, saved
- * `adapter_config.json` files and pins read them through this table. Source: peft/tuners/<tuner>/config.py (0.21).
+ * `adapter_config.json` files and pins read them through this table. Defaults are in `peft-fields.json`, read from peft/tuners/<tuner>/config.py.
  */
 
-import type { SettingName } from "../terms/settings";
+import { type SettingName, settingRow } from "../terms/settings";
 import { table } from "../terms/table";
 import type { EffectId } from "../words/message";
 import { memory } from "./effects";
+import type { Field as Captured } from "./fields";
+import captured from "./peft-fields.json";
 import type { KeySpec } from "./types";
 
 /** A field that several classes have. */
 interface Field {
   readonly name: SettingName;
-  readonly type: KeySpec["type"];
   readonly effect: EffectId;
   readonly min?: number;
 }
 
-const field = (name: SettingName, type: KeySpec["type"], effect: EffectId, min?: number): Field => ({
+const field = (name: SettingName, effect: EffectId, min?: number): Field => ({
   name,
-  type,
   effect,
   ...(min === undefined ? {} : { min }),
 });
 
 /** Fields by the name the classes use. */
 const FIELDS: Readonly<Record<string, Field>> = table({
-  r: field("lora_rank", "integer", "rank", 0),
-  lora_alpha: field("lora_alpha", "number", "alpha"),
-  alpha: field("lora_alpha", "number", "alpha"),
-  lora_dropout: field("lora_dropout", "number", "dropout", 0),
-  target_modules: field("lora_target_modules", "any", "targets"),
-  target_parameters: field("adapter_target_parameters", "any", "lora_target_parameters"),
-  exclude_modules: field("adapter_exclude_modules", "any", "exclude_modules"),
-  layers_to_transform: field("adapter_layers", "any", "layers_to_transform"),
-  modules_to_save: field("lora_modules_to_save", "any", "to-save"),
-  bias: field("lora_bias", "string", "bias"),
-  feedforward_modules: field("adapter_feedforward_modules", "any", "feedforward_modules"),
-  num_virtual_tokens: field("adapter_virtual_tokens", "integer", "num_virtual_tokens", 1),
-  encoder_hidden_size: field("adapter_encoder_hidden_size", "integer", "encoder_hidden_size", 1),
-  prefix_projection: field("adapter_prefix_projection", "boolean", "prefix_projection"),
-  token_indices: field("adapter_token_indices", "any", "token_indices"),
-  decompose_both: field("adapter_decompose_both", "boolean", "decompose_both"),
-  decompose_factor: field("adapter_decompose_factor", "integer", "decompose_factor"),
-  oft_block_size: field("adapter_block_size", "integer", "oft_block_size", 0),
-  boft_block_size: field("adapter_block_size", "integer", "oft_block_size", 0),
-  boft_block_num: field("adapter_block_count", "integer", "boft_block_num", 0),
-  init_lora_weights: field("adapter_initialization", "any", "init_lora_weights"),
-  init_weights: field("adapter_initialization", "any", "init_lora_weights"),
-  block_share: field("adapter_block_share", "boolean", "block_share"),
+  r: field("lora_rank", "rank", 0),
+  lora_alpha: field("lora_alpha", "alpha"),
+  alpha: field("lora_alpha", "alpha"),
+  lora_dropout: field("lora_dropout", "dropout", 0),
+  target_modules: field("lora_target_modules", "targets"),
+  target_parameters: field("adapter_target_parameters", "lora_target_parameters"),
+  exclude_modules: field("adapter_exclude_modules", "exclude_modules"),
+  layers_to_transform: field("adapter_layers", "layers_to_transform"),
+  modules_to_save: field("lora_modules_to_save", "to-save"),
+  bias: field("lora_bias", "bias"),
+  feedforward_modules: field("adapter_feedforward_modules", "feedforward_modules"),
+  num_virtual_tokens: field("adapter_virtual_tokens", "num_virtual_tokens", 1),
+  encoder_hidden_size: field("adapter_encoder_hidden_size", "encoder_hidden_size", 1),
+  prefix_projection: field("adapter_prefix_projection", "prefix_projection"),
+  token_indices: field("adapter_token_indices", "token_indices"),
+  decompose_both: field("adapter_decompose_both", "decompose_both"),
+  decompose_factor: field("adapter_decompose_factor", "decompose_factor"),
+  oft_block_size: field("adapter_block_size", "oft_block_size", 0),
+  boft_block_size: field("adapter_block_size", "oft_block_size", 0),
+  boft_block_num: field("adapter_block_count", "boft_block_num", 0),
+  init_lora_weights: field("adapter_initialization", "init_lora_weights"),
+  init_weights: field("adapter_initialization", "init_lora_weights"),
+  block_share: field("adapter_block_share", "block_share"),
 });
 
 interface PeftClass {
@@ -133,8 +133,16 @@ function writtenFields({ fields, renamed = {} }: PeftClass): readonly (readonly 
   return [...own, ...Object.entries(renamed).map(([written, name]) => [written, FIELDS[name]!] as const)];
 }
 
-function key(prefix: string, written: string, { name, type, effect, min }: Field): KeySpec {
-  return memory(`${prefix}.${written}`, name, type, effect, min === undefined ? {} : { min });
+/** What the classes themselves say of their fields. */
+const CAPTURED: Readonly<Record<string, object>> = table(captured.fields);
+
+function key(prefix: string, written: string, { name, effect, min }: Field): KeySpec {
+  const { default: standard, defaultsBy }: Captured = CAPTURED[`${prefix}.${written}`] ?? {};
+  return memory(`${prefix}.${written}`, name, effect, {
+    ...(min === undefined ? {} : { min }),
+    ...(standard === undefined ? {} : { default: standard }),
+    ...(defaultsBy === undefined ? {} : { defaultsBy }),
+  });
 }
 
 /** Calls of the classes as Python formats find them, with the prefix of their keywords. */
@@ -203,5 +211,5 @@ export function pinnedFieldEffect(name: string): EffectId {
 
 /** Types of the fields a pin may state. */
 export function pinnedType(name: string): KeySpec["type"] {
-  return FIELDS[name]!.type;
+  return settingRow(FIELDS[name]!.name).type;
 }

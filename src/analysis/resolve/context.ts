@@ -86,7 +86,8 @@ export class ResolveContext {
     const spec = keyFor(this.inputs.format, name, this.libraries);
     const known = this.ofTrainer(name) ?? (spec === undefined ? undefined : defaultOf(spec, this.libraries));
     const standard = known ?? fallback;
-    if (!this.trains && known === undefined && open === undefined) return standard;
+    // A library that has null decides by itself, as one that says nothing.
+    if (!this.trains && (known ?? undefined) === undefined && open === undefined) return standard;
     if (open?.auto) this.put(name, null, "auto", open.key, open.place);
     else this.put(name, standard, "default", spec?.key ?? name, null);
     return standard;

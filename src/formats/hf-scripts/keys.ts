@@ -3,11 +3,15 @@
  * Source: `transformers/hf_argparser.py`, PEFT's `LoraConfig`, transformers' `BitsAndBytesConfig`.
  */
 import { harmless, memory, onlyWhenOn, other, touching } from "../effects";
+import { rowsOver } from "../fields";
 import { MODEL_KEYS, OWN_ADAPTER_KEYS, TRAINING_ARGUMENTS_KEYS } from "../hf-training-arguments/keys";
 import { PEFT_CALL_KEYS } from "../peft";
+import captured from "../peft-fields.json";
 import { TRL_FORMAT_KEYS } from "../trl";
 import { TRL_KEYS } from "../trl/keys";
 import type { KeySpec, SchemaId } from "../types";
+
+const own = rowsOver(captured.fields);
 
 /** Arguments that widely copied scripts add (LLaVA, FastChat, PEFT's and QLoRA's examples). */
 const SCRIPT_KEYS: readonly KeySpec[] = [
@@ -133,15 +137,15 @@ export function scriptKeys({ keys }: Trained): readonly KeySpec[] {
 /** Keywords of the calls around the trainer; the prefix is the call. */
 export const CALL_KEYS: readonly KeySpec[] = [
   memory("lora.call", "adapter", "adapter", { means: onlyWhenOn("lora") }),
-  memory("lora.r", "lora_rank", "rank", { default: 8, min: 1 }),
-  memory("lora.lora_alpha", "lora_alpha", "alpha", { default: 8 }),
-  memory("lora.lora_dropout", "lora_dropout", "dropout", { default: 0, max: 1 }),
-  memory("lora.target_modules", "lora_target_modules", "targets"),
-  memory("lora.modules_to_save", "lora_modules_to_save", "to-save"),
-  memory("lora.bias", "lora_bias"),
-  memory("lora.use_dora", "use_dora"),
+  own.memory("lora.r", "lora_rank", "rank", { min: 1 }),
+  own.memory("lora.lora_alpha", "lora_alpha", "alpha", { type: "number" }),
+  own.memory("lora.lora_dropout", "lora_dropout", "dropout", { max: 1 }),
+  own.memory("lora.target_modules", "lora_target_modules", "targets"),
+  own.memory("lora.modules_to_save", "lora_modules_to_save", "to-save", { type: "any" }),
+  own.memory("lora.bias", "lora_bias"),
+  own.memory("lora.use_dora"),
   memory("lora.autocast_adapter_dtype", "autocast_adapter_dtype"),
-  memory("lora.use_rslora", "use_rslora"),
+  own.memory("lora.use_rslora"),
   // A convolution's transposed weight, and what the adapter is called (peft/tuners/lora/config.py, peft/mapping_func.py).
   ...harmless("lora.fan_in_fan_out lora.adapter_name"),
   memory("loftq.loftq_bits", "adapter_loftq_bits"),

@@ -1,11 +1,16 @@
 /**
  * Lightning CLI configs, litgpt's configs and the Hydra-Lightning template.
- * Source: `lightning/pytorch/trainer/trainer.py` of 2.6, `litgpt/args.py`, `litgpt/finetune/*.py`.
+ * Source: `lightning/pytorch/trainer/trainer.py` of 2.6. Types and defaults of litgpt's commands are in `fields.json`.
  */
 import { OPTIMIZER_PATHS } from "../../terms/optimizers";
 import { table } from "../../terms/table";
 import { harmless, memory, other, PRECISION, STORAGE } from "../effects";
+import { rowsOver } from "../fields";
 import type { KeySpec } from "../types";
+import captured from "./fields.json";
+
+const own = rowsOver(captured.fields);
+
 import { STRATEGY_KEYS } from "./strategies";
 
 /** Bare `16` and `bf16` are the old spellings of mixed precision; only `-true` stores the weights low. */
@@ -71,13 +76,15 @@ export const LIGHTNING_KEYS: readonly KeySpec[] = [
 ];
 
 export const LITGPT_KEYS: readonly KeySpec[] = [
-  memory("checkpoint_dir", "model", "model", { aliases: ["model_name"], link: "model" }),
-  memory("precision", "compute_dtype", {
+  own.memory("checkpoint_dir", "model", "model", { type: "string", aliases: ["model_name"], link: "model" }),
+  own.memory("precision", "compute_dtype", {
+    type: "any",
     writes: { bf16: "bf16-mixed", fp16: "16-mixed", fp32: "32-true" },
     means: COMPUTE,
     also: [{ name: "load_dtype", means: KEPT, only: true }],
   }),
-  memory("quantize", "quantization", "quantization", {
+  own.memory("quantize", "quantization", "quantization", {
+    type: "any",
     means: {
       "bnb.nf4": "nf4",
       "bnb.nf4-dq": "nf4",
@@ -88,22 +95,22 @@ export const LITGPT_KEYS: readonly KeySpec[] = [
       null: "none",
     },
   }),
-  memory("devices", "devices", { auto: true }),
-  memory("num_nodes", "nodes", "devices", { default: 1, min: 1 }),
-  memory("lora_r", "lora_rank", "rank", { default: 8, min: 0 }),
-  memory("lora_alpha", "lora_alpha", "alpha", { default: 16 }),
-  memory("lora_dropout", "lora_dropout", "dropout", { max: 1 }),
+  own.memory("devices", { auto: true }),
+  own.memory("num_nodes", "nodes", "devices", { min: 1 }),
+  own.memory("lora_r", "lora_rank", "rank", { min: 0 }),
+  own.memory("lora_alpha", "lora_alpha", "alpha", { type: "number" }),
+  own.memory("lora_dropout", "lora_dropout", "dropout", { max: 1 }),
   ...(["query", "key", "value", "projection", "mlp", "head"] as const).map((part) =>
-    memory(`lora_${part}`, `lora_on_${part}`, "boolean", "targets"),
+    own.memory(`lora_${part}`, `lora_on_${part}`, "targets"),
   ),
   memory("train", null, "map"),
-  memory("train.micro_batch_size", "micro_batch_size", "micro-batch"),
-  memory("train.global_batch_size", "global_batch_size", "global-batch"),
-  memory("train.max_seq_length", "sequence_length", "sequence", { nullable: true }),
-  memory("train.max_norm", "max_grad_norm", "clipping"),
-  memory("optimizer", "optimizer", "any", { means: OPTIMIZERS }),
+  own.memory("train.micro_batch_size", "micro_batch_size", "micro-batch"),
+  own.memory("train.global_batch_size", "global_batch_size", "global-batch"),
+  own.memory("train.max_seq_length", "sequence_length", "sequence", { nullable: true }),
+  own.memory("train.max_norm", "max_grad_norm", "clipping"),
+  own.memory("optimizer", { type: "any", means: OPTIMIZERS }),
   memory("optimizer.class_path", "optimizer", "optimizer", { means: OPTIMIZERS }),
-  other("out_dir", null, "string"),
+  own.other("out_dir", null, { type: "string" }),
   ...harmless("eval.initial_validation eval.final_validation eval.interval eval.max_iters eval.max_new_tokens"),
 ];
 

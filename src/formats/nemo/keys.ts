@@ -1,11 +1,15 @@
 /**
  * NeMo's Hydra configs on Megatron-core.
- * Source: `examples/nlp/language_modeling/conf/*.yaml`, `nemo/collections/nlp/parts/nlp_overrides.py`.
+ * Types are in `fields.json`, read from `examples/nlp/language_modeling/conf`; source: `nemo/collections/nlp/parts/nlp_overrides.py`.
  */
 import { table } from "../../terms/table";
 import { memory, PRECISION, touching } from "../effects";
+import { rowsOver } from "../fields";
 import { MEGATRON_KEYS } from "../megatron/keys";
 import type { KeySpec } from "../types";
+import captured from "./fields.json";
+
+const own = rowsOver(captured.fields);
 
 /** Named recipes of Megatron-Bridge (`megatron/bridge/training/mixed_precision.py`). */
 const RECIPES: Readonly<Record<string, string>> = table({
@@ -19,11 +23,11 @@ const RECIPES: Readonly<Record<string, string>> = table({
 
 const OWN: readonly KeySpec[] = [
   memory("trainer", null, "map", "nemo.trainer"),
-  memory("trainer.devices", "devices", { auto: true }),
-  memory("trainer.num_nodes", "nodes", "devices", { min: 1 }),
-  memory("trainer.precision", "compute_dtype", "compute", { means: PRECISION }),
-  memory("trainer.accumulate_grad_batches", null, "integer", { min: 1 }),
-  memory("trainer.gradient_clip_val", "max_grad_norm", "clipping"),
+  own.memory("trainer.devices", { type: "any", auto: true }),
+  own.memory("trainer.num_nodes", "nodes", "devices", { min: 1 }),
+  own.memory("trainer.precision", "compute_dtype", "compute", { type: "any", means: PRECISION }),
+  own.memory("trainer.accumulate_grad_batches", null, { min: 1 }),
+  own.memory("trainer.gradient_clip_val", "max_grad_norm", "clipping"),
   memory("model", null, "any"),
   memory("model.train_ds.batch_size", null, "integer", "micro-batch"),
   memory("model.train_ds.batch_duration", null, "number", "tokens"),
@@ -52,27 +56,30 @@ const OWN: readonly KeySpec[] = [
   memory("dist.use_torch_fsdp2", null, "boolean", "fsdp"),
   memory("mixed_precision", "compute_dtype", "compute", { means: RECIPES }),
   memory("comm_overlap", null, "any", "pipeline"),
-  memory("model.restore_from_path", "model", "model"),
-  memory("model.encoder_seq_length", "sequence_length", "sequence"),
-  memory("model.data.train_ds.max_seq_length", "sequence_length", "sequence"),
-  memory("model.data.train_ds.micro_batch_size", "micro_batch_size", "micro-batch"),
-  memory("model.data.train_ds.global_batch_size", "global_batch_size", "global-batch"),
-  memory("model.megatron_amp_O2", "megatron_amp_o2"),
-  memory("model.activations_checkpoint_granularity", "gradient_checkpointing", "string", "checkpointing", {
+  own.memory("model.restore_from_path", "model", "model", { type: "string" }),
+  own.memory("model.encoder_seq_length", "sequence_length", "sequence"),
+  own.memory("model.data.train_ds.max_seq_length", "sequence_length", "sequence"),
+  own.memory("model.data.train_ds.micro_batch_size", "micro_batch_size", "micro-batch", { type: "integer" }),
+  own.memory("model.data.train_ds.global_batch_size", "global_batch_size", "global-batch", { type: "integer" }),
+  own.memory("model.megatron_amp_O2", "megatron_amp_o2"),
+  own.memory("model.activations_checkpoint_granularity", "gradient_checkpointing", "checkpointing", {
+    type: "string",
     means: { full: true, selective: true, null: false },
     also: [{ name: "recompute_granularity" }],
   }),
-  memory("model.activations_checkpoint_method", "recompute_method", "recompute_method"),
-  memory("model.activations_checkpoint_num_layers", "recompute_num_layers", "recompute_num_layers"),
-  memory("model.use_flash_attention", null, "boolean", "attention", {
+  own.memory("model.activations_checkpoint_method", "recompute_method", "recompute_method", { type: "string" }),
+  own.memory("model.activations_checkpoint_num_layers", "recompute_num_layers", "recompute_num_layers", {
+    type: "integer",
+  }),
+  own.memory("model.use_flash_attention", null, "attention", {
     also: [{ name: "attention", means: { true: "flash_attention_2" }, only: true }],
   }),
-  memory("model.optim.name", "optimizer", "optimizer"),
-  memory("model.fsdp", "fsdp", "boolean", { means: { true: "full_shard", false: "none" } }),
-  memory("model.fsdp_sharding_strategy", "fsdp", "fsdp", {
+  own.memory("model.optim.name", "optimizer", "optimizer"),
+  own.memory("model.fsdp", { means: { true: "full_shard", false: "none" } }),
+  own.memory("model.fsdp_sharding_strategy", "fsdp", "fsdp", {
     means: { full: "full_shard", grad: "shard_grad_op", hybrid: "hybrid_shard" },
   }),
-  memory("model.peft.peft_scheme", "adapter", "any", "adapter", { means: { null: "none", none: "none" } }),
+  own.memory("model.peft.peft_scheme", "adapter", "adapter", { type: "any", means: { null: "none", none: "none" } }),
   ...touching(
     "micro-batch",
     "model.data.validation_ds.micro_batch_size model.data.test_ds.micro_batch_size model.test_ds.batch_size model.validation_ds.dataloader_params.batch_size model.test_ds.dataloader_params.batch_size",
@@ -95,7 +102,7 @@ const OWN: readonly KeySpec[] = [
   memory("strategy.expert_model_parallel_size", "expert_parallel", "expert"),
   memory("strategy.expert_tensor_parallel_size", "expert_tensor_parallel", "expert", { nullable: true }),
   memory("plugins.precision", "compute_dtype", "compute", { means: PRECISION }),
-  memory("model.peft.lora_tuning.adapter_dim", "lora_rank", "rank", { min: 1 }),
+  own.memory("model.peft.lora_tuning.adapter_dim", "lora_rank", "rank", { min: 1 }),
 ];
 
 /** Megatron-Bridge has the switch in two blocks of its own, which must agree. */

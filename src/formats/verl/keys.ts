@@ -1,9 +1,11 @@
 /**
  * verl: reinforcement learning with several models in one run, and its SFT trainer.
- * Source: `verl/trainer/config/*.yaml`, `verl/workers/config/*.py` at b178a3c.
+ * Types and defaults are in `fields.json`, read from `verl/trainer/config/*.yaml` and `verl/workers/config/*.py`.
  */
 import { harmless, memory, PRECISION, STORAGE, touching } from "../effects";
+import { rowsOver } from "../fields";
 import type { KeySpec, SettingName } from "../types";
+import captured from "./fields.json";
 
 const CPU = { true: "cpu", false: "none" } as const;
 
@@ -13,90 +15,69 @@ const CRITIC: Readonly<Partial<Record<SettingName, SettingName>>> = {
   offload_optimizer: "critic_offload_optimizer",
 };
 
-/** Keys of one training engine (actor, critic, …), below its path. */
+const ACTOR = "actor_rollout_ref.actor.";
+const own = rowsOver(captured.fields);
+const actor = rowsOver(captured.fields, ACTOR);
+
+/** Keys of a training engine, as those of the actor's. */
+const ENGINE: readonly KeySpec[] = [
+  actor.memory("ppo_micro_batch_size_per_gpu", "micro_batch_size", "micro-batch", { nullable: true, min: 1 }),
+  actor.memory("ppo_micro_batch_size", null, { min: 1, replacedBy: "ppo_micro_batch_size_per_gpu" }),
+  actor.memory("ppo_mini_batch_size", { min: 1 }),
+  actor.memory("use_dynamic_bsz", "dynamic_batch"),
+  actor.memory("ppo_max_token_len_per_gpu", "tokens_per_micro_batch", { min: 1 }),
+  actor.memory("strategy", "strategy", "actor.strategy"),
+  actor.memory("grad_clip", "max_grad_norm", "clipping", {
+    min: 0,
+    nullable: true,
+    aliases: ["actor_rollout_ref.actor.optim.clip_grad"],
+  }),
+  actor.memory("ulysses_sequence_parallel_size", "context_parallel", "context", {
+    min: 1,
+    aliases: ["actor_rollout_ref.actor.fsdp_config.ulysses_sequence_parallel_size"],
+  }),
+  actor.memory("optim.optimizer"),
+  actor.memory("fsdp_config.param_offload", "offload_param", "offload-param", { means: CPU }),
+  actor.memory("fsdp_config.optimizer_offload", "offload_optimizer", "offload-optimizer", { means: CPU }),
+  actor.memory("fsdp_config.fsdp_size", null),
+  actor.memory("fsdp_config.model_dtype", "load_dtype", { means: STORAGE }),
+  // verl/workers/fsdp_workers.py: the parameters' dtype of FSDP's mixed precision; gradients are reduced in float32
+  actor.memory("fsdp_config.dtype", "compute_dtype", "compute", { means: PRECISION }),
+  memory("actor_rollout_ref.actor.fsdp_config.mixed_precision.param_dtype", "compute_dtype", "string", "compute", {
+    means: PRECISION,
+  }),
+  actor.memory("fsdp_config.use_torch_compile", null, "compile"),
+  actor.memory("use_torch_compile", null, "compile"),
+  actor.memory("fsdp_config.forward_prefetch", null, "fsdp_forward_prefetch"),
+  actor.memory("fsdp_config.offload_policy", null, "offload-param"),
+  actor.memory("freeze_vision_tower", "freeze_vision_tower", "frozen"),
+  actor.memory("fsdp_config.reshard_after_forward", "fsdp_reshard_after_forward", { type: "any" }),
+  actor.memory("megatron.tensor_model_parallel_size", "tensor_parallel", "tensor", { min: 1 }),
+  actor.memory("megatron.pipeline_model_parallel_size", "pipeline_parallel", "pipeline", { min: 1 }),
+  actor.memory("megatron.context_parallel_size", "context_parallel", "context", { min: 1 }),
+  actor.memory("megatron.expert_model_parallel_size", "expert_parallel", "expert", { min: 1 }),
+  actor.memory("megatron.expert_tensor_parallel_size", "expert_tensor_parallel", "expert", { min: 1, nullable: true }),
+  actor.memory("megatron.sequence_parallel", "sequence_parallelism", "sequence-parallel"),
+  actor.memory("megatron.use_distributed_optimizer", "distributed_optimizer", "megatron_lm_use_distributed_optimizer"),
+  actor.memory("megatron.param_offload", "offload_param", "offload-param", { means: CPU }),
+  actor.memory("megatron.optimizer_offload", "offload_optimizer", "offload-optimizer", { means: CPU }),
+  actor.memory("megatron.grad_offload", null),
+  actor.memory("entropy_from_logits_with_chunking", null),
+  actor.memory("entropy_checkpointing", null),
+  actor.memory("use_kl_loss", "use_kl_loss", "reference"),
+  actor.memory("entropy_coeff"),
+  actor.memory("calculate_entropy"),
+];
+
+/** The same keys of another engine (a critic's, or a group file's, which stands below no path). */
 function engine(path: string, name: (setting: SettingName) => SettingName | null): KeySpec[] {
-  return [
-    memory(`${path}.ppo_micro_batch_size_per_gpu`, name("micro_batch_size"), "integer", "micro-batch", {
-      nullable: true,
-      min: 1,
-    }),
-    memory(`${path}.ppo_micro_batch_size`, null, "integer", "ppo_micro_batch_size", {
-      min: 1,
-      replacedBy: "ppo_micro_batch_size_per_gpu",
-    }),
-    memory(`${path}.ppo_mini_batch_size`, name("ppo_mini_batch_size"), "integer", "ppo_mini_batch_size", { min: 1 }),
-    memory(`${path}.use_dynamic_bsz`, name("dynamic_batch"), "boolean", "use_dynamic_bsz"),
-    memory(
-      `${path}.ppo_max_token_len_per_gpu`,
-      name("tokens_per_micro_batch"),
-      "integer",
-      "ppo_max_token_len_per_gpu",
-      { min: 1 },
-    ),
-    memory(`${path}.strategy`, name("strategy"), "string", "actor.strategy"),
-    memory(`${path}.grad_clip`, name("max_grad_norm"), "number", "clipping", {
-      min: 0,
-      nullable: true,
-      aliases: [`${path}.optim.clip_grad`],
-    }),
-    memory(`${path}.ulysses_sequence_parallel_size`, name("context_parallel"), "integer", "context", {
-      min: 1,
-      aliases: [`${path}.fsdp_config.ulysses_sequence_parallel_size`],
-    }),
-    memory(`${path}.optim.optimizer`, name("optimizer"), "string", "optimizer"),
-    memory(`${path}.fsdp_config.param_offload`, name("offload_param"), "boolean", "offload-param", { means: CPU }),
-    memory(`${path}.fsdp_config.optimizer_offload`, name("offload_optimizer"), "boolean", "offload-optimizer", {
-      means: CPU,
-    }),
-    memory(`${path}.fsdp_config.fsdp_size`, null, "integer", "fsdp_size", { default: -1 }),
-    memory(`${path}.fsdp_config.model_dtype`, name("load_dtype"), "string", "model_dtype", {
-      default: "fp32",
-      means: STORAGE,
-    }),
-    // verl/workers/fsdp_workers.py: the parameters' dtype of FSDP's mixed precision; gradients are reduced in float32
-    memory(`${path}.fsdp_config.dtype`, name("compute_dtype"), "string", "compute", { means: PRECISION }),
-    memory(`${path}.fsdp_config.mixed_precision.param_dtype`, name("compute_dtype"), "string", "compute", {
-      means: PRECISION,
-    }),
-    memory(`${path}.fsdp_config.use_torch_compile`, null, "boolean", "compile", { default: true }),
-    memory(`${path}.use_torch_compile`, null, "boolean", "compile", { default: true }),
-    memory(`${path}.fsdp_config.forward_prefetch`, null, "boolean", "fsdp_forward_prefetch"),
-    memory(`${path}.fsdp_config.offload_policy`, null, "boolean", "offload-param"),
-    memory(`${path}.freeze_vision_tower`, name("freeze_vision_tower"), "boolean", "frozen"),
-    memory(
-      `${path}.fsdp_config.reshard_after_forward`,
-      name("fsdp_reshard_after_forward"),
-      "any",
-      "reshard_after_forward",
-    ),
-    memory(`${path}.megatron.tensor_model_parallel_size`, name("tensor_parallel"), "integer", "tensor", { min: 1 }),
-    memory(`${path}.megatron.pipeline_model_parallel_size`, name("pipeline_parallel"), "integer", "pipeline", {
-      min: 1,
-    }),
-    memory(`${path}.megatron.context_parallel_size`, name("context_parallel"), "integer", "context", { min: 1 }),
-    memory(`${path}.megatron.expert_model_parallel_size`, name("expert_parallel"), "integer", "expert", { min: 1 }),
-    memory(`${path}.megatron.expert_tensor_parallel_size`, name("expert_tensor_parallel"), "integer", "expert", {
-      min: 1,
-      nullable: true,
-    }),
-    memory(`${path}.megatron.sequence_parallel`, name("sequence_parallelism"), "boolean", "sequence-parallel"),
-    memory(
-      `${path}.megatron.use_distributed_optimizer`,
-      name("distributed_optimizer"),
-      "boolean",
-      "megatron_lm_use_distributed_optimizer",
-    ),
-    memory(`${path}.megatron.param_offload`, name("offload_param"), "boolean", "offload-param", { means: CPU }),
-    memory(`${path}.megatron.optimizer_offload`, name("offload_optimizer"), "boolean", "offload-optimizer", {
-      means: CPU,
-    }),
-    memory(`${path}.megatron.grad_offload`, null, "boolean", "grad_offload"),
-    memory(`${path}.entropy_from_logits_with_chunking`, null, "boolean", "entropy_from_logits_with_chunking"),
-    memory(`${path}.entropy_checkpointing`, null, "boolean", "entropy_checkpointing"),
-    memory(`${path}.use_kl_loss`, name("use_kl_loss"), "boolean", "reference"),
-    memory(`${path}.entropy_coeff`, name("entropy_coeff"), "number", "entropy_coeff"),
-    memory(`${path}.calculate_entropy`, name("calculate_entropy"), "boolean", "calculate_entropy"),
-  ];
+  const below = (key: string): string => `${path}.${key.slice(ACTOR.length)}`;
+  return ENGINE.map(({ aliases, ...row }) => ({
+    ...row,
+    key: below(row.key),
+    name: row.name === null ? null : name(row.name),
+    ...(aliases === undefined ? {} : { aliases: aliases.map(below) }),
+  }));
 }
 
 /** How the generation engine uses the share of memory that it is given whole: nothing beside that share. */
@@ -116,41 +97,34 @@ function inEngine(prefix: string): KeySpec[] {
 const same = (setting: SettingName): SettingName => setting;
 
 export const VERL_KEYS: readonly KeySpec[] = [
-  memory("actor_rollout_ref.model.path", "model", "model", { link: "model" }),
-  memory("actor_rollout_ref.model.enable_gradient_checkpointing", "gradient_checkpointing", "checkpointing", {
-    default: true,
-  }),
-  memory("actor_rollout_ref.model.enable_activation_offload", "offload_activations", "offload-activations"),
-  memory("actor_rollout_ref.model.use_remove_padding", "packing"),
-  memory("actor_rollout_ref.model.lora_rank", "lora_rank", "rank", { default: 0, min: 0 }),
-  memory("actor_rollout_ref.model.lora_alpha", "lora_alpha", "alpha"),
-  memory("actor_rollout_ref.model.target_modules", "lora_target_modules", "targets"),
-  memory("actor_rollout_ref.model.use_liger", "fused_loss", "fused-loss"),
-  memory("actor_rollout_ref.model.use_fused_kernels", "fused_head", "fused-loss"),
+  own.memory("actor_rollout_ref.model.path", "model", "model", { link: "model" }),
+  own.memory("actor_rollout_ref.model.enable_gradient_checkpointing", "gradient_checkpointing", "checkpointing"),
+  own.memory("actor_rollout_ref.model.enable_activation_offload", "offload_activations", "offload-activations"),
+  own.memory("actor_rollout_ref.model.use_remove_padding", "packing"),
+  own.memory("actor_rollout_ref.model.lora_rank", "lora_rank", "rank", { min: 0 }),
+  own.memory("actor_rollout_ref.model.lora_alpha", "lora_alpha", "alpha", { type: "number" }),
+  own.memory("actor_rollout_ref.model.target_modules", "lora_target_modules", "targets", { type: "any" }),
+  own.memory("actor_rollout_ref.model.use_liger", "fused_loss", "fused-loss"),
+  own.memory("actor_rollout_ref.model.use_fused_kernels", "fused_head", "fused-loss"),
   memory("actor_rollout_ref.model.override_config.attn_implementation", "attention", "attention"),
-  ...engine("actor_rollout_ref.actor", same),
-  memory("actor_rollout_ref.ref.fsdp_config.param_offload", null, "boolean"),
-  memory("actor_rollout_ref.ref.megatron.param_offload", null, "boolean"),
-  memory("actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu", null, "integer"),
-  memory("actor_rollout_ref.rollout.name", "rollout_engine", "rollout.name"),
-  memory("actor_rollout_ref.rollout.gpu_memory_utilization", "vllm_gpu_memory_utilization", "vllm", {
-    default: 0.5,
+  ...ENGINE,
+  own.memory("actor_rollout_ref.ref.fsdp_config.param_offload", null),
+  own.memory("actor_rollout_ref.ref.megatron.param_offload", null, { type: "boolean" }),
+  own.memory("actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu", null, { type: "integer" }),
+  own.memory("actor_rollout_ref.rollout.name", "rollout_engine", "rollout.name", { type: "string" }),
+  own.memory("actor_rollout_ref.rollout.gpu_memory_utilization", "vllm_gpu_memory_utilization", "vllm", {
     min: 0,
     max: 1,
   }),
-  memory("actor_rollout_ref.rollout.tensor_model_parallel_size", null, "integer", "engine-tensor", {
-    default: 2,
-    min: 1,
-  }),
-  memory("actor_rollout_ref.rollout.n", "num_generations", "generations", { default: 1 }),
-  memory("actor_rollout_ref.rollout.free_cache_engine", "vllm_enable_sleep_mode", { default: true }),
-  memory(
+  own.memory("actor_rollout_ref.rollout.tensor_model_parallel_size", null, "engine-tensor", { min: 1 }),
+  own.memory("actor_rollout_ref.rollout.n", "num_generations", "generations"),
+  own.memory("actor_rollout_ref.rollout.free_cache_engine", "vllm_enable_sleep_mode"),
+  own.memory(
     "actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu",
     null,
-    "integer",
     "rollout.log_prob_micro_batch_size_per_gpu",
   ),
-  memory("actor_rollout_ref.rollout.max_num_batched_tokens", null, "integer"),
+  own.memory("actor_rollout_ref.rollout.max_num_batched_tokens", null),
   // EasyR1 spells verl's actor in words of its own (EasyR1 verl/workers/config.py, verl/workers/actor/config.py).
   memory("worker.actor.model.model_path", "model", "model", { link: "model" }),
   memory("worker.actor.model.enable_gradient_checkpointing", "gradient_checkpointing", "checkpointing"),
@@ -185,57 +159,47 @@ export const VERL_KEYS: readonly KeySpec[] = [
     means: { true: "full_shard", false: "shard_grad_op" },
   }),
   memory("worker.rollout.n", "num_generations", "generations"),
-  memory("critic.model.path", "critic_model", "critic_pretrain"),
+  own.memory("critic.model.path", "critic_model", "critic_pretrain"),
   ...engine("critic", (setting) => CRITIC[setting] ?? null),
-  memory("actor_rollout_ref.ref.log_prob_max_token_len_per_gpu", null, "integer", "tokens"),
-  memory("actor_rollout_ref.ref.log_prob_use_dynamic_bsz", null, "boolean", "tokens"),
-  memory("actor_rollout_ref.rollout.log_prob_max_token_len_per_gpu", null, "integer", "tokens"),
-  memory("actor_rollout_ref.rollout.log_prob_use_dynamic_bsz", null, "boolean", "tokens"),
-  memory("actor_rollout_ref.ref.log_prob_micro_batch_size", null, "integer", "scoring-rows"),
-  memory("actor_rollout_ref.rollout.log_prob_micro_batch_size", null, "integer", "scoring-rows"),
-  memory("actor_rollout_ref.ref.ulysses_sequence_parallel_size", null, "integer", "context"),
-  memory("actor_rollout_ref.ref.megatron.tensor_model_parallel_size", null, "integer", "tensor"),
-  memory("actor_rollout_ref.ref.megatron.pipeline_model_parallel_size", null, "integer", "pipeline"),
-  memory("actor_rollout_ref.ref.megatron.context_parallel_size", null, "integer", "context"),
-  memory("actor_rollout_ref.ref.megatron.expert_model_parallel_size", null, "integer", "expert"),
-  memory("actor_rollout_ref.ref.megatron.expert_tensor_parallel_size", null, "integer", "expert"),
-  memory("actor_rollout_ref.rollout.enforce_eager", null, "boolean", "engine-part"),
-  memory("actor_rollout_ref.rollout.max_num_seqs", null, "integer", "engine-part"),
-  memory("actor_rollout_ref.rollout.max_model_len", null, "integer", "engine-length"),
-  memory("actor_rollout_ref.rollout.dtype", null, "string", "engine-part"),
-  memory("actor_rollout_ref.rollout.enable_chunked_prefill", null, "boolean", "engine-part"),
-  memory("actor_rollout_ref.rollout.layered_summon", null, "boolean", "engine-part"),
-  memory("actor_rollout_ref.rollout.prompt_length", null, "integer", "engine-length"),
-  memory("actor_rollout_ref.rollout.response_length", null, "integer", "engine-length"),
-  memory("critic.model.enable_gradient_checkpointing", null, "boolean", "checkpointing"),
-  memory("critic.model.enable_activation_offload", null, "boolean", "offload-activations"),
-  memory("critic.model.use_remove_padding", null, "boolean", "packing"),
-  memory("critic.forward_max_token_len_per_gpu", null, "integer", "tokens"),
-  memory("critic.forward_micro_batch_size_per_gpu", null, "integer", "scoring-rows"),
-  memory("critic.model.fsdp_config.param_offload", null, "boolean", "offload-param"),
-  memory("critic.model.fsdp_config.optimizer_offload", null, "boolean", "offload-optimizer"),
-  memory("critic.model.fsdp_config.fsdp_size", null, "integer", "fsdp"),
-  memory("critic.model.lora_rank", null, "integer", "rank"),
-  memory("reward_model.micro_batch_size_per_gpu", null, "integer", "scoring-rows"),
-  memory("reward_model.micro_batch_size", null, "integer", "scoring-rows"),
-  memory("reward_model.model.fsdp_config.param_offload", null, "boolean", "offload-param"),
-  memory("reward_model.rollout.gpu_memory_utilization", null, "number", "vllm"),
-  memory("actor_rollout_ref.actor.megatron.override_transformer_config.recompute_method", null, "any", "recomputed"),
-  memory(
-    "actor_rollout_ref.actor.megatron.override_transformer_config.recompute_granularity",
-    null,
-    "any",
-    "recomputed",
-  ),
-  memory(
-    "actor_rollout_ref.actor.megatron.override_transformer_config.recompute_num_layers",
-    null,
-    "any",
-    "recomputed",
-  ),
-  memory("critic.megatron.override_transformer_config.recompute_method", null, "any", "recomputed"),
-  memory("critic.megatron.override_transformer_config.recompute_granularity", null, "any", "recomputed"),
-  memory("critic.megatron.override_transformer_config.recompute_num_layers", null, "any", "recomputed"),
+  own.memory("actor_rollout_ref.ref.log_prob_max_token_len_per_gpu", null, "tokens", { type: "integer" }),
+  own.memory("actor_rollout_ref.ref.log_prob_use_dynamic_bsz", null, "tokens", { type: "boolean" }),
+  own.memory("actor_rollout_ref.rollout.log_prob_max_token_len_per_gpu", null, "tokens", { type: "integer" }),
+  own.memory("actor_rollout_ref.rollout.log_prob_use_dynamic_bsz", null, "tokens", { type: "boolean" }),
+  own.memory("actor_rollout_ref.ref.log_prob_micro_batch_size", null, "scoring-rows", { type: "integer" }),
+  own.memory("actor_rollout_ref.rollout.log_prob_micro_batch_size", null, "scoring-rows"),
+  own.memory("actor_rollout_ref.ref.ulysses_sequence_parallel_size", null, "context", { type: "integer" }),
+  own.memory("actor_rollout_ref.ref.megatron.tensor_model_parallel_size", null, "tensor", { type: "integer" }),
+  own.memory("actor_rollout_ref.ref.megatron.pipeline_model_parallel_size", null, "pipeline", { type: "integer" }),
+  own.memory("actor_rollout_ref.ref.megatron.context_parallel_size", null, "context", { type: "integer" }),
+  own.memory("actor_rollout_ref.ref.megatron.expert_model_parallel_size", null, "expert", { type: "integer" }),
+  own.memory("actor_rollout_ref.ref.megatron.expert_tensor_parallel_size", null, "expert", { type: "integer" }),
+  own.memory("actor_rollout_ref.rollout.enforce_eager", null, "engine-part"),
+  own.memory("actor_rollout_ref.rollout.max_num_seqs", null, "engine-part"),
+  own.memory("actor_rollout_ref.rollout.max_model_len", null, "engine-length"),
+  own.memory("actor_rollout_ref.rollout.dtype", null, "engine-part"),
+  own.memory("actor_rollout_ref.rollout.enable_chunked_prefill", null, "engine-part"),
+  own.memory("actor_rollout_ref.rollout.layered_summon", null, "engine-part"),
+  own.memory("actor_rollout_ref.rollout.prompt_length", null, "engine-length", { type: "integer" }),
+  own.memory("actor_rollout_ref.rollout.response_length", null, "engine-length", { type: "integer" }),
+  own.memory("critic.model.enable_gradient_checkpointing", null, "checkpointing"),
+  own.memory("critic.model.enable_activation_offload", null, "offload-activations"),
+  own.memory("critic.model.use_remove_padding", null, "packing"),
+  own.memory("critic.forward_max_token_len_per_gpu", null, "tokens", { type: "integer" }),
+  own.memory("critic.forward_micro_batch_size_per_gpu", null, "scoring-rows", { type: "integer" }),
+  own.memory("critic.model.fsdp_config.param_offload", null, "offload-param"),
+  own.memory("critic.model.fsdp_config.optimizer_offload", null, "offload-optimizer"),
+  own.memory("critic.model.fsdp_config.fsdp_size", null, "fsdp"),
+  own.memory("critic.model.lora_rank", null, "rank"),
+  own.memory("reward_model.micro_batch_size_per_gpu", null, "scoring-rows", { type: "integer" }),
+  own.memory("reward_model.micro_batch_size", null, "scoring-rows", { type: "integer" }),
+  own.memory("reward_model.model.fsdp_config.param_offload", null, "offload-param"),
+  own.memory("reward_model.rollout.gpu_memory_utilization", null, "vllm", { type: "number" }),
+  own.memory("actor_rollout_ref.actor.megatron.override_transformer_config.recompute_method", null, "recomputed"),
+  own.memory("actor_rollout_ref.actor.megatron.override_transformer_config.recompute_granularity", null, "recomputed"),
+  own.memory("actor_rollout_ref.actor.megatron.override_transformer_config.recompute_num_layers", null, "recomputed"),
+  own.memory("critic.megatron.override_transformer_config.recompute_method", null, "recomputed"),
+  own.memory("critic.megatron.override_transformer_config.recompute_granularity", null, "recomputed"),
+  own.memory("critic.megatron.override_transformer_config.recompute_num_layers", null, "recomputed"),
   ...touching(
     "schedule",
     "actor_rollout_ref.actor.megatron.virtual_pipeline_model_parallel_size actor_rollout_ref.ref.megatron.virtual_pipeline_model_parallel_size critic.megatron.virtual_pipeline_model_parallel_size",
@@ -273,40 +237,40 @@ export const VERL_KEYS: readonly KeySpec[] = [
     "reward_model.rollout.enforce_eager reward_model.rollout.max_num_seqs reward_model.rollout.max_num_batched_tokens " +
       "reward_model.rollout.enable_chunked_prefill reward_model.rollout.dtype reward_model.rollout.free_cache_engine",
   ),
-  memory("reward_model.enable", "reward_model_enabled", "reward_model_path"),
-  memory("reward_model.model.path", "reward_model", "reward_model_path"),
-  memory("data.train_batch_size", "global_batch_size", "data.train_batch_size", { default: 1024, min: 0 }),
-  memory("data.max_prompt_length", "max_prompt_length", { default: 512, min: 1 }),
-  memory("data.max_response_length", "max_completion_length", "max_completion_length", { default: 512, min: 1 }),
-  memory("trainer.n_gpus_per_node", "devices", "devices", { default: 8 }),
-  memory("trainer.nnodes", "nodes", "any", "devices", { default: 1 }),
-  memory("algorithm.adv_estimator", "adv_estimator"),
-  memory("algorithm.use_kl_in_reward", "use_kl_in_reward", "reference"),
+  own.memory("reward_model.enable", "reward_model_enabled", "reward_model_path", { type: "boolean" }),
+  own.memory("reward_model.model.path", "reward_model", "reward_model_path", { type: "string" }),
+  own.memory("data.train_batch_size", "global_batch_size", "data.train_batch_size", { default: 1024, min: 0 }),
+  own.memory("data.max_prompt_length", { min: 1 }),
+  own.memory("data.max_response_length", "max_completion_length", "max_completion_length", { min: 1 }),
+  own.memory("trainer.n_gpus_per_node", "devices", "devices", { type: "any" }),
+  own.memory("trainer.nnodes", "nodes", "devices", { type: "any" }),
+  own.memory("algorithm.adv_estimator"),
+  own.memory("algorithm.use_kl_in_reward", "use_kl_in_reward", "reference"),
 ];
 
 /** The SFT trainer. */
 export const VERL_SFT_KEYS: readonly KeySpec[] = [
-  memory("model.partial_pretrain", "model", "model", { link: "model", aliases: ["model.path"] }),
-  memory("model.enable_gradient_checkpointing", "gradient_checkpointing", "checkpointing"),
-  memory("model.fsdp_config.model_dtype", "load_dtype", "load", { default: "fp32", means: STORAGE }),
-  memory("model.fsdp_config.cpu_offload", "offload_param", "offload-param", {
+  own.memory("model.partial_pretrain", "model", "model", { link: "model", aliases: ["model.path"] }),
+  own.memory("model.enable_gradient_checkpointing", "gradient_checkpointing", "checkpointing"),
+  own.memory("model.fsdp_config.model_dtype", "load_dtype", "load", { means: STORAGE }),
+  own.memory("model.fsdp_config.cpu_offload", "offload_param", "offload-param", {
     means: CPU,
     also: [{ name: "offload_optimizer", means: CPU }],
   }),
-  memory("model.strategy", "strategy", "model.strategy"),
-  memory("model.lora_rank", "lora_rank", "rank", { min: 0 }),
-  memory("model.lora_alpha", "lora_alpha", "alpha"),
-  memory("model.target_modules", "lora_target_modules", "targets"),
-  memory("model.use_liger", "fused_loss", "fused-loss"),
-  memory("data.train_batch_size", "global_batch_size", "global-batch", { min: 0 }),
-  memory("data.micro_batch_size_per_gpu", "micro_batch_size", "micro-batch", { default: 4 }),
-  memory("data.max_length", "sequence_length", "sequence", { default: 1024 }),
-  memory("optim.clip_grad", "max_grad_norm", "clipping"),
+  own.memory("model.strategy", "strategy", "model.strategy"),
+  own.memory("model.lora_rank", "lora_rank", "rank", { min: 0 }),
+  own.memory("model.lora_alpha", "lora_alpha", "alpha", { type: "number" }),
+  own.memory("model.target_modules", "lora_target_modules", "targets", { type: "any" }),
+  own.memory("model.use_liger", "fused_loss", "fused-loss"),
+  own.memory("data.train_batch_size", "global_batch_size", "global-batch", { min: 0 }),
+  own.memory("data.micro_batch_size_per_gpu", "micro_batch_size", "micro-batch"),
+  own.memory("data.max_length", "sequence_length", "sequence"),
+  own.memory("optim.clip_grad", "max_grad_norm", "clipping"),
   memory("optim.optimizer", "optimizer"),
-  memory("ulysses_sequence_parallel_size", "context_parallel", "context"),
-  memory("trainer.n_gpus_per_node", "devices", "devices"),
-  memory("trainer.nnodes", "nodes", "any", "devices"),
-  memory("use_remove_padding", "packing", "verl.use_remove_padding"),
+  own.memory("ulysses_sequence_parallel_size", "context_parallel", "context"),
+  own.memory("trainer.n_gpus_per_node", "devices", "devices", { type: "any" }),
+  own.memory("trainer.nnodes", "nodes", "devices", { type: "any" }),
+  own.memory("use_remove_padding", "packing", "verl.use_remove_padding"),
 ];
 
 /** Group files hold one block at their root. */
