@@ -55,7 +55,7 @@ export function hoveredIn(
 }
 
 /** The innermost setting whose key or value is at an offset of a document. */
-export function settingAt(analysis: RunAnalysis, uri: string, offset: number): LocatedTarget | undefined {
+function settingAt(analysis: RunAnalysis, uri: string, offset: number): LocatedTarget | undefined {
   const { inputs } = analysis;
   const hits: Candidate[] = [];
   const consider = (
