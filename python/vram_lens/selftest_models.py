@@ -153,6 +153,8 @@ def windowed():
     assert [one[:3] for one in facts["holds"]] == ["S <"], facts
     _, facts = own.traced(own.Own(Small, inputs.read("idx=int64[B,S] targets=int64[B,S]")))
     assert facts["holds"] == [], facts
+    graph, facts = own.traced(own.Own(Windowed, inputs.read("x=float[B,S,8] S=191")))
+    assert facts["holds"] == ["S == 191"] and graph["when"] == ["S == 191"], facts
 
 
 def both_ways():

@@ -12,6 +12,7 @@ import { type DepthReader, deepEstimate } from "./depth/deep";
 import { kernelTemporaries } from "./engine/kernels";
 import type { Ledger } from "./engine/ledger";
 import { ImpossibleSizes, NotModelled } from "./engine/not-modelled";
+import { isTraced } from "./graph/own";
 import type { FamilyGraphs } from "./graph/types";
 import { type ByteBand, measuredBand, overheadBand } from "./hardware/context";
 import { deviceSpec } from "./hardware/devices";
@@ -22,7 +23,7 @@ import { breakdown, phasePeaks, timelineOf } from "./reading";
 import type { ComponentKind, Enough, Estimate } from "./report/estimate";
 import type { Simulation } from "./simulate";
 import { countParameters } from "./simulation/parameters";
-import { notCaptured, unmetConditions } from "./simulation/program";
+import { forwardSizes, notCaptured, unmetConditions } from "./simulation/program";
 import { simulateFullest } from "./stages";
 import { isOwnCode, standIn } from "./stand-in";
 import type { TrainingRun } from "./training/run";
@@ -64,6 +65,8 @@ export function estimate(
   if (graphs === undefined)
     return { ok: false, code: "unknown-model", reason: say("engine.family", { family: run.model.family }) };
   try {
+    const elsewhere = tracedElsewhere(run, graphs);
+    if (elsewhere !== null) return elsewhere;
     const deep = deepEstimate(run, graphs, readerOf(graphs, detail));
     if (deep !== null && countable(deep)) return { ok: true, estimate: deep };
     const result = simulateFullest(standIn(run, graphs), graphs);
@@ -97,6 +100,27 @@ export function estimate(
     const reason = own ? say("engine.config-sizes") : say("engine.config", { failure });
     return refused(run, graphs, { reason, failure, own });
   }
+}
+
+/**
+ * Why there is no estimate of a run whose sizes are others than those that somebody's own graph was traced for; null where it holds
+ * for them. All that such a graph asks for are sizes (own.py, `traced`), and its numbers at other ones are those of other code
+ * (windows filled up, tables cut), by no factor that anybody knows: no band makes up for that.
+ */
+function tracedElsewhere(run: TrainingRun, graphs: FamilyGraphs): EstimateResult | null {
+  if (!isTraced(graphs)) return null;
+  const unmet = unmetConditions(run, graphs);
+  if (unmet.length === 0) return null;
+  const asked = Object.entries(forwardSizes(run)).filter(([letter]) =>
+    unmet.some((condition) => new RegExp(`\\b${letter}\\b`).test(condition)),
+  );
+  const sizes = asked.map(([letter, size]) => `${letter}=${size}`).join(" ");
+  const name = run.model.family.replace(/^own\./, "");
+  return {
+    ok: false,
+    code: "not-modelled",
+    reason: say("engine.traced-elsewhere", { name, conditions: unmet.join(", "), sizes }),
+  };
 }
 
 /** How the depths of a deep model are read. */

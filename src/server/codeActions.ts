@@ -138,8 +138,10 @@ function nameModel(analysis: ServedAnalysis, own: readonly Diagnostic[], context
   const [unknown, remote] = [of("unknown-model"), of("remote-code")];
   // The code of a script can be traced; the name in a config cannot.
   const isScript = analysis.uri.endsWith(".py");
-  const traces = isScript && (unknown.length + remote.length > 0 || namesStandIn(analysis, context.range));
-  const at = [...unknown, ...remote];
+  // A graph that was traced for other sizes than the run's is traced again.
+  const other = analysis.runs.some(({ model }) => model?.source === "trace") ? of("not-modelled") : [];
+  const at = [...unknown, ...remote, ...other];
+  const traces = isScript && (at.length > 0 || namesStandIn(analysis, context.range));
   const ways = [
     ...(unknown.length > 0 ? (["pointToModel", "chooseModel"] as const) : []),
     ...(traces ? (["traceModel"] as const) : []),

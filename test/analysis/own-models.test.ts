@@ -107,6 +107,41 @@ def seer():
     assert.equal(run?.perDevice?.allocatedPeakBytes, 19689472);
   });
 
+  describe("a graph that holds for some lengths", () => {
+    const bounded = (condition: string) => {
+      const graph = JSON.parse(GRAPHS.Reader);
+      for (const one of graph.graphs) one.when = [condition];
+      graph.traced.holds = [condition];
+      return { ...traced("Reader"), ".vramlens/graphs/Reader.json": JSON.stringify(graph) };
+    };
+    const at = (S: number, condition: string) => runOf(`${script("Reader", { B: 4, S }, false)}`, bounded(condition));
+
+    it("gives a number within them", async () => {
+      const run = await at(48, "S < 60");
+      assert.ok(run.perDevice);
+      assert.ok(run.assumptions.some(({ what }) => what === "the graph holds for S < 60"));
+    });
+
+    it("takes a run that says no length to have the one that it was traced for", async () => {
+      const run = await runOf(script("Reader", { B: 4 }, false), bounded("S == 128"));
+      assert.ok(run.perDevice);
+      assert.equal(run.perDevice.allocatedPeakBytes, (await at(128, "S == 128")).perDevice?.allocatedPeakBytes);
+    });
+
+    for (const condition of ["S < 60", "S == 128", "S % 64 == 0"])
+      it(`has no verdict beyond ${condition}, and says how to have one`, async () => {
+        const run = await at(191, condition);
+        assert.equal(run.perDevice, null);
+        assert.equal(run.verdict, "unknown");
+        assert.ok((run.fitsOn ?? []).every(({ fits }) => !fits));
+        const found = run.findings.find(({ code }) => code === "not-modelled");
+        assert.ok(
+          found?.message.includes(`Reader was traced for ${condition}, and this run has S=191: trace it for that`),
+        );
+        assert.ok(found?.message.includes("--inputs '… S=191'"));
+      });
+  });
+
   it("asks for a trace where there is none", async () => {
     const run = await runOf(script("Seer", { B: 2, I: 64 }, false), {});
     assert.equal(run.perDevice, null);

@@ -2,7 +2,8 @@
 
 `idx=int64[B,S] images=float[B,3,I,I] t=int64[B] return_loss=True`: a name, a dtype and sides, which are numbers or the sizes of a run
 (`B` samples, `S` tokens, `T` target tokens, `I` side of a picture, `A` samples of sound), `2*S` and `I//8` among them. `float` is the
-dtype of the weights, float32 under autocast. Anything else is a value of Python's, handed on as it is.
+dtype of the weights, float32 under autocast. `S=191` beside them is one size that a graph is made for. Anything else is a value of
+Python's, handed on as it is.
 """
 
 import ast
@@ -93,6 +94,13 @@ def _words(text):
             continue
         word += sign
     return [w for w in [*words, word] if w]
+
+
+def pinned(inputs):
+    """Inputs without the sizes that they say, and these: `S=191` is one where a tensor has `S` for a side."""
+    named = letters(inputs)
+    size = lambda one: isinstance(one, Plain) and one.name in named and one.text.isdigit() and int(one.text) > 0
+    return [one for one in inputs if not size(one)], {one.name: int(one.text) for one in inputs if size(one)}
 
 
 def letters(inputs):

@@ -113,7 +113,8 @@ class Own:
     """A model, its inputs and its loss, ready to be recorded at any size."""
 
     def __init__(self, build, inputs, loss=""):
-        self.build, self.inputs, self.loss, self.found = build, inputs, loss, ""
+        self.build, self.loss, self.found = build, loss, ""
+        self.inputs, self.pinned = examples.pinned(inputs)
         self.tried, self.unseen, self.read, self.base, self.there = None, set(), set(), {}, None
 
     def recorded(self, sizes, regime):
@@ -212,7 +213,7 @@ def free(own, count=6, seed=0):
     base = own.base = _working(own, letters)
     values, conditions = {}, []
     for letter in letters:
-        for step in examples.LADDERS[letter]:
+        for step in () if letter in own.pinned else examples.LADDERS[letter]:
             drawn = examples.drawn(letter, step, count, seed)
             if all(own.runs({**base, letter: v}) is None for v in (min(drawn), max(drawn))):
                 values[letter] = drawn
@@ -229,6 +230,7 @@ def _working(own, letters):
     """Sizes at which the model runs at all."""
     error = None
     for sizes in tries(own.stated(), letters):
+        sizes = {**sizes, **own.pinned}
         found = own.runs(sizes)
         if found is None:
             return sizes

@@ -1,6 +1,7 @@
 /** Batch, sequence and image sizes. */
 
 import { factsOf } from "../../core/graph/facts";
+import { isTraced } from "../../core/graph/own";
 import type { ModelConfig, Task, TrainingRun } from "../../core/training/run";
 import { say } from "../../words/message";
 import { defaultOf, keyFor } from "../frameworks/defaults";
@@ -130,8 +131,18 @@ export function globalBatch(c: ResolveContext, micro: number | null, steps: numb
 const TRL_LENGTH = 1024;
 
 /** Tokens of the longest batch: what samples are cut to, or the longest there is where the pins know it. */
+/** The one size that a graph of somebody's own was traced for: a run that says none is taken to have it, which is said with the graph. */
+function tracedSize(c: ResolveContext, letter: "S" | "I"): number | undefined {
+  const { graphs } = c.inputs;
+  if (graphs === undefined || !isTraced(graphs)) return undefined;
+  const sizes = graphs.graphs.flatMap(({ when }) => when.map((one) => one.split(" == ")));
+  return sizes.map(([name, size]) => (name === letter ? Number(size) : Number.NaN)).find(Number.isSafeInteger);
+}
+
 function sequenceLengthOf(c: ResolveContext, config: ModelConfig): number {
   const longest = evenBatches(c) ? undefined : longestSample(c);
+  const traced = c.settings.find("sequence_length") === undefined ? tracedSize(c, "S") : undefined;
+  if (longest === undefined && traced !== undefined) return traced;
   // The longest sample is filled up, too (transformers/tokenization_utils_base.py, `_pad`); packed ones are full.
   const limit = filledUp(c, limitOf(c, config, longest !== undefined));
   if (longest === undefined || longest >= limit) return limit;
@@ -259,6 +270,8 @@ function imageSizeOf(c: ResolveContext, config: ModelConfig, task: Task): number
     c.suppose(say("assume.texts-alone"), "image_size", { image_size: String(whole(ASSUMED_PHOTOGRAPH)) });
   if (alone) return 0;
   if (stated !== undefined && stated > 0) return whole(stated);
+  const traced = tracedSize(c, "I");
+  if (traced !== undefined) return traced;
   const own =
     config["image_size"] ??
     processedSide ??

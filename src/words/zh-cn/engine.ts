@@ -5,6 +5,8 @@ export const ENGINE: Readonly<Record<keyof typeof EN, string>> = {
   "engine.relative": "{family} 没有计算图：以相同尺寸的 {relative} 代替",
   "engine.deep": "共 {layers} 层：第 {most} 层之后按前面各层的副本计算，显存池中的空隙按其增长估算",
   "engine.branch": "{family} 的计算图仅覆盖 {conditions} 的情形：以该情形的代码代替",
+  "engine.traced-elsewhere":
+    "{name} 的追踪仅适用于 {conditions}，而此次运行为 {sizes}：请按该大小重新追踪，`vram-lens trace … --inputs '… {sizes}'`",
   "engine.adapted-experts": "合并存储的专家按普通 LoRA 估算：peft 在此不支持 dropout、DoRA 和偏置",
   "engine.mixed-dtypes": "按此精度加载后会出现两种精度相乘，PyTorch 会报错：请以 float32 加载或使用 autocast",
   "engine.transformer-engine": "Transformer Engine 的 8 位副本按延迟缩放计算；其他配方保留的更多或更少",
