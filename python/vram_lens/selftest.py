@@ -1,6 +1,6 @@
 """What every PyTorch must be able to do for the rest to be right: small models with known answers. `python -m vram_lens selftest`."""
 
-from .selftest_models import alone, both_ways, decided, kept, masked, spaced, traced, windowed
+from .selftest_models import alone, both_ways, decided, kept, masked, measured, spaced, traced, windowed
 from .selftest_runs import (
     apart,
     columned,
@@ -71,6 +71,7 @@ TESTS = (
     kept,
     alone,
     windowed,
+    measured,
     both_ways,
     uninstalled,
     masked,

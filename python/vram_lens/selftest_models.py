@@ -157,6 +157,38 @@ def windowed():
     assert facts["holds"] == ["S == 191"] and graph["when"] == ["S == 191"], facts
 
 
+class Resized(torch.nn.Module):
+    """A picture made as large as the weights want it, told by how many times as large that is."""
+
+    def __init__(self):
+        super().__init__()
+        self.mix = torch.nn.Conv2d(3, 4, 3)
+
+    def forward(self, x):
+        return self.mix(torch.nn.functional.interpolate(x, scale_factor=64.5 / x.shape[-1]))
+
+
+class Stepped(torch.nn.Module):
+    """As many places as there are steps of a width that follows the length."""
+
+    def __init__(self):
+        super().__init__()
+        self.mix = torch.nn.Linear(8, 8)
+
+    def forward(self, x):
+        places = torch.arange(0, 1.5, 1 / x.shape[1], device=x.device)
+        return self.mix(x).sum(1, keepdim=True) * places[None, :, None]
+
+
+def measured():
+    """A float that sizes are made of is not taken for that of the first point: the graph is made for one size, which it says."""
+    from .tracing import inputs, own
+
+    for model, text, letter in ((Resized, "x=float[B,3,I,I]", "I"), (Stepped, "x=float[B,S,8]", "S")):
+        graph, facts = own.traced(own.Own(model, inputs.read(text)))
+        assert [one[:4] for one in graph["when"]] == [f"{letter} =="], (model, facts)
+
+
 def both_ways():
     """Both directions of an autograd function of somebody's own are seen."""
     from .tracing import inputs, own

@@ -143,8 +143,13 @@ class Fitter:
         if len(set(vector)) == 1:
             return vector[0]
         if must:
-            raise NotExplained(f"probability {vector}")
+            raise NotExplained(f"number {vector}")
         return float(f"{vector[0]:.4g}")
+
+    def measure(self, vector):
+        """Float that sizes are made of: nothing stands in for it."""
+        moves = len(set(vector)) > 1 and all(float(x).is_integer() for x in vector)
+        return self.integer(int(x) for x in vector) if moves else self.number(vector, must=True)
 
     def text(self, vector):
         vector = tuple(vector)

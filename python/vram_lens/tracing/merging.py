@@ -1,6 +1,8 @@
 """Several recordings of one function made one: the skeleton that they share, and where they differ what explains it."""
 
 import json
+import re
+
 from .fit import NotExplained
 from .forms import Drop, Function, Local, Op, Repeat
 from .events import Dtype, Weight
@@ -17,11 +19,15 @@ def dtype_name(d):
 # What a tensor is compared with decides no memory: a number that nothing explains stands for any.
 COMPARISONS = ("ge.Scalar", "gt.Scalar", "le.Scalar", "lt.Scalar", "eq.Scalar", "ne.Scalar")
 
+# Floats that sizes are made of: how many times as long a side becomes (aten/native/UpSample.h, compute_output_size), and where
+# numbers in a row begin, end and step (aten/native/RangeUtils.h). Others decide values alone.
+MEASURES = re.compile(r"_?upsample_|arange\b")
+
 
 # ---- one walk for skeletons and for the final form --------------------------------------------------------------------
 def walk(function, leaf, flags=None):
     """JSON form of a function; `leaf(kind, value)` stands for each number, float, dtype and activation name."""
-    result, scope, number = [], "", 0
+    result, scope, number, measures = [], "", 0, False
 
     def operand(x):
         if isinstance(x, Local):
@@ -35,7 +41,7 @@ def walk(function, leaf, flags=None):
         if isinstance(x, int):
             return leaf("int", x)
         if isinstance(x, float):
-            return leaf("float", x)
+            return leaf("measure" if measures else "float", x)
         if isinstance(x, list):
             return [operand(y) for y in x]
         return x
@@ -67,6 +73,7 @@ def walk(function, leaf, flags=None):
         if not it.leaf and it.scope != scope:
             scope = it.scope
             result.append({"scope": scope})
+        measures = not it.leaf and MEASURES.match(it.name) is not None
         out = [o.name if isinstance(o, Local) else None for o in it.outs]  # a buffer changed in place is no value
         if it.leaf:
             item = {"call": it.name, "path": it.path, "in": [operand(x) for x in it.ins]}
@@ -126,6 +133,8 @@ def merge(samples, fitter, loads):
                 return float(column[0])
         if kind == "float":
             return fitter.number(column)
+        if kind == "measure":
+            return fitter.measure(column)
         if kind == "probability":
             return fitter.number(column, must=True)
         if kind == "text":
