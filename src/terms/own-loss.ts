@@ -29,6 +29,12 @@ export type LossExpression =
       readonly item: string;
       readonly value: LossExpression;
       readonly without: string | null;
+    }
+  /** `[head(x) for head in self.heads]` */
+  | {
+      readonly listed: LossExpression;
+      readonly names: readonly string[];
+      readonly over: LossExpression;
     };
 
 export type LossIndex =
@@ -41,6 +47,8 @@ export type LossStatement =
   | { readonly forget: string }
   | { readonly returned: LossExpression }
   | { readonly inside: LossExpression; readonly body: readonly LossStatement[] }
+  /** `for name, … in over:` */
+  | { readonly each: readonly string[]; readonly over: LossExpression; readonly body: readonly LossStatement[] }
   | {
       readonly when: LossExpression;
       readonly body: readonly LossStatement[];
@@ -66,6 +74,8 @@ export interface OwnLayer {
   readonly kind: string;
   readonly sizes: readonly LayerSize[];
   readonly bias: boolean;
+  /** What else its operator takes behind weight and bias, in its order (a convolution's stride, padding, dilation). */
+  readonly options?: readonly number[];
 }
 
 /** Modules that load no model: layers of torch's by what calls them, and classes of the script's own. */
@@ -74,6 +84,8 @@ export interface OwnParts {
   readonly layers: readonly OwnLayer[];
   /** What those compute that are classes of the script's own, by the ways to them; others are their layers one after another. */
   readonly forwards?: Readonly<Record<string, LossFunction>>;
+  /** Names of what stands in modules that hold others for loops over them (`ModuleList`, `ModuleDict`), by the ways to them. */
+  readonly lists?: Readonly<Record<string, readonly string[]>>;
 }
 
 /** A module of the script's own around a model that it loads. */

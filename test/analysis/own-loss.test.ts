@@ -38,10 +38,26 @@ describe("analysis: a loss of a script's own", () => {
     assert.ok(held.peak > 0);
   });
 
+  it("goes over lists, round by round", async () => {
+    const written = await runOf("a = model(**inputs).loss\nb = model(**inputs).loss\nreturn a + b");
+    for (const loss of [
+      "found = []\nfor k in range(2):\n    found.append(model(**inputs).loss)\nreturn found[0] + found[1]",
+      "found = [model(**inputs).loss for k in range(2)]\nreturn found[0] + found[-1]",
+      "found = []\nfor k, one in enumerate((5, 6)):\n    found.append(model(**inputs).loss)\nreturn found[len(found) - 2] + found[1]",
+      "found = []\nfor one, other in zip((5, 6), (7, 8)):\n    found.append(model(**inputs).loss)\nreturn found[0] + found[1]",
+    ]) {
+      const run = await runOf(loss);
+      assert.equal(run.said, false, loss);
+      assert.equal(run.peak, written.peak, loss);
+    }
+  });
+
   it("is said not to be followed where it does something else", async () => {
     const { peak } = await runOf(OWN);
     for (const loss of [
-      "for k in range(3):\n    out = model(**inputs)\nreturn out.loss",
+      "for k in range(3):\n    return model(**inputs).loss",
+      "while True:\n    out = model(**inputs)\nreturn out.loss",
+      `out = 0\n${[0, 1, 2].map((k) => `${"    ".repeat(k)}for k${k} in range(60):\n`).join("")}            out = out + 1\nreturn model(**inputs).loss + out`,
       "return mine(model(**inputs))",
       "out = model(**inputs)\nif self.unheard_of:\n    return out.loss\nreturn out.loss",
       "return torch.unheard_of(model(**inputs).logits)",

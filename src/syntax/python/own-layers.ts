@@ -2,6 +2,7 @@
 import type { SyntaxNode } from "@lezer/common";
 import type { LayerSize, OwnLayer } from "../../terms/own-loss";
 import type { Collector } from "./collect";
+import { unquote } from "./literals";
 import { argumentsOf, childNamed, childrenNamed, childrenOf } from "./nodes";
 import type { Evaluator } from "./values";
 
@@ -11,12 +12,22 @@ export class Unread extends Error {}
 const OF_TORCH = /^torch\.nn\.(?:modules\.\w+\.)?(\w+)$/;
 /** Modules that compute losses have no weights. */
 const LOSSES = /Loss$/;
-const ACTIVATIONS: ReadonlySet<string> = new Set(["ReLU", "GELU", "Tanh", "Sigmoid", "SiLU"]);
+const ACTIVATIONS: ReadonlySet<string> = new Set(["ReLU", "LeakyReLU", "GELU", "Tanh", "Sigmoid", "SiLU"]);
+const POOLS_TO_ONE: ReadonlySet<string> = new Set(["AdaptiveMaxPool1d", "AdaptiveAvgPool1d"]);
 const OF_CONFIG = /(?:^|\.)config\.(\w{1,60})$/;
 /** Calls that make a tensor of the sizes that they are given, and of those one that has none. */
 const FILLED = /^torch\.(?:zeros|ones|empty|rand|randn|full)$/;
 const SCALAR = /^torch\.tensor$/;
 const MOST_STEPS = 8;
+/** Modules that a list is made of. */
+const MOST_HELD = 64;
+
+/** A module that stands in another, which is gone over: its name there, the call that makes it, and what that is given. */
+export interface HeldModule {
+  readonly name: string;
+  readonly node: SyntaxNode;
+  readonly scope: LayerScope;
+}
 
 /** Where a layer is made: the body that binds names to sizes, and what the parameters of that are given. */
 export interface LayerScope {
@@ -86,13 +97,83 @@ export class LayerReader {
       }
       case "Embedding":
         return [{ path, kind, sizes: [size(0, "num_embeddings"), size(1, "embedding_dim")], bias: false }];
+      case "Conv1d":
+        return [this.convolution(path, kind, given, scope)];
+      case "BatchNorm1d":
+        if (isOff("affine") || isOff("track_running_stats")) throw new Unread();
+        return [{ path, kind, sizes: [size(0, "num_features")], bias: true }];
       case "LayerNorm":
         if (isOff("elementwise_affine")) throw new Unread();
         return [{ path, kind, sizes: [size(0, "normalized_shape")], bias: !keywords.has("bias") }];
     }
+    if (POOLS_TO_ONE.has(kind)) {
+      // A window over all that stands there; others have their own sizes.
+      if (size(0, "output_size") !== 1) throw new Unread();
+      return [{ path, kind, sizes: [], bias: false }];
+    }
     if (kind === "Dropout" || kind === "Identity" || ACTIVATIONS.has(kind))
       return [{ path, kind, sizes: [], bias: false }];
     throw new Unread();
+  }
+
+  /** A convolution along rows: its weight's sizes, and how it goes over them (torch/nn/modules/conv.py, `Conv1d`). */
+  private convolution(path: string, kind: string, { places, keywords }: Arguments, scope: LayerScope): OwnLayer {
+    const number = (place: number, name: string, standard?: number): LayerSize => {
+      const node = places[place] ?? keywords.get(name);
+      if (node !== undefined) return this.size(node, scope);
+      if (standard === undefined) throw new Unread();
+      return standard;
+    };
+    const [inside, out, window] = ["in_channels", "out_channels", "kernel_size"].map((name, k) => number(k, name));
+    const options = [number(3, "stride", 1), number(4, "padding", 0), number(5, "dilation", 1)];
+    const known = options.filter((one) => typeof one === "number");
+    if (known.length < options.length || number(6, "groups", 1) !== 1) throw new Unread();
+    const bias = places[7] ?? keywords.get("bias");
+    const hasBias = bias === undefined || this.slice(bias) !== "False";
+    return { path, kind, sizes: [out!, inside!, window!], bias: hasBias, options: known };
+  }
+
+  /** What stands in a module that holds others for loops over them; undefined: it is none that does. */
+  held(call: SyntaxNode, scope: LayerScope): readonly HeldModule[] | undefined {
+    const callee = call.firstChild;
+    const kind = callee === null ? undefined : OF_TORCH.exec(this.fullName(callee))?.[1];
+    if (kind !== "ModuleList" && kind !== "ModuleDict") return undefined;
+    const [list, ...more] = this.arguments(call).places;
+    if (list === undefined || more.length > 0) throw new Unread();
+    const inside = childrenOf(list).filter(({ name }) => !/^(?:[()[\]{},:]|Comment)$/.test(name));
+    if (kind === "ModuleList" && list.name === "ArrayExpression")
+      return inside.map((node, k) => ({ name: String(k), node, scope }));
+    if (
+      kind === "ModuleDict" &&
+      list.name === "DictionaryExpression" &&
+      inside.every((one, k) => k % 2 === 1 || one.name === "String")
+    )
+      return inside.flatMap((node, k) =>
+        k % 2 === 0 ? [] : [{ name: unquote(this.slice(inside[k - 1]!)), node, scope }],
+      );
+    const [node, word, name, sign, over, ...rest] = inside;
+    const isPlain = word?.name === "for" && sign?.name === "in" && over !== undefined && rest.length === 0;
+    if (kind !== "ModuleList" || !/Comprehension/.test(list.name) || !isPlain || node === undefined) throw new Unread();
+    return this.numbers(over, scope).map((value, k) => ({
+      name: String(k),
+      node,
+      scope: { ...scope, given: new Map([...scope.given, [this.slice(name!), () => value]]) },
+    }));
+  }
+
+  /** The numbers of a list, or of a range. */
+  private numbers(over: SyntaxNode, scope: LayerScope): readonly LayerSize[] {
+    const known = this.evaluator.evaluate(over);
+    if (known.kind === "list")
+      return known.items.map((item) => {
+        if (item.kind !== "scalar" || typeof item.value !== "number") throw new Unread();
+        return item.value;
+      });
+    const callee = over.name === "CallExpression" ? over.firstChild : null;
+    const [count, ...more] = callee !== null && this.slice(callee) === "range" ? this.arguments(over).places : [];
+    const end = count === undefined || more.length > 0 ? undefined : this.size(count, scope);
+    if (typeof end !== "number" || !(end >= 1 && end <= MOST_HELD)) throw new Unread();
+    return Array.from({ length: end }, (_, k) => k);
   }
 
   /** Sizes of the tensor that a weight is made of. */
@@ -138,6 +219,11 @@ export class LayerReader {
     const key = OF_CONFIG.exec(name)?.[1];
     if (key !== undefined) return { config: key, times: 1 };
     if (steps >= MOST_STEPS) throw new Unread();
+    if (node.name === "CallExpression" && /^len\(/.test(name)) {
+      const [list] = this.arguments(node).places;
+      const all = list && this.evaluator.evaluate(list);
+      if (all?.kind === "list") return all.items.length;
+    }
     const [left, sign, right] = childrenOf(node);
     if (node.name === "BinaryExpression" && sign !== undefined) {
       const [a, b] = [this.size(left!, scope, steps + 1), this.size(right!, scope, steps + 1)];

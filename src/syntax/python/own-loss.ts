@@ -191,6 +191,8 @@ class Reader {
       }
       case "IfStatement":
         return [this.condition(children, depth)];
+      case "ForStatement":
+        return [this.loop(children, depth)];
       case "DeleteStatement":
         return children.slice(1).map((name) => ({ forget: this.slice(name) }));
       case "PassStatement":
@@ -199,6 +201,22 @@ class Reader {
       default:
         throw new Unread();
     }
+  }
+
+  /** A loop that goes through to its end. */
+  private loop(children: readonly SyntaxNode[], depth: number): LossStatement {
+    const at = children.findIndex(({ name }) => name === "in");
+    const [over, body, ...more] = children.slice(at + 1);
+    if (over === undefined || body?.name !== "Body" || more.length > 0) throw new Unread();
+    const each = this.targets(children.slice(1, at));
+    return { each, over: this.expression(over, depth), body: this.body(body, depth) };
+  }
+
+  /** Names that each element is bound to: one, or those of its parts. */
+  private targets(nodes: readonly SyntaxNode[]): string[] {
+    const parts = nodes.flatMap((node) => (/^(?:Tuple|Parenthesized)/.test(node.name) ? bare(node) : [node]));
+    if (parts.some(({ name }) => name !== "VariableName") || parts.length === 0) throw new Unread();
+    return parts.map((part) => this.slice(part));
   }
 
   private condition([, test, body, ...rest]: readonly SyntaxNode[], depth: number): LossStatement {
@@ -284,6 +302,12 @@ class Reader {
         return { test: inner(third), yes: inner(first), no: inner(children.at(-1)) };
       case "CallExpression":
         return this.call(node, depth + 1);
+      case "ArrayComprehensionExpression": {
+        const at = children.findIndex(({ name }) => name === "in");
+        const over = children[at + 1];
+        if (second?.name !== "for" || over === undefined || children.length > at + 2) throw new Unread();
+        return { listed: inner(first), names: this.targets(children.slice(2, at)), over: inner(over) };
+      }
       case "DictionaryComprehensionExpression":
         return this.each(children, depth + 1);
       default:

@@ -19,6 +19,8 @@ const MADE = /(?:^|\.)[A-Z]\w{0,80}(?:For[A-Z]\w{1,80}|LMHeadModel|Model)$/;
 const MOVES = /^(?:to|cuda|train|eval|float|requires_grad_)$/;
 /** Classes inside of one another. */
 const DEEPEST = 4;
+/** Modules that one may have: lists of lists grow without end. */
+const MOST_MODULES = 512;
 const NOTHING_GIVEN: LayerScope["given"] = new Map();
 
 /** A class as it is made somewhere. */
@@ -27,7 +29,18 @@ interface Made {
   readonly bodies: readonly string[];
   readonly layers: readonly OwnLayer[];
   readonly forwards: Readonly<Record<string, LossFunction>>;
+  readonly lists: Readonly<Record<string, readonly string[]>>;
   readonly forward: LossFunction;
+}
+
+/** What a class's `__init__` makes, as it is read. */
+interface Inside {
+  readonly loaded: string[];
+  /** Where it loads none, the model is what it was given and calls. */
+  readonly handed: string[];
+  readonly layers: OwnLayer[];
+  readonly forwards: Record<string, LossFunction>;
+  readonly lists: Record<string, readonly string[]>;
 }
 
 /** What a class of the script is as a module around one model that it loads or is given; undefined: it is none, or has what is not read. */
@@ -60,6 +73,9 @@ export function partsCalled(tree: unknown, found: Collector, evaluator: Evaluato
     : {
         layers: parts.flatMap(({ layers }) => layers),
         forwards: Object.assign({}, ...parts.map(({ forwards }) => forwards)),
+        ...(parts.some(({ lists }) => lists !== undefined) && {
+          lists: Object.assign({}, ...parts.map(({ lists }) => lists)),
+        }),
       };
 }
 
@@ -74,6 +90,7 @@ function read<T>(how: () => T | undefined): T | undefined {
 
 class Reader {
   private readonly torch: LayerReader;
+  private modules = 0;
 
   constructor(
     private readonly found: Collector,
@@ -102,7 +119,7 @@ class Reader {
     if (layers !== undefined) return layers.length > 0 ? { layers } : undefined;
     const made = this.ofClass(call, name, scope, 0);
     if (made === undefined || made.bodies.length > 0) return undefined;
-    return { layers: made.layers, forwards: { ...made.forwards, [name]: made.forward } };
+    return { ...listsOf(made), layers: made.layers, forwards: { ...made.forwards, [name]: made.forward } };
   }
 
   /** A class of the script's that a call makes a module of. */
@@ -124,11 +141,7 @@ class Reader {
     if (depth > DEEPEST) throw new Unread();
     const init = this.method(type, "__init__");
     const scope = { body: bodyOf(init), given };
-    const loaded: string[] = [];
-    // Where it loads none, the model is what it was given and calls.
-    const handed: string[] = [];
-    const layers: OwnLayer[] = [];
-    const forwards: Record<string, LossFunction> = {};
+    const inside: Inside = { loaded: [], handed: [], layers: [], forwards: {}, lists: {} };
     const parameters = new Set(
       childrenNamed(childNamed(init, "ParamList"), "VariableName").map((one) => this.slice(one)),
     );
@@ -136,27 +149,42 @@ class Reader {
     for (const [target, value] of this.torch.assigned(scope.body)) {
       if (!target.startsWith("self.")) continue;
       const own = `${path}${target.slice("self".length)}`;
-      const callee = value.name === "CallExpression" ? value.firstChild : null;
-      if (callee === null) {
-        if (parameters.has(this.slice(value)) && calls.includes(`${target}(`)) handed.push(own);
-        continue;
-      }
-      if (LOADS.test(this.slice(callee)) || this.isOfTransformers(callee)) {
-        loaded.push(own);
-        continue;
-      }
-      const made = this.ofClass(value, own, scope, depth);
-      if (made === undefined) {
-        layers.push(...(this.torch.layers(own, value, scope) ?? []));
-        continue;
-      }
-      loaded.push(...made.bodies);
-      layers.push(...made.layers);
-      Object.assign(forwards, made.forwards, { [own]: made.forward });
+      if (value.name === "CallExpression") this.take(inside, own, value, scope, depth);
+      else if (parameters.has(this.slice(value)) && calls.includes(`${target}(`)) inside.handed.push(own);
     }
     const tree = functionTree(forward, (one) => this.slice(one), this.found.bound);
     if (tree === undefined) throw new Unread();
-    return { bodies: loaded.length > 0 ? loaded : handed, layers, forwards, forward: tree };
+    const { loaded, handed, ...parts } = inside;
+    return { bodies: loaded.length > 0 ? loaded : handed, ...parts, forward: tree };
+  }
+
+  /** What a call makes is taken into a module under a name. */
+  private take(inside: Inside, own: string, value: SyntaxNode, scope: LayerScope, depth: number): void {
+    const callee = value.firstChild;
+    if (callee === null) return;
+    if (++this.modules > MOST_MODULES) throw new Unread();
+    if (LOADS.test(this.slice(callee)) || this.isOfTransformers(callee)) {
+      inside.loaded.push(own);
+      return;
+    }
+    const held = this.torch.held(value, scope);
+    if (held !== undefined) {
+      inside.lists[own] = held.map(({ name }) => name);
+      for (const one of held) {
+        if (one.node.name !== "CallExpression") throw new Unread();
+        this.take(inside, `${own}.${one.name}`, one.node, one.scope, depth);
+      }
+      return;
+    }
+    const made = this.ofClass(value, own, scope, depth);
+    if (made === undefined) {
+      inside.layers.push(...(this.torch.layers(own, value, scope) ?? []));
+      return;
+    }
+    inside.loaded.push(...made.bodies);
+    inside.layers.push(...made.layers);
+    Object.assign(inside.forwards, made.forwards, { [own]: made.forward });
+    Object.assign(inside.lists, made.lists);
   }
 
   private method(type: SyntaxNode, name: string): SyntaxNode | undefined {
@@ -177,6 +205,11 @@ class Reader {
 }
 
 /** Without what it has none of. */
-function partsOf({ layers, forwards, forward }: Made): OwnParts & { readonly forward: LossFunction } {
-  return { layers, ...(Object.keys(forwards).length === 0 ? {} : { forwards }), forward };
+function partsOf(made: Made): OwnParts & { readonly forward: LossFunction } {
+  const { layers, forwards, forward } = made;
+  return { layers, ...(Object.keys(forwards).length === 0 ? {} : { forwards }), ...listsOf(made), forward };
+}
+
+function listsOf({ lists }: Made): Pick<OwnParts, "lists"> {
+  return Object.keys(lists).length === 0 ? {} : { lists };
 }

@@ -8,8 +8,9 @@ import type { Given } from "./calling";
 import { computed, dotted } from "./expressions";
 import { functionNamed, LOSS_MODULES } from "./functions";
 import { runLayers } from "./layers";
+import { OF_LISTS, ofModules } from "./lists";
 import { type Call, Statements } from "./statements";
-import { Inputs, letGo, Named, NotFollowed, numberOf, Outputs, tensorOf, type Value } from "./values";
+import { Inputs, letGo, Named, NotFollowed, numberOf, Outputs, Part, tensorOf, type Value } from "./values";
 
 /** What the function's calls of models run. */
 export interface CalledByLoss {
@@ -107,9 +108,13 @@ class Run extends Statements {
 
   /** What the script calls by a name of its own module, or beside the model; undefined: nothing of its own. */
   private ofModule(expression: Call): Value | undefined {
-    const { module, beside } = this.loss;
     const path = this.ownPath(expression.call);
-    if (path === null) return undefined;
+    return path === null ? undefined : this.runsPart(path, expression);
+  }
+
+  /** Runs what stands at the end of a way; undefined: nothing of the script's own does. */
+  private runsPart(path: string, expression: Call): Value | undefined {
+    const { module, beside } = this.loss;
     if (path === module?.body) return this.runs(this.calls.model, expression);
     const forwards = { ...module?.forwards, ...beside?.forwards };
     const forward = Object.hasOwn(forwards, path) ? forwards[path] : undefined;
@@ -156,6 +161,12 @@ class Run extends Statements {
     return this.calls.weight(path);
   }
 
+  protected override modulesIn(path: string): Value | undefined {
+    const lists = { ...this.loss.module?.lists, ...this.loss.beside?.lists };
+    const names = Object.hasOwn(lists, path) ? lists[path] : undefined;
+    return names?.map((name) => new Part(`${path}.${name}`));
+  }
+
   protected override call(expression: Call): Value {
     const { call } = expression;
     const ofModule = this.ofModule(expression);
@@ -166,6 +177,11 @@ class Run extends Statements {
       if (!(object instanceof Named)) return this.method(object, call.attribute, expression);
     }
     const callee = this.value(call);
+    if (callee instanceof Part) {
+      const made = this.runsPart(callee.path, expression);
+      if (made === undefined) throw new NotFollowed();
+      return made;
+    }
     if (!(callee instanceof Named)) throw new NotFollowed();
     const last = callee.path.split(".").at(-1) ?? "";
     const functions = { ...this.loss.functions, ...this.loss.module?.functions };
@@ -180,6 +196,8 @@ class Run extends Statements {
       return null;
     }
     if (callee.path === DEVICE) return new Named(DEVICE);
+    const overLists = Object.hasOwn(OF_LISTS, callee.path) ? OF_LISTS[callee.path] : undefined;
+    if (overLists !== undefined) return overLists(this.given(expression).args);
     if (callee.path === "isinstance") return this.isInstance(expression.args);
     if (/^torch\b/.test(callee.path)) {
       const given = this.given(expression);
@@ -252,6 +270,8 @@ class Run extends Statements {
       return this.method(tensor, name, expression);
     }
     const { args, keywords } = this.given(expression);
+    const modules = ofModules(object, name);
+    if (modules !== undefined) return modules;
     if (object instanceof Inputs) {
       const [key] = args;
       if (name === "to" || name === "cuda") return object;

@@ -137,6 +137,25 @@ const PLANES: Readonly<Record<string, string>> = table({
   bicubic: "upsample_bicubic2d",
 });
 
+/** The largest along one dimension, or of two tensors' elements. */
+const largest =
+  (name: string): TorchFunction =>
+  (torch, given) => {
+    const dim = argument(given, 1, "dim");
+    const keeps = argument(given, 2, "keepdim") === true;
+    return operator(torch, name, dim === undefined ? given.args : [tensorOf(given.args[0]), dim, keeps]);
+  };
+
+/** Windows along a row go as far as they are long unless a stride is said (torch/nn/functional.py, `max_pool1d`, `avg_pool1d`). */
+const pooled =
+  (name: string): TorchFunction =>
+  (torch, given) => {
+    const size = argument(given, 1, "kernel_size");
+    const list = (value: Value | undefined): Value => (typeof value === "number" ? [value] : (value ?? []));
+    const [stride, padding] = [argument(given, 2, "stride"), argument(given, 3, "padding")];
+    return operator(torch, name, [tensorOf(given.args[0]), list(size), list(stride ?? size), list(padding ?? 0)]);
+  };
+
 const FUNCTIONS: Readonly<Record<string, TorchFunction>> = table({
   interpolate,
   log_softmax: along("log_softmax"),
@@ -199,6 +218,23 @@ const FUNCTIONS: Readonly<Record<string, TorchFunction>> = table({
       argument(given, 1, "min") ?? null,
       argument(given, 2, "max") ?? null,
     ]),
+  max: largest("max"),
+  min: largest("min"),
+  amax: passed("amax", "input", "dim", "keepdim"),
+  max_pool1d: pooled("max_pool1d"),
+  avg_pool1d: pooled("avg_pool1d"),
+  adaptive_max_pool1d: (torch, given) => {
+    const input = tensorOf(given.args[0]);
+    if (argument(given, 1, "output_size") !== 1) throw new NotFollowed();
+    return operator(torch, "max_pool1d", [input, [input.size(-1)], [], []]);
+  },
+  adaptive_avg_pool1d: passed("adaptive_avg_pool1d", "input", "output_size"),
+  dropout: (torch, given) =>
+    operator(torch, "dropout", [
+      tensorOf(given.args[0]),
+      0.1,
+      given.keywords.get("training") !== false && torch.training,
+    ]),
   arange: passed("arange"),
   randperm: (torch, { args }) => torch.empty("randperm", [numberOf(args[0])], "int64"),
   tensor: (torch, { args: [items] }) =>
@@ -208,7 +244,9 @@ const FUNCTIONS: Readonly<Record<string, TorchFunction>> = table({
   zeros_like: plain("zeros_like"),
   argmax: (torch, given) => operator(torch, "argmax", [tensorOf(given.args[0]), argument(given, 1, "dim") ?? []]),
   ...Object.fromEntries(
-    "exp log sqrt abs sigmoid tanh relu log1p neg isnan square".split(" ").map((name) => [name, plain(name)]),
+    "exp log sqrt abs sigmoid tanh relu leaky_relu gelu silu softplus log1p neg isnan square"
+      .split(" ")
+      .map((name) => [name, plain(name)]),
   ),
   // Methods.
   view: shaped("view"),

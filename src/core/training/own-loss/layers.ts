@@ -3,7 +3,7 @@ import type { LayerSize, OwnLayer, OwnLoss } from "../../../terms/own-loss";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { Scope } from "../../graph/expression";
-import type { LoadedModel } from "../loaded-model";
+import { type LoadedModel, made } from "../loaded-model";
 import { withWeights } from "../more-weights";
 import type { TrainedSpec } from "../specs/trained";
 import { decidedFor, type OwnWeight } from "../trained";
@@ -14,6 +14,7 @@ import { NotFollowed, type Value } from "./values";
 const RATE = 0.1;
 const OPERATORS: ReadonlyMap<string, string> = new Map([
   ["ReLU", "relu"],
+  ["LeakyReLU", "leaky_relu"],
   ["GELU", "gelu"],
   ["Tanh", "tanh"],
   ["Sigmoid", "sigmoid"],
@@ -31,10 +32,21 @@ function sizeOf(size: LayerSize, scope: Scope): number {
 function weightsOf({ kind, sizes, bias }: OwnLayer, scope: Scope): (readonly [string, number[]])[] {
   const known = sizes.map((size) => sizeOf(size, scope));
   if (kind === "Parameter") return [["", known]];
-  const [out] = known.slice(-1);
+  const out = kind === "Conv1d" ? known[0] : known.at(-1);
   if (out === undefined) return [];
   const weight = kind === "Linear" ? known.toReversed() : known;
   return [[".weight", weight], ...(bias ? [[".bias", [out]] as readonly [string, number[]]] : [])];
+}
+
+/** What a layer holds that nothing trains (torch/nn/modules/batchnorm.py: running statistics, and how many batches made them). */
+function buffersOf(torch: Torch, { kind, path, sizes }: OwnLayer, scope: Scope): (readonly [string, Tensor])[] {
+  if (kind !== "BatchNorm1d") return [];
+  const known = sizes.map((size) => sizeOf(size, scope));
+  return [
+    [`${path}.running_mean`, made(torch, "buffers", "empty", known, "float32")],
+    [`${path}.running_var`, made(torch, "buffers", "empty", known, "float32")],
+    [`${path}.num_batches_tracked`, made(torch, "buffers", "empty", [], "int64")],
+  ];
 }
 
 /** The name of a module beside the model that a layer is in; undefined: it is in the module around that. */
@@ -66,7 +78,9 @@ export function withOwnLayers(
   if (own.length === 0) return model;
   const isTrained = decidedFor(trained?.rules ?? [], own);
   for (const weight of own) weight.tensor.requiresGradFlag = isTrained(weight) ?? true;
-  const held = withWeights(model, byName);
+  const buffers = layers.flatMap((layer) => buffersOf(torch, layer, scope));
+  const whole = withWeights(model, byName);
+  const held = { ...whole, byName: new Map([...whole.byName, ...buffers]) };
   if (model.stepped === undefined) return held;
   const isStepped = decidedFor(trained?.stepped ?? [], own);
   const given = own.filter((weight) => isStepped(weight) !== false).map(({ tensor }) => tensor);
@@ -83,16 +97,16 @@ export function runLayers(
   let current = input.retain();
   for (const layer of layers) {
     if (layer.kind === "Identity") continue;
-    const made = layerOf(torch, layer, weight, current);
+    const next = layerOf(torch, layer, weight, current);
     current.release();
-    current = made as Tensor;
+    current = next as Tensor;
   }
   return current;
 }
 
 function layerOf(
   torch: Torch,
-  { kind, path }: OwnLayer,
+  { kind, path, options = [] }: OwnLayer,
   weight: (name: string) => Tensor | undefined,
   input: Tensor,
 ): Value {
@@ -100,6 +114,14 @@ function layerOf(
   const bias = weight(`${path}.bias`) ?? null;
   if (kind === "Embedding") return operator(torch, "embedding", [own, input]);
   if (kind === "Linear") return operator(torch, "linear", [input, own, bias]);
+  if (kind === "Conv1d") {
+    const [stride, padding, dilation] = options.map((one) => [one]);
+    return operator(torch, "conv1d", [input, own, bias, stride!, padding!, dilation!]);
+  }
+  if (kind === "AdaptiveAvgPool1d") return operator(torch, "adaptive_avg_pool1d", [input, [1]]);
+  // One window as long as the row: it keeps the input and the places, as the adaptive kernel does (aten/src/ATen/native/Pooling.cpp).
+  if (kind === "AdaptiveMaxPool1d") return operator(torch, "max_pool1d", [input, [input.size(-1)], [], []]);
+  if (kind === "BatchNorm1d") return operator(torch, "batch_norm", [input, own, bias]);
   if (kind === "LayerNorm") return operator(torch, "layer_norm", [input, [...(own?.sizes ?? [])], own, bias]);
   if (kind === "Dropout") return operator(torch, "dropout", [input, RATE, torch.training]);
   return operator(torch, OPERATORS.get(kind) ?? "", [input]);

@@ -10,6 +10,7 @@ import { namesPart, partOf } from "./batch";
 import { operator } from "./calling";
 import { computed, dotted } from "./expressions";
 import { binary, signed } from "./functions";
+import { partNamed } from "./lists";
 import { sliced } from "./slices";
 import { bounded, held, Inputs, letGo, Named, NotFollowed, numberOf, Outputs, tensorOf, type Value } from "./values";
 
@@ -25,13 +26,20 @@ const CLASSES = /(?:^|\.)(?:num_labels|vocab_size|num_classes|n_classes)$/;
 const WITHOUT_GRADIENTS = /^torch\.(?:no_grad|inference_mode|autograd\.no_grad)$/;
 const AUTOCASTS = /autocast$/;
 
+/** Parts of what chooses along a dimension gives (`torch.max(x, dim=1).values`). */
+const CHOSEN: readonly string[] = ["values", "indices"];
+
 /** Functions of a script inside one another. */
 const DEEPEST = 8;
+/** Rounds of loops in one loss: what has more takes longer to follow than anybody waits. */
+const MOST_ROUNDS = 256;
 
 export abstract class Statements {
   private names = new Map<string, Value>();
   /** Functions of the script that run inside one another. */
   private depth = 0;
+  /** Rounds of its loops so far, those inside of others each time. */
+  private rounds = 0;
   /** Classes of the logits that a model gave last. */
   protected classes: number | null = null;
   /** The way to the module of the script's own that runs, which it calls `self`; null: none does. */
@@ -47,6 +55,9 @@ export abstract class Statements {
 
   /** A weight of the script's own by the way to it. */
   protected abstract ownWeight(path: string): Tensor | undefined;
+
+  /** Modules that one of the script's own holds for loops over them; undefined: it is none that does. */
+  protected abstract modulesIn(path: string): Value | undefined;
 
   /** The way to what a module's own code, or the loop, calls by a name; null: it is called by something else. */
   protected ownPath(expression: LossExpression): string | null {
@@ -103,6 +114,13 @@ export abstract class Statements {
     }
     if ("when" in statement) return this.body(this.holds(statement.when) ? statement.body : statement.otherwise);
     if ("inside" in statement) return this.within(statement.inside, statement.body);
+    if ("each" in statement) {
+      this.over(statement.over, statement.each, () => {
+        if (this.body(statement.body) !== undefined) throw new NotFollowed();
+      });
+      return undefined;
+    }
+    if (this.appends(statement.value)) return undefined;
     const { names } = statement;
     const value = this.value(statement.value);
     const [only, ...more] = names;
@@ -116,6 +134,47 @@ export abstract class Statements {
       for (const [k, name] of names.entries()) this.bind(name, value[k] as Value);
     }
     return undefined;
+  }
+
+  /** Does something for each element of a list, which names hold then, and of the last one behind it, as Python's do. */
+  private over(over: LossExpression, names: readonly string[], run: () => void): void {
+    const list = this.value(over);
+    if (!Array.isArray(list)) throw new NotFollowed();
+    for (const element of list as readonly Value[]) {
+      const parts = names.length === 1 ? [element] : element;
+      if (!Array.isArray(parts) || parts.length !== names.length) throw new NotFollowed();
+      for (const [k, name] of names.entries()) this.bind(name, held(parts[k] as Value));
+      if (++this.rounds > MOST_ROUNDS) throw new NotFollowed();
+      run();
+    }
+    letGo(list);
+  }
+
+  /** `list.append(value)` on a list that a name holds. */
+  private appends(expression: LossExpression): boolean {
+    if (!("call" in expression) || !("attribute" in expression.call) || expression.call.attribute !== "append")
+      return false;
+    const { of } = expression.call;
+    const list = "name" in of ? this.names.get(of.name) : undefined;
+    const [value, ...more] = expression.args;
+    if (!("name" in of) || !Array.isArray(list) || value === undefined || more.length > 0) return false;
+    this.names.set(of.name, bounded([...list, this.value(value)]));
+    return true;
+  }
+
+  /** A list of what is made of each element of another. */
+  private listed({ listed, names, over }: Extract<LossExpression, { readonly listed: LossExpression }>): Value {
+    const made: Value[] = [];
+    const outer = names.map((name) => [name, this.names.get(name)] as const);
+    for (const name of names) this.names.delete(name);
+    this.over(over, names, () => made.push(this.value(listed)));
+    // Its names are its own.
+    for (const [name, before] of outer) {
+      letGo(this.names.get(name));
+      if (before === undefined) this.names.delete(name);
+      else this.names.set(name, before);
+    }
+    return bounded(made);
   }
 
   /** One of the batches that a loader gives beside each other: one that is shorter is another. */
@@ -170,6 +229,7 @@ export abstract class Statements {
 
   /** A value, owned. */
   protected value(expression: LossExpression): Value {
+    if ("listed" in expression) return this.listed(expression);
     if ("value" in expression) return "each" in expression ? this.each(expression) : expression.value;
     if ("name" in expression) return this.named(expression.name);
     if ("items" in expression) {
@@ -227,6 +287,8 @@ export abstract class Statements {
     const own = this.self === null ? null : this.ownPath({ of, attribute });
     const weight = own === null ? undefined : this.ownWeight(own);
     if (weight !== undefined) return weight.retain();
+    const inside = own === null ? undefined : this.modulesIn(own);
+    if (inside !== undefined) return inside;
     if (path !== null && this.names.get(path.split(".", 1)[0] ?? "") === undefined) {
       const outside = this.outside(path);
       if (outside !== undefined) return this.value(outside);
@@ -236,6 +298,8 @@ export abstract class Statements {
       if (object instanceof Outputs) return this.part(object, attribute);
       if (object instanceof Inputs) return partOf(object, attribute);
       if (object instanceof Named) return new Named(`${object.path}.${attribute}`);
+      if (Array.isArray(object) && object.length === 2 && CHOSEN.includes(attribute))
+        return held(object[CHOSEN.indexOf(attribute)] as Value);
       if (!isTensor(object)) throw new NotFollowed();
       if (attribute === "shape") return [...object.sizes];
       if (attribute === "T") return operator(this.torch, "t", [object]);
@@ -263,6 +327,9 @@ export abstract class Statements {
       }
       if (Array.isArray(object) && at.length === 1 && typeof first === "object" && "from" in first)
         return held(object.slice(this.place(first.from), this.place(first.to)) as Value);
+      const named =
+        Array.isArray(object) && typeof index === "string" ? partNamed(object as readonly Value[], index) : undefined;
+      if (named !== undefined) return named;
       if (Array.isArray(object) && (typeof index === "number" || index === "loss"))
         return held(object.at(index === "loss" ? 0 : index) as Value);
       return sliced(this.torch, tensorOf(object), at, (one) => this.value(one));

@@ -29,6 +29,9 @@ export class Named {
   ) {}
 }
 
+/** A module of the script's own, by the whole way to it. */
+export class Part extends Named {}
+
 export type Value = Argument | Outputs | Inputs | Named | readonly Value[];
 
 /** The loss does something that is not followed. */
