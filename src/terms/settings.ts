@@ -463,6 +463,7 @@ export const SETTINGS = {
   fsdp_use_orig_params: { type: "boolean" },
   fsdp_version: { type: "integer", min: 1, max: 2 },
   fsdp_wrap_class: { type: "any" },
+  fsdp_wrap_policy: { type: "string" },
   megatron_fsdp: { type: "boolean" },
   // DeepSpeed
   aio: { type: "map" },

@@ -31,4 +31,30 @@ describe("analysis: FSDP of networks in stages", () => {
     assert.match(recomputed.assumed, /layers are recomputed one by one/);
     assert.equal(recomputed.claim, undefined);
   });
+
+  it("a policy by size is said, and without one the model is one unit, which no class can stop", async () => {
+    const run = async (policy: string) => {
+      const train = `model_name_or_path: ./model\noutput_dir: o\nper_device_train_batch_size: 1\nbf16: true\nfsdp: full_shard auto_wrap\nfsdp_config:\n  version: 1\n${policy}`;
+      const files = {
+        "train.yaml": train,
+        "run.sh": "torchrun --nproc_per_node 4 train.py train.yaml\n",
+        ".vramlens.yaml": "model: google/gemma-3-4b-it\ntask: image-text-to-text\n",
+      };
+      const { report } = await createAnalyzer(memoryRuntime(files)).analyse(uri("train.yaml"), {});
+      const [found] = report.runs;
+      return {
+        stops: found?.findings.some(({ code }) => code === "fsdp-units"),
+        bySize: found?.assumptions.some(({ id }) => id === "assume.wraps-by-size"),
+        peak: found?.perDevice?.allocatedPeakBytes ?? 0,
+      };
+    };
+    const [byClass, bySize, whole] = [
+      await run(""),
+      await run("  auto_wrap_policy: SIZE_BASED_WRAP\n"),
+      await run("  auto_wrap_policy: NO_WRAP\n"),
+    ];
+    assert.deepEqual([byClass.stops, bySize.stops, whole.stops], [true, false, false]);
+    assert.deepEqual([byClass.bySize, bySize.bySize, whole.bySize], [false, true, false]);
+    assert.ok(whole.peak > bySize.peak);
+  });
 });

@@ -52,6 +52,13 @@ function supposeWrapped(c: ResolveContext): void {
   if (other.length > 0) c.suppose(say("assume.wrap-class", { named: other.join(", ") }), stated.key);
 }
 
+/** By what FSDP's units are made (accelerate/utils/dataclasses.py, `set_auto_wrap_policy`). */
+export function wrapsBy({ settings }: Pick<ResolveContext, "settings">): "class" | "size" | "none" {
+  const policy = settings.string("fsdp_wrap_policy")?.toUpperCase();
+  if (policy === "NO_WRAP") return "none";
+  return policy === "SIZE_BASED_WRAP" ? "size" : "class";
+}
+
 /** The family whose class says which modules are wrapped (`_no_split_modules`), where nothing else does. */
 function wrappingFamily({ settings, inputs: { model } }: ResolveContext): string | undefined {
   const said = settings.find("fsdp_wrap_class") !== undefined;
@@ -60,6 +67,12 @@ function wrappingFamily({ settings, inputs: { model } }: ResolveContext): string
 
 /** Which modules are units: those of the classes that the family's class names, or the whole model where it names none. */
 function unitsOf(c: ResolveContext, { groups }: OwnFsdp): Pick<FsdpSpec, "unsplit" | "apart" | "loose"> {
+  const by = groups === undefined ? wrapsBy(c) : "class";
+  if (by === "none") return { unsplit: true };
+  if (by === "size") {
+    c.suppose(say("assume.wraps-by-size"), "fsdp_wrap_policy");
+    return {};
+  }
   const family = wrappingFamily(c);
   if (family === undefined || groups !== undefined) return {};
   const { unsplit = false, keptTogether: apart = [], looseLayers: loose = [] } = factsOf(family);

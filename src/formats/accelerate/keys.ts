@@ -76,7 +76,9 @@ const FSDP: readonly KeySpec[] = [
         { name: "offload_optimizer", means: { true: "cpu", false: "none" } },
       ],
     }),
-    inFsdp.memory("auto_wrap_policy", null, "fsdp_auto_wrap_policy", { default: "TRANSFORMER_BASED_WRAP" }),
+    inFsdp.memory("auto_wrap_policy", "fsdp_wrap_policy", "fsdp_auto_wrap_policy", {
+      default: "TRANSFORMER_BASED_WRAP",
+    }),
     inFsdp.memory("transformer_layer_cls_to_wrap", "fsdp_wrap_class", { type: "any" }),
     inFsdp.memory("min_num_params", null, "fsdp_config.fsdp_min_num_params", { min: 0 }),
     inFsdp.memory("backward_prefetch", "fsdp_backward_prefetch", "fsdp_backward_prefetch", {

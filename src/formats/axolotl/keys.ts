@@ -206,7 +206,7 @@ export const AXOLOTL_KEYS: readonly KeySpec[] = [
   ...harmless(
     "model_type experimental_skip_move_to_device gptq_disable_exllama jagged_restart_warmup_steps jagged_restart_anneal_steps lisa_layers_attribute lora_fan_in_fan_out nvfp4_merge_aware reinit_weights tokens tokens.bos_token tokens.eos_token tokens.pad_token tokens.unk_token eval_sample_packing liger_rope excess_length_strategy group_by_length embedding_lr vllm.tensor_parallel_size vllm.max_model_len vllm.dtype trl.sync_ref_model ddp_bucket_cap_mb sequence_len_overflow_handling low_cpu_mem_usage quantization fsdp_config.cpu_ram_efficient_loading fsdp_config.fsdp_cpu_ram_efficient_loading fsdp_config.fsdp_sync_module_states fsdp_config.sync_module_states fsdp_config.limit_all_gathers fsdp_config.fsdp_limit_all_gathers",
   ),
-  memory("fsdp_config.auto_wrap_policy", null, "any", "fsdp_auto_wrap_policy", {
+  memory("fsdp_config.auto_wrap_policy", "fsdp_wrap_policy", "any", "fsdp_auto_wrap_policy", {
     aliases: ["fsdp_config.fsdp_auto_wrap_policy"],
     default: "TRANSFORMER_BASED_WRAP",
   }),

@@ -416,6 +416,8 @@ export const ANALYSIS = {
     "state-space layers run by the kernels of `mamba_ssm`; without that package they keep far more",
   "assume.usage": "started as the first command at the head of the file says: nothing else names a model",
   "assume.attention": "`{attention}` counted as SDPA's flash kernel, which saves the same",
+  "assume.wraps-by-size":
+    "layers are counted as FSDP's units: which modules are large enough to be units is not followed",
   "assume.wraps-stages": "layers are recomputed one by one: FSDP wraps other parts of this model, and recomputes those",
   "assume.wrap-class": "FSDP's units counted by layer, not by `{named}`, which is no layer of this model",
   "assume.auto-precision": "`auto` precision becomes bfloat16",

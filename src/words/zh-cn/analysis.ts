@@ -384,6 +384,7 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "assume.state-space-kernels": "状态空间层由 `mamba_ssm` 的内核运行；没有该软件包时保留的内容多得多",
   "assume.usage": "按文件开头的第一条命令启动：别处没有指明模型",
   "assume.attention": "`{attention}` 按 SDPA 的 flash 内核计，保存的相同",
+  "assume.wraps-by-size": "按层作为 FSDP 单元计：不推算哪些模块大到足以成为单元",
   "assume.wraps-stages": "按逐层重计算计：FSDP 封装的是该模型的其他部分，重计算的也是那些部分",
   "assume.wrap-class": "FSDP 单元按层计，不按 `{named}`：此模型的层不是这个类",
   "assume.auto-precision": "`auto` 精度按 bfloat16 处理",

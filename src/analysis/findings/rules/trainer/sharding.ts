@@ -5,6 +5,7 @@ import { modelParallelSize } from "../../../../core/training/parallel/degrees";
 import { optimizerRow } from "../../../../terms/optimizers";
 import type { Setting } from "../../../frameworks/settings";
 import { holds } from "../../../frameworks/versions";
+import { wrapsBy } from "../../../resolve/fsdp";
 import { type Facts, hit, type Rule, removal, replacement, rule } from "../../rule";
 
 /** Where FSDP is asked for. */
@@ -17,7 +18,7 @@ function wrappedByFamily(facts: Facts): { family: string; facts: FamilyFacts; ta
   const { run, settings, trainer, resolution } = facts;
   const byClass = settings.find("fsdp_wrap_class") === undefined && settings.find("spread_by") === undefined;
   if (!trainer || !byClass || run?.parallel.fsdp == null || run.parallel.worldSize < 2) return null;
-  if (!holds("transformers>=5", resolution.libraries)) return null;
+  if (!holds("transformers>=5", resolution.libraries) || wrapsBy(resolution) !== "class") return null;
   return { family: run.model.family, facts: factsOf(run.model.family), task: run.task };
 }
 
