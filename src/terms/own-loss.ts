@@ -92,6 +92,8 @@ export interface OwnParts {
 export interface OwnModule extends OwnParts {
   /** What it calls the loaded model: `self.backbone`. */
   readonly body: string;
+  /** That gives its states between the layers at every call (`output_hidden_states=True` where it is loaded, which its config keeps). */
+  readonly keepsStates?: true;
   readonly forward: LossFunction;
   /** What names outside of its forward are bound to, as a loss has them. */
   readonly outside: Readonly<Record<string, LossExpression>>;

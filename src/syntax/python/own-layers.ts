@@ -61,6 +61,12 @@ export class LayerReader {
     });
   }
 
+  /** Whether a call is given a keyword as `True`. */
+  isOn(call: SyntaxNode, name: string): boolean {
+    const node = this.arguments(call).keywords.get(name);
+    return node !== undefined && this.slice(node) === "True";
+  }
+
   /** What a call calls, by its full name where an import binds it. */
   fullName(callee: SyntaxNode): string {
     const [root = "", ...rest] = this.slice(callee).split(".");

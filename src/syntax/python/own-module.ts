@@ -30,6 +30,7 @@ interface Made {
   readonly layers: readonly OwnLayer[];
   readonly forwards: Readonly<Record<string, LossFunction>>;
   readonly lists: Readonly<Record<string, readonly string[]>>;
+  readonly keepsStates: boolean;
   readonly forward: LossFunction;
 }
 
@@ -41,6 +42,8 @@ interface Inside {
   readonly layers: OwnLayer[];
   readonly forwards: Record<string, LossFunction>;
   readonly lists: Record<string, readonly string[]>;
+  /** The model is loaded with `output_hidden_states=True`. */
+  keepsStates: boolean;
 }
 
 /** What a class of the script is as a module around one model that it loads or is given; undefined: it is none, or has what is not read. */
@@ -54,7 +57,8 @@ export function ownModuleOf(
     const [body, ...others] = made?.bodies ?? [];
     if (made === undefined || body === undefined || others.length > 0) return undefined;
     const { forward, ...parts } = partsOf(made);
-    return { body, ...parts, forward, ...functionsIn([forward, parts], found, evaluator) };
+    const states = made.keepsStates ? { keepsStates: true as const } : {};
+    return { body, ...states, ...parts, forward, ...functionsIn([forward, parts], found, evaluator) };
   });
 }
 
@@ -141,7 +145,7 @@ class Reader {
     if (depth > DEEPEST) throw new Unread();
     const init = this.method(type, "__init__");
     const scope = { body: bodyOf(init), given };
-    const inside: Inside = { loaded: [], handed: [], layers: [], forwards: {}, lists: {} };
+    const inside: Inside = { loaded: [], handed: [], layers: [], forwards: {}, lists: {}, keepsStates: false };
     const parameters = new Set(
       childrenNamed(childNamed(init, "ParamList"), "VariableName").map((one) => this.slice(one)),
     );
@@ -165,6 +169,7 @@ class Reader {
     if (++this.modules > MOST_MODULES) throw new Unread();
     if (LOADS.test(this.slice(callee)) || this.isOfTransformers(callee)) {
       inside.loaded.push(own);
+      inside.keepsStates ||= this.torch.isOn(value, "output_hidden_states");
       return;
     }
     const held = this.torch.held(value, scope);
@@ -182,6 +187,7 @@ class Reader {
       return;
     }
     inside.loaded.push(...made.bodies);
+    inside.keepsStates ||= made.keepsStates;
     inside.layers.push(...made.layers);
     Object.assign(inside.forwards, made.forwards, { [own]: made.forward });
     Object.assign(inside.lists, made.lists);

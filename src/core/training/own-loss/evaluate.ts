@@ -115,7 +115,7 @@ class Run extends Statements {
   /** Runs what stands at the end of a way; undefined: nothing of the script's own does. */
   private runsPart(path: string, expression: Call): Value | undefined {
     const { module, beside } = this.loss;
-    if (path === module?.body) return this.runs(this.calls.model, expression);
+    if (path === module?.body) return this.runs(this.calls.model, expression, module.keepsStates === true);
     const forwards = { ...module?.forwards, ...beside?.forwards };
     const forward = Object.hasOwn(forwards, path) ? forwards[path] : undefined;
     if (forward !== undefined) return this.asSelf(path, () => this.ofScript(forward, expression));
@@ -296,9 +296,9 @@ class Run extends Statements {
   }
 
   /** A model's forward on what the call gives it. */
-  private runs(model: CalledByLoss["model"], { args, keywords, spread }: Call): Outputs {
+  private runs(model: CalledByLoss["model"], { args, keywords, spread }: Call, keepsStates = false): Outputs {
     const tensors = new Map<string, Tensor>();
-    const options = new Map<string, Value>();
+    const options = new Map<string, Value>(keepsStates ? [["output_hidden_states", true]] : []);
     const given: Value[] = [];
     for (const one of spread) {
       const all = this.value(one);
