@@ -38,7 +38,7 @@ describe("analysis: FSDP of networks in stages", () => {
       const files = {
         "train.yaml": train,
         "run.sh": "torchrun --nproc_per_node 4 train.py train.yaml\n",
-        ".vramlens.yaml": "pins:\n  model: google/gemma-3-4b-it\n  task: image-text-to-text\n",
+        ".vramlens.yaml": `runs:\n  - match: "*"\n    model: google/gemma-3-4b-it\n    task: image-text-to-text\n`,
       };
       const { report } = await createAnalyzer(memoryRuntime(files)).analyse(uri("train.yaml"), {});
       const [found] = report.runs;
