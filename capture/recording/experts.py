@@ -86,7 +86,7 @@ _SLICED = (
 )
 _GEMM = {"": {"sequential_experts_gemm": _SLICED}}
 
-# Before 5 most families had a list of modules, one for each expert; some picked those with rows by an index of one element since 4.54.
+# Before 5 these families had a list of modules, one for each expert; they picked those with rows by an index of one element since 4.54.
 _MODULES = (("for expert_idx in range(self.num_experts):", "for expert_idx in rounds(self.num_experts):"), _WHERE)
 _PICKED = (
     ("for expert_idx in expert_hit:", "for k in rounds(self.num_experts):\n        expert_idx = expert_hit[k]"),
@@ -96,22 +96,8 @@ _PICKED = (
 _EACH = _PICKED if VERSION >= (4, 54) else _MODULES
 _LISTED = {
     "mixtral": {"MixtralSparseMoeBlock": {"forward": _EACH}},
-    "qwen2_moe": {"Qwen2MoeSparseMoeBlock": {"forward": _EACH}},
     "qwen3_moe": {"Qwen3MoeSparseMoeBlock": {"forward": _EACH}},
-    "olmoe": {"OlmoeSparseMoeBlock": {"forward": _MODULES}},
-    "phimoe": {"PhimoeSparseMoeBlock": {"forward": _MODULES}},
-    "jamba": {"JambaSparseMoeBlock": {"forward": _EACH}},
-    "deepseek_v3": {
-        "DeepseekV3MoE": {
-            "moe": (
-                ("for expert_idx in range(len(self.experts)):", "for expert_idx in rounds(len(self.experts)):"),
-                ("torch.where(mask)", "expert_rows(mask, len(self.experts), expert_idx)"),
-            )
-        }
-    },
-    "granitemoe": {"GraniteMoeTopKGating": {"forward": (_SIZES,)}},
 }
-_LISTED_SPLIT = {"granitemoe": {**_LISTED["granitemoe"], "GraniteMoeParallelExperts": {"forward": _SPLIT}}}
 
 # Lines of methods (of functions of the module, under no class) in the form that is captured, and in the form that PyTorch is asked with.
 STATED = {
@@ -124,6 +110,6 @@ STATED = {
 LINES = {**STATED, "jetmoe": {**STATED["jetmoe"], "JetMoeParallelExperts": {"forward": _SPLIT}}}
 if VERSION < (5, 0):
     STATED |= _LISTED
-    LINES |= _LISTED | _LISTED_SPLIT
+    LINES |= _LISTED
     layers.SIDE_BY_SIDE = r"(\.expert_|\.experts\.)"
 NAMES = {"expert_rows": expert_rows, "expert_slice": expert_slice, "expert_part": expert_part, "expert_sizes": expert_sizes}

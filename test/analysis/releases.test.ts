@@ -149,7 +149,7 @@ describe("analysis: earlier releases of transformers", () => {
 
   it("are the next later release's where its own have no graph of a task and kind of attention", () => {
     const on = (release: string) =>
-      earlierGraphs(graphsOf("bert"), STORED, TABLE, (until) => release < until).graphs.filter(
+      earlierGraphs(graphsOf("gpt_bigcode"), STORED, TABLE, (until) => release < until).graphs.filter(
         ({ task, attention }) => task === "seq-cls" && attention === "eager",
       );
     const [own] = on("4.57").map(({ release }) => release);
@@ -163,6 +163,16 @@ describe("analysis: earlier releases of transformers", () => {
       [undefined],
     );
   });
+
+  for (const id of ["roberta-eager", "bert-eager", "distilbert-eager", "olmo2-eager"])
+    it(`run eager attention by code of their own: ${id}`, async () => {
+      // BERT-like layers dropped the probabilities with the call of attention (modeling_roberta.py, `outputs = (context_layer,)`), where newer
+      // ones have them until the layer ends; OLMo-2's norm was cast before its weight was multiplied (modeling_olmo2.py), not behind it.
+      const { script, transformers, allocated } = ROWS.find((row) => row.id === id)!;
+      const [run] = (await analysed(script, `transformers==${transformers}\n${BESIDE[transformers]}`)).runs;
+      assert.ok(Math.abs((run?.perDevice?.allocatedPeakBytes ?? 0) / allocated - 1) < 0.0001);
+      assert.ok(run?.assumptions.every(({ what }) => !what.includes("which were not recorded")));
+    });
 
   it("run experts of a list one by one, of which autocast keeps a copy each (before 5.0)", () => {
     // modeling_mixtral.py, `MixtralSparseMoeBlock.forward`; rows shared out evenly. Most bytes until forward ends, of `python -m capture steps`.
