@@ -193,6 +193,36 @@ def read_once():
     assert encoder.encode_batch(["a", "bb"]) == [1, 2]
 
 
+FRESH = """import torch
+
+class Fresh(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.mix = torch.nn.Linear(8, 8)
+
+    def forward(self, x):
+        return self.mix(x)
+"""
+
+
+def fresh():
+    """The command traces in a process of its own, where nothing of torch was imported before it."""
+    import os
+    import subprocess
+    import sys
+    import tempfile
+
+    around = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (around, os.environ.get("PYTHONPATH"))))}
+    with tempfile.TemporaryDirectory() as root:
+        with open(os.path.join(root, "fresh.py"), "w") as file:
+            file.write(FRESH)
+        command = [sys.executable, "-m", "vram_lens", "trace", "fresh.py:Fresh"]
+        done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr[-600:]
+        assert os.path.isfile(os.path.join(root, ".vramlens", "graphs", "Fresh.json")), done.stdout
+
+
 def apart():
     """A script changes nothing that is there, removes nothing, and asks no network; what is new it makes."""
     import os

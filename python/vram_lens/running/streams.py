@@ -1,5 +1,7 @@
 """Streams and events of a card that is not there: they order nothing, and all that was asked for is done."""
 
+import importlib
+
 import torch
 
 
@@ -54,7 +56,8 @@ class Stream:
 
 
 def install():
-    """Gives torch these in the place of its own."""
+    """Gives torch these in the place of its own, once what asks for its own classes has been imported (torch 2.4, DeviceInterfaceMeta)."""
+    importlib.import_module("torch._dynamo.device_interface")
     torch.cuda.Stream = torch.Stream = Stream
     torch.cuda.Event = torch.Event = Event
     torch.cuda.current_stream = torch.cuda.default_stream = lambda *given, **more: Stream()
