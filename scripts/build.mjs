@@ -71,7 +71,47 @@ const sharedNames = {
     });
   },
 };
-const page = { platform: "browser", target: "es2022", format: "esm", plugins: [triedRows, sharedNames] };
+/** Captured fields that others than their format's rows ask for, too. */
+const ASKED_BY_OTHERS = new Set(["hf-training-arguments", "trl"]);
+const FIELDS = /[\\/]formats[\\/][\w-]+[\\/]fields\.json$/;
+/** Captured fields that the rows of a format ask for, by its folder: the rows are made, and who asks is written down. */
+const asked = new Map();
+async function askedFields(path) {
+  const folder = dirname(path);
+  const { about: _, source: __, writtenBy: ___, fields, ...rest } = JSON.parse(readFileSync(path, "utf8"));
+  const recorded = {
+    name: "recorded-fields",
+    setup({ onLoad }) {
+      onLoad({ filter: FIELDS }, (file) => {
+        if (file.path !== path) return undefined;
+        const ask = "get: (all, name) => (asked.add(name), all[name])";
+        const contents = `export const asked = new Set(); export default { ...${JSON.stringify(rest)}, fields: new Proxy(${JSON.stringify(fields)}, { ${ask} }) };`;
+        return { contents, loader: "js" };
+      });
+    },
+  };
+  const entry = `import "./keys"; export { asked } from "./fields.json";`;
+  const stdin = { contents: entry, resolveDir: folder, loader: "ts" };
+  const { outputFiles } = await build({ stdin, bundle: true, write: false, format: "esm", plugins: [recorded] });
+  const source = Buffer.from(outputFiles[0].contents).toString("base64");
+  const { asked: names } = await import(`data:text/javascript;base64,${source}`);
+  const kept = Object.entries(fields).filter(([name]) => names.has(name));
+  // Which release first had a field is for those who write rows.
+  return { ...rest, fields: Object.fromEntries(kept.map(([name, { since: _, ...field }]) => [name, field])) };
+}
+/** Of a library's captured fields a bundle gets those that a row of its format asks for. */
+const namedFields = {
+  name: "named-fields",
+  setup({ onLoad }) {
+    onLoad({ filter: FIELDS }, async ({ path }) => {
+      const folder = dirname(path);
+      if (ASKED_BY_OTHERS.has(basename(folder)) || !existsSync(join(folder, "keys.ts"))) return undefined;
+      if (!asked.has(path)) asked.set(path, askedFields(path));
+      return { contents: JSON.stringify(await asked.get(path)), loader: "json" };
+    });
+  },
+};
+const page = { platform: "browser", target: "es2022", format: "esm", plugins: [triedRows, sharedNames, namedFields] };
 
 const ENTRIES = [
   { in: "src/cli/start.ts", out: "cli.js", options: { ...node, banner: { js: "#!/usr/bin/env node" } }, program: true },
@@ -135,7 +175,7 @@ function optionsOf(entry) {
     sourcesContent: false,
     legalComments: "none",
     logLevel: "warning",
-    plugins: [sharedNames],
+    plugins: [sharedNames, namedFields],
     define: {
       "process.env.VRAM_LENS_VERSION": JSON.stringify(version),
       ...(entry.options.platform === "node" ? {} : { global: "globalThis" }),
