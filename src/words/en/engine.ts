@@ -6,7 +6,7 @@ export const ENGINE = {
     "{layers} layers: those beyond {most} counted as copies of the ones before, the pool's gaps by how they grew",
   "engine.branch": "{family} was captured where {conditions}: that code stands in",
   "engine.traced-elsewhere":
-    "{name} was traced for {conditions}, and this run has {sizes}: trace it for that, `vram-lens trace … --inputs '… {sizes}'`",
+    "{name} was traced for {conditions}, this run has {sizes}: trace it for that, `vram-lens trace … --inputs '… {sizes}'`",
   "engine.adapted-experts": "plain LoRA on fused experts: peft refuses dropout, DoRA and biases there",
   "engine.mixed-dtypes":
     "PyTorch refuses products of two dtypes, which these weights come to: load in float32 or use autocast",

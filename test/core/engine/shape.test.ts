@@ -105,8 +105,9 @@ describe("strides recorded from PyTorch", () => {
         { sizes: number[]; strides: number[] },
       ];
       const shape = broadcast(a[0], b[0]);
-      assert.deepEqual(elementwiseStrides(shape, [left, right]), ab);
-      assert.deepEqual(elementwiseStrides(shape, [right, left]), ba);
+      // What lies row by row has none written out.
+      assert.deepEqual(elementwiseStrides(shape, [left, right]) ?? contiguousStrides(shape), ab);
+      assert.deepEqual(elementwiseStrides(shape, [right, left]) ?? contiguousStrides(shape), ba);
     }
   });
 });
