@@ -135,9 +135,7 @@ def seer():
         assert.equal(run.verdict, "unknown");
         assert.ok((run.fitsOn ?? []).every(({ fits }) => !fits));
         const found = run.findings.find(({ code }) => code === "not-modelled");
-        assert.ok(
-          found?.message.includes(`Reader was traced for ${condition}, this run has S=191: trace it for that`),
-        );
+        assert.ok(found?.message.includes(`Reader was traced for ${condition}, this run has S=191: trace it for that`));
         assert.ok(found?.message.includes("--inputs '… S=191'"));
       });
   });
