@@ -37,21 +37,34 @@ export function isInsideLayer(path: string, parameters: readonly Tensor[]): bool
   return parameters.some((parameter) => path.length > (layerOf(parameter)?.length ?? path.length));
 }
 
-/** What a path of a module begins with, `{i}` being any number. */
-function beginning(path: string): RegExp {
-  const parts = path.split("{i}").map((part) => part.replace(/[.]/g, "\\."));
-  return new RegExp(`^${parts.join("\\d+")}(?=\\.|$)`);
+const NUMBER = /^\d+$/;
+
+/**
+ * Modules on the way to a name that are those of some paths, the outermost first. A path has `{i}` for every number in it or for none;
+ * it may be anybody's text (torchtune's `custom_sharded_layers`), so that it is compared and no pattern.
+ */
+function onTheWay(paths: readonly string[]): (name: string) => string[] {
+  const known = new Set(paths);
+  return (name) => {
+    const found: string[] = [];
+    let [path, anyOf] = ["", ""];
+    for (const part of known.size === 0 ? [] : name.split(".")) {
+      path += path === "" ? part : `.${part}`;
+      anyOf += `${anyOf === "" ? "" : "."}${NUMBER.test(part) ? "{i}" : part}`;
+      if (known.has(path) || known.has(anyOf)) found.push(path);
+    }
+    return found;
+  };
 }
 
 /** Paths of the units that a parameter's module is in, the outermost first. */
 function aroundIt({ unsplit, apart = [], loose = [] }: UnitRules): (parameter: NamedWeight) => string[] {
-  const named = apart.map(beginning);
-  const free = loose.map(beginning);
-  const isLoose = (path: string): boolean => free.some((one) => one.exec(path)?.[0] === path);
+  const named = onTheWay(apart);
+  const free = onTheWay(loose);
   return (parameter) => {
     const layer = unsplit === true ? null : layerOf(parameter);
-    const paths = named.flatMap((one) => one.exec(parameter.name ?? "")?.[0] ?? []);
-    if (layer !== null && !isLoose(layer)) paths.push(layer);
+    const paths = named(parameter.name ?? "");
+    if (layer !== null && free(layer).at(-1) !== layer) paths.push(layer);
     return paths.sort((a, b) => a.length - b.length);
   };
 }
@@ -68,9 +81,10 @@ export function unitWithEnds(rules: UnitRules): UnitOf {
   return (item, ends) => {
     const unit = inside(item, ends);
     const { embedding, head, isTied } = ends;
+    const isOf = (path: string | null): boolean => path !== null && item.name.startsWith(`${path}.`);
     if (unit !== "") return unit;
-    if (item.name.startsWith(`${head}.`)) return "tail";
-    if (item.name.startsWith(`${embedding}.`)) return isTied ? "tail" : "embedding";
+    if (isOf(head)) return "tail";
+    if (isOf(embedding)) return isTied ? "tail" : "embedding";
     return "";
   };
 }
