@@ -91,7 +91,12 @@ export function statementOf(variant: Variant, locale: Locale): ReportRun["statem
 }
 
 /** What is assumed of a run that no measured one had. */
-const UNMEASURED: ReadonlySet<string> = new Set(["assume.uncounted", "assume.wrap-class", "assume.wraps-stages"]);
+const UNMEASURED: ReadonlySet<string> = new Set([
+  "assume.uncounted",
+  "assume.wrap-class",
+  "assume.wraps-by-size",
+  "assume.wraps-stages",
+]);
 
 /**
  * What the band claims. Measured runs had nothing that was left out of their numbers, FSDP's units as they are, and losses that were

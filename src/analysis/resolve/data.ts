@@ -130,7 +130,6 @@ export function globalBatch(c: ResolveContext, micro: number | null, steps: numb
 /** `max_length` of TRL's configs. */
 const TRL_LENGTH = 1024;
 
-/** Tokens of the longest batch: what samples are cut to, or the longest there is where the pins know it. */
 /** The one size that a graph of somebody's own was traced for: a run that says none is taken to have it, which is said with the graph. */
 function tracedSize(c: ResolveContext, letter: "S" | "I"): number | undefined {
   const { graphs } = c.inputs;
@@ -139,6 +138,7 @@ function tracedSize(c: ResolveContext, letter: "S" | "I"): number | undefined {
   return sizes.map(([name, size]) => (name === letter ? Number(size) : Number.NaN)).find(Number.isSafeInteger);
 }
 
+/** Tokens of the longest batch: what samples are cut to, or the longest there is where the pins know it. */
 function sequenceLengthOf(c: ResolveContext, config: ModelConfig): number {
   const longest = evenBatches(c) ? undefined : longestSample(c);
   const traced = c.settings.find("sequence_length") === undefined ? tracedSize(c, "S") : undefined;
