@@ -91,6 +91,11 @@ function blankConflicts(original: string, problems: SyntaxProblem[]): string {
   return dropFrom === null ? text : blankSpan(text, dropFrom, text.length);
 }
 
+/** Whether an offset is in a span, or at one of its ends. */
+export function contains({ start, end }: Span, offset: number): boolean {
+  return start <= offset && offset <= end;
+}
+
 /** A map node without entries, at a place. */
 export function emptyMap(at: Span): MapNode {
   return { kind: "map", entries: [], start: at.start, end: at.end };

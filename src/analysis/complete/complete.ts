@@ -6,7 +6,8 @@ import { tableOf } from "../../formats/table";
 import type { KeySpec } from "../../formats/types";
 import { notebookCode } from "../../syntax/notebook";
 import { type EditDialect, spell } from "../../syntax/spell";
-import type { Span, SyntaxId } from "../../syntax/tree";
+import { contains } from "../../syntax/text";
+import type { SyntaxId } from "../../syntax/tree";
 import type { CompletionContent } from "../analyzer";
 import type { LoadedDocument } from "../documents/store";
 import type { RunAnalysis } from "../estimate/run-analysis";
@@ -54,13 +55,11 @@ export async function completionsAt(
   if (syntax === undefined || context === undefined || keys === undefined) return [];
   const { writer } = document;
   // Around the part that is written its text is blank, and what Python makes of a mapping has no text to be typed.
-  if (writer !== undefined && (writer.spelled === undefined || !within(writer.span, offset))) return [];
+  if (writer !== undefined && (writer.spelled === undefined || !contains(writer.span, offset))) return [];
   const place: Place = { analysis, document, context, keys, style: STYLES[syntax] };
   const found = context.kind === "key" ? keyCompletions(place) : await valueCompletions(place);
   return found.map((item) => ({ ...item, insertText: writer?.spelled?.(item.insertText) ?? item.insertText }));
 }
-
-const within = ({ start, end }: Span, offset: number): boolean => start <= offset && offset <= end;
 
 /** Where something is typed, and what may stand there. */
 interface Place {

@@ -4,6 +4,7 @@ import { FORMATS } from "../../formats";
 import { DEEPSPEED_KEYS } from "../../formats/deepspeed/keys";
 import { JOB_KEYS } from "../../formats/jobs/keys";
 import type { KeySpec } from "../../formats/types";
+import { contains } from "../../syntax/text";
 import type { Span } from "../../syntax/tree";
 import type { SettingName } from "../../terms/settings";
 import type { LoadedDocument } from "../documents/store";
@@ -18,8 +19,6 @@ export interface LocatedTarget extends HoverTarget {
 
 /** Characters before a value that are looked at for its name. */
 const LONGEST_NAME = 200;
-
-const contains = (span: Span, offset: number): boolean => span.start <= offset && offset <= span.end;
 
 interface Candidate {
   readonly key: string;

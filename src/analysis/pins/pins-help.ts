@@ -3,6 +3,7 @@
 import { COMMON_SIZES } from "../../core/hardware/devices";
 import { PINNED_FIELDS, pinnedFieldEffect } from "../../formats/peft";
 import { keysBelow, pinChoices, readPins } from "../../formats/pins";
+import { contains } from "../../syntax/text";
 import type { LocatedNode } from "../../syntax/tree";
 import { table } from "../../terms/table";
 import type { CompletionContent, DocumentAnalysis, HoverContent } from "../analyzer";
@@ -66,7 +67,7 @@ function keyAt(node: LocatedNode | null, offset: number): { path: string[]; star
   if (node?.kind === "list") return node.items.map((item) => keyAt(item, offset)).find((found) => found !== undefined);
   if (node?.kind !== "map") return undefined;
   for (const { key, keySpan, value } of node.entries) {
-    if (keySpan.start <= offset && offset <= keySpan.end) return { path: [key], ...keySpan };
+    if (contains(keySpan, offset)) return { path: [key], ...keySpan };
     const below = keyAt(value, offset);
     if (below !== undefined) return { ...below, path: [key, ...below.path] };
   }

@@ -3,7 +3,7 @@ import type { PythonModule } from "../../syntax/tree";
 import type { LocatedSetting } from "../types";
 import { at, given, isInside, qualified } from "./called";
 import { rawOf } from "./loads";
-import { callsBehind, isBefore, isLoad, loadsBehind, otherCopies, trainingOf } from "./training";
+import { callsBehind, endOf, isBefore, isLoad, loadsBehind, otherCopies, trainingOf } from "./training";
 
 /** Models beside the trained one that the script's own trainer is given, or calls by a name of the module's. */
 export function otherModels(python: PythonModule): readonly LocatedSetting[] {
@@ -12,8 +12,7 @@ export function otherModels(python: PythonModule): readonly LocatedSetting[] {
   const own = trainer === undefined ? python.round : python.classes.find(({ name }) => name === trainer.callee);
   if (own === undefined) return [];
   const inside = python.calls.filter((call) => isInside(call, own));
-  // What a loop's names are bound to behind it is for something else.
-  const ends = trainer === undefined ? Math.max(...inside.map(({ order = 0 }) => order)) : training.ends;
+  const ends = trainer === undefined ? endOf(python.calls, own) : training.ends;
   // Functions of the script's call what they are given.
   const handed = inside.filter(({ callee }) => python.functions.has(callee)).flatMap(({ positional }) => positional);
   const called = new Set([...inside.map(({ callee }) => callee), ...handed.map((node) => rawOf(node) ?? "")]);

@@ -248,6 +248,14 @@ function modelOf(trainer: PythonCall): LocatedNode | undefined {
   );
 }
 
+/** When the last call of a loop's round happens; what is called later is for something else. */
+export function endOf(calls: readonly PythonCall[], round: Span | undefined): number {
+  let end: number | undefined;
+  for (const call of round === undefined ? [] : calls)
+    if (isInside(call, round)) end = Math.max(end ?? 0, call.order ?? 0);
+  return end ?? Number.MAX_SAFE_INTEGER;
+}
+
 /** The last model of transformers that is made from a config (`BertModel(config)`), where nothing says which one is trained. */
 function lastBuilt({ all }: Calls, { bound, classes }: PythonModule): PythonCall | undefined {
   const own = new Set(classes.map(({ name }) => name));
@@ -273,8 +281,7 @@ function ofLoop(calls: Calls, runs: readonly PythonCall[], round: Span | undefin
     const load = calls.loads(receiver).at(-1);
     if (load !== undefined) return load;
   }
-  const orders = calls.all.flatMap((call) => (round !== undefined && isInside(call, round) ? [call.order ?? 0] : []));
-  return lastLoad(calls, orders.length > 0 ? Math.max(...orders) : Number.MAX_SAFE_INTEGER);
+  return lastLoad(calls, endOf(calls.all, round));
 }
 
 /** Everything the trainer is made of, and what is done with the trained model before it trains. */

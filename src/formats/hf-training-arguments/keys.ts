@@ -78,10 +78,7 @@ export const TRAINING_ARGUMENTS_KEYS: readonly KeySpec[] = [
   memory("fsdp_config.auto_wrap_policy", "fsdp_wrap_policy", "any", "fsdp_auto_wrap_policy", {
     aliases: ["fsdp_config.fsdp_auto_wrap_policy"],
   }),
-  memory("fsdp_config.min_num_params", null, "integer", {
-    aliases: ["fsdp_config.fsdp_min_num_params"],
-    min: 0,
-  }),
+  memory("fsdp_config.min_num_params", null, "integer", { aliases: ["fsdp_config.fsdp_min_num_params"], min: 0 }),
   own.other("fsdp_min_num_params", null, { replacedBy: "fsdp_config.min_num_params", min: 0 }),
   own.memory("fsdp_transformer_layer_cls_to_wrap", "fsdp_wrap_class", "fsdp_min_num_params", {
     replacedBy: "fsdp_config.transformer_layer_cls_to_wrap",

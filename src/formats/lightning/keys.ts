@@ -8,10 +8,9 @@ import { harmless, memory, other, PRECISION, STORAGE } from "../effects";
 import { rowsOver } from "../fields";
 import type { KeySpec } from "../types";
 import captured from "./fields.json";
+import { STRATEGY_KEYS } from "./strategies";
 
 const own = rowsOver(captured.fields);
-
-import { STRATEGY_KEYS } from "./strategies";
 
 /** Bare `16` and `bf16` are the old spellings of mixed precision; only `-true` stores the weights low. */
 const KEPT: Readonly<Record<string, string>> = table({ ...STORAGE, "16": "float32", bf16: "float32", "32": "float32" });

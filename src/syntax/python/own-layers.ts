@@ -4,10 +4,8 @@ import type { LayerSize, OwnLayer } from "../../terms/own-loss";
 import type { Collector } from "./collect";
 import { unquote } from "./literals";
 import { argumentsOf, childNamed, childrenNamed, childrenOf } from "./nodes";
+import { Unread } from "./unread";
 import type { Evaluator } from "./values";
-
-/** A module holds something that is not read. */
-export class Unread extends Error {}
 
 const OF_TORCH = /^torch\.nn\.(?:modules\.\w+\.)?(\w+)$/;
 /** Modules that compute losses have no weights. */

@@ -4,13 +4,11 @@ import type { LossExpression, LossFunction, LossIndex, LossStatement } from "../
 import { MAX_DEPTH } from "../text";
 import { unquote } from "./literals";
 import { childNamed, childrenOf } from "./nodes";
+import { Unread, unlessUnread } from "./unread";
 
 /** Longer functions are not read. */
 const MAX_NODES = 2000;
 const SIGNS = /^(?:-|\+|~|not)$/;
-
-/** What stands in a function that no tree is made of. */
-class Unread extends Error {}
 
 /** @param bound what names that imports bind stand for */
 export function functionTree(
@@ -70,12 +68,7 @@ class Reader {
   ) {}
 
   read<T>(how: (reader: Reader) => T): T | undefined {
-    try {
-      return how(this);
-    } catch (error) {
-      if (error instanceof Unread) return undefined;
-      throw error;
-    }
+    return unlessUnread(() => how(this));
   }
 
   function(node: SyntaxNode): LossFunction {

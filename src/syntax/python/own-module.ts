@@ -7,9 +7,10 @@ import type { LayerSize, LossFunction, OwnLayer, OwnModule, OwnParts } from "../
 import type { Collector } from "./collect";
 import { functionsIn } from "./loss-functions";
 import { childNamed, childrenNamed } from "./nodes";
-import { bodyOf, LayerReader, type LayerScope, Unread } from "./own-layers";
+import { bodyOf, LayerReader, type LayerScope } from "./own-layers";
 import { functionTree } from "./own-loss";
 import { argumentNode, parametersOf } from "./parameters";
+import { Unread, unlessUnread } from "./unread";
 import type { Evaluator } from "./values";
 
 const LOADS = /\.(?:from_pretrained|from_config)$/;
@@ -52,7 +53,7 @@ export function ownModuleOf(
   found: Collector,
   evaluator: Evaluator,
 ): Omit<OwnModule, "outside"> | undefined {
-  return read(() => {
+  return unlessUnread(() => {
     const made = new Reader(found, evaluator).class(type, "self", NOTHING_GIVEN, 0);
     const [body, ...others] = made?.bodies ?? [];
     if (made === undefined || body === undefined || others.length > 0) return undefined;
@@ -70,7 +71,7 @@ export function partsCalled(tree: unknown, found: Collector, evaluator: Evaluato
   const parts = [...names].flatMap((name) => {
     const bound = found.assigned.filter((one) => evaluator.slice(one.name) === name);
     const [made, ...others] = bound.flatMap(({ value }) => reader.made(value) ?? []);
-    return (made === undefined || others.length > 0 ? undefined : read(() => reader.beside(made, name))) ?? [];
+    return (made === undefined || others.length > 0 ? undefined : unlessUnread(() => reader.beside(made, name))) ?? [];
   });
   return parts.length === 0
     ? undefined
@@ -81,15 +82,6 @@ export function partsCalled(tree: unknown, found: Collector, evaluator: Evaluato
           lists: Object.assign({}, ...parts.map(({ lists }) => lists)),
         }),
       };
-}
-
-function read<T>(how: () => T | undefined): T | undefined {
-  try {
-    return how();
-  } catch (error) {
-    if (error instanceof Unread) return undefined;
-    throw error;
-  }
 }
 
 class Reader {

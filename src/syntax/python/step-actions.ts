@@ -21,6 +21,7 @@ import {
   namesIn,
   type Slice,
 } from "./step-values";
+import { Unread, unlessUnread } from "./unread";
 
 /** What is gone through at most: statements, and the parts of their expressions. */
 const MOST_STATEMENTS = 4000;
@@ -34,21 +35,13 @@ const FORWARD = /(?:^|\.)(?:compute_loss|\w{0,40}model|net)$/;
 const CLONE = /(?:^|\.)clone$/;
 const EMPTY = /^(?:\{\s{0,9}\}|\[\s{0,9}\]|dict\(\)|list\(\)|None)$/;
 
-/** The step does something with gradients that is not read. */
-class Unread extends Error {}
-
 /**
  * What stands behind the first pass of a round; undefined: it takes gradients once, or does what is not read.
  *
  * @param around the loop or the function that is one round
  */
 export function stepActions(around: SyntaxNode, found: Collector, slice: Slice): readonly StepAction[] | undefined {
-  try {
-    return new Walker(found, slice).step(around);
-  } catch (error) {
-    if (error instanceof Unread) return undefined;
-    throw error;
-  }
+  return unlessUnread(() => new Walker(found, slice).step(around));
 }
 
 class Walker {

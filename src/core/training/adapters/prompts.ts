@@ -79,8 +79,8 @@ interface Prompting {
 }
 
 /**
- * Embeds the ids and puts the prompt before them; a mask gets as many ones, labels as many ignored ones, unless a decoder `writes` them. `words` is the embedding's weight and
- * `told` whether its output is told to require grad (checkpointing).
+ * Embeds the ids and puts the prompt before them; a mask gets as many ones, labels as many ignored ones, unless a decoder `writes`
+ * them. `words` is the embedding's weight and `told` whether its output is told to require grad (checkpointing).
  */
 function prompted(
   torch: Torch,

@@ -26,6 +26,18 @@ export function operator(torch: Torch, name: string, positional: readonly Value[
   return made;
 }
 
+/** Rates do not decide what dropout keeps. */
+const RATE = 0.1;
+
+export function dropout(torch: Torch, input: Tensor, training: boolean): Value {
+  return operator(torch, "dropout", [input, RATE, training]);
+}
+
+/** One window as long as the row: it keeps the input and the places, as the adaptive kernel does (aten/src/ATen/native/Pooling.cpp). */
+export function maxOfRow(torch: Torch, input: Tensor): Value {
+  return operator(torch, "max_pool1d", [input, [input.size(-1)], [], []]);
+}
+
 const REDUCTIONS: ReadonlySet<Value | undefined> = new Set(["none", "mean", "sum", "batchmean"]);
 
 export type Reduction = "none" | "mean" | "sum" | "batchmean";

@@ -11,7 +11,7 @@ import { klDivergence } from "../../engine/ops/log-probs";
 import { absoluteLoss, crossEntropy, elementwiseLoss, nllLoss } from "../../engine/ops/losses";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
-import { argument, type Given, operator, reduced, reductionOf, type TorchFunction } from "./calling";
+import { argument, dropout, type Given, maxOfRow, operator, reduced, reductionOf, type TorchFunction } from "./calling";
 import { cosineSimilarity, tripletMargin } from "./distances";
 import { Named, NotFollowed, numberOf, tensorOf, type Value } from "./values";
 
@@ -226,15 +226,11 @@ const FUNCTIONS: Readonly<Record<string, TorchFunction>> = table({
   adaptive_max_pool1d: (torch, given) => {
     const input = tensorOf(given.args[0]);
     if (argument(given, 1, "output_size") !== 1) throw new NotFollowed();
-    return operator(torch, "max_pool1d", [input, [input.size(-1)], [], []]);
+    return maxOfRow(torch, input);
   },
   adaptive_avg_pool1d: passed("adaptive_avg_pool1d", "input", "output_size"),
   dropout: (torch, given) =>
-    operator(torch, "dropout", [
-      tensorOf(given.args[0]),
-      0.1,
-      given.keywords.get("training") !== false && torch.training,
-    ]),
+    dropout(torch, tensorOf(given.args[0]), given.keywords.get("training") !== false && torch.training),
   arange: passed("arange"),
   randperm: (torch, { args }) => torch.empty("randperm", [numberOf(args[0])], "int64"),
   tensor: (torch, { args: [items] }) =>

@@ -7,11 +7,9 @@ import { type LoadedModel, made } from "../loaded-model";
 import { withWeights } from "../more-weights";
 import type { TrainedSpec } from "../specs/trained";
 import { decidedFor, type OwnWeight } from "../trained";
-import { operator } from "./calling";
+import { dropout, maxOfRow, operator } from "./calling";
 import { NotFollowed, type Value } from "./values";
 
-/** Rates do not decide what dropout keeps. */
-const RATE = 0.1;
 const OPERATORS: ReadonlyMap<string, string> = new Map([
   ["ReLU", "relu"],
   ["LeakyReLU", "leaky_relu"],
@@ -119,10 +117,9 @@ function layerOf(
     return operator(torch, "conv1d", [input, own, bias, stride!, padding!, dilation!]);
   }
   if (kind === "AdaptiveAvgPool1d") return operator(torch, "adaptive_avg_pool1d", [input, [1]]);
-  // One window as long as the row: it keeps the input and the places, as the adaptive kernel does (aten/src/ATen/native/Pooling.cpp).
-  if (kind === "AdaptiveMaxPool1d") return operator(torch, "max_pool1d", [input, [input.size(-1)], [], []]);
+  if (kind === "AdaptiveMaxPool1d") return maxOfRow(torch, input);
   if (kind === "BatchNorm1d") return operator(torch, "batch_norm", [input, own, bias]);
   if (kind === "LayerNorm") return operator(torch, "layer_norm", [input, [...(own?.sizes ?? [])], own, bias]);
-  if (kind === "Dropout") return operator(torch, "dropout", [input, RATE, torch.training]);
+  if (kind === "Dropout") return dropout(torch, input, torch.training);
   return operator(torch, OPERATORS.get(kind) ?? "", [input]);
 }

@@ -2,8 +2,8 @@
 import { table } from "../../../terms/table";
 import { letGo, NotFollowed, numberOf, Part, type Value } from "./values";
 
-/** Rounds that a loop of a forward may have. */
-const MOST_ROUNDS = 64;
+/** Numbers that a range of a forward may have. */
+const LONGEST_RANGE = 64;
 
 function listOf(value: Value | undefined): readonly Value[] {
   if (!Array.isArray(value)) throw new NotFollowed();
@@ -27,7 +27,7 @@ export const OF_LISTS: Readonly<Record<string, (args: readonly Value[]) => Value
   },
   range: (args) => {
     const [from, to] = args.length === 1 ? [0, numberOf(args[0])] : args.map(numberOf);
-    if (args.length > 2 || !(to! - from! <= MOST_ROUNDS)) throw new NotFollowed();
+    if (args.length > 2 || !(to! - from! <= LONGEST_RANGE)) throw new NotFollowed();
     return Array.from({ length: Math.max(0, to! - from!) }, (_, k) => from! + k);
   },
 });
