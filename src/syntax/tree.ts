@@ -180,7 +180,6 @@ export interface PythonRound extends Span {
   readonly further?: readonly StepAction[];
 }
 
-/** What can be known of a Python module without running it. */
 /** Elements that are left out at one end of what a name holds. */
 export interface PythonCut extends Span {
   readonly name: string;
@@ -188,6 +187,7 @@ export interface PythonCut extends Span {
   readonly last: number;
 }
 
+/** What can be known of a Python module without running it. */
 export interface PythonModule {
   /** Ends that are cut off by whole numbers (`tokens[:-1]`). */
   readonly cuts?: readonly PythonCut[];

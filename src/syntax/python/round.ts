@@ -40,8 +40,9 @@ export function roundIn(
   const [only, ...more] = batch;
   const begun: readonly LossStatement[] =
     more.length === 0 ? statements : [{ names: batch, value: { name: BATCH } }, ...statements];
-  const beside = partsCalled([tree, functionsIn(tree, found, evaluator)], found, evaluator);
-  const functions = functionsIn([tree, beside], found, evaluator);
+  const ofRound = functionsIn(tree, found, evaluator);
+  const beside = partsCalled([tree, ofRound], found, evaluator);
+  const functions = beside === undefined ? ofRound : functionsIn([tree, beside], found, evaluator);
   const text = JSON.stringify([tree, functions, beside]);
   const used = Object.entries(outside()).filter(([name]) => text.includes(`"${name.split(".").at(-1)}"`));
   const parameters = [MODEL, more.length === 0 ? (only ?? BATCH) : BATCH];
