@@ -131,10 +131,12 @@ export function page(peaks: readonly ComparedPeak[], outcomes: readonly Compared
 Written by \`npm run published\` from \`bench/published\`; do not edit.
 
 From documentation and benchmarks that describe a run well enough to write its config. Each run is given to the
-estimator as the documents a person would have; what a source does not say is assumed as stated. No constant was fitted
-to a figure. Where figures showed a rule that was missing, it was taken from the library's source: inputs kept by 4-bit
-layers before bitsandbytes 0.43.2, GPTQ bases that are not raised to float32, 4-bit bases under sharding, axolotl's Cut
-Cross Entropy, adapters on falcon, gradients and contexts of torch 1.
+estimator as the documents a person would have; what a source does not say is assumed as stated. No constant of an
+estimate was fitted to a figure; what the band has beyond its rules was sized on figures that were measured, these among
+them ([coverage.md](coverage.md) holds each table out in turn). Where figures showed a rule that was missing, it was
+taken from the library's source: inputs kept by 4-bit layers before bitsandbytes 0.43.2, GPTQ bases that are not raised
+to float32, 4-bit bases under sharding, axolotl's Cut Cross Entropy, adapters on falcon, gradients and contexts of
+torch 1, flat buffers of DeepSpeed 0.18.7.
 
 The band is the report's; for PyTorch's own counters, without the context and the communicator, which they do not see. A
 figure is as wide as its rounding; “G” may be 10⁹ or 2³⁰ bytes.

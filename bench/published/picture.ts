@@ -100,10 +100,10 @@ states. On the dashed line, both are the same.
 
 | question | answer |
 |---|---|
-| Is it fitted? | No. The model's own code is run on paper, operator by operator, and each rule cites the library's source. |
+| Is it fitted? | The number is not: the model's own code is run on paper, operator by operator, and each rule cites the library's source. The band has some room beyond the rules, sized on measured runs, with each table held out in turn ([coverage.md](coverage.md)). |
 | Against PyTorch itself | ${cases} runs of which every allocation is known: ${median} off in the median ([accuracy.md](accuracy.md)). |
 | Against real cards | ${real} published peaks: ${inside} inside the band, ${typical} off in the median, every miss explained ([published-memory.md](published-memory.md)). |
-| Where may it be wrong? | What is not counted is said under the verdict; what stands in for something else is said first. |
+| Where may it be wrong? | What is not counted is said under the verdict; code that stands in for a model's own is said first. |
 | Does it hold for *my* run? | Record one: [receipts](receipts.md) stand beside the estimate. Or let PyTorch count on no GPU: [\`--against-pytorch\`](your-own-model.md). |
 `;
 }
