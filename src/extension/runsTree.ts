@@ -59,7 +59,7 @@ class RunsTree implements vscode.TreeDataProvider<Entry> {
         uri.toString(),
         runs.map((run) => ({ uri, run })),
       );
-    this.emitter.fire(undefined);
+    this.changed();
   }
 
   /** What became of each run that is shown. */
@@ -69,6 +69,10 @@ class RunsTree implements vscode.TreeDataProvider<Entry> {
 
   clear(): void {
     this.runs.clear();
+    this.changed();
+  }
+
+  changed(): void {
     this.emitter.fire(undefined);
   }
 
@@ -109,6 +113,12 @@ export interface Runs extends vscode.Disposable {
 export function createRunsTree(session: Session): Runs {
   const tree = new RunsTree(session);
   const view = vscode.window.createTreeView(VIEW, { treeDataProvider: tree });
+  /** How many files the last check of all looked at; null before one, and while one goes on. */
+  let checked: number | null = null;
+  // Files are opened and edited after a check: what is summed up is what the view shows.
+  const summed = tree.onDidChangeTreeData(() => {
+    if (checked !== null) view.message = summaryText(tree.verdicts(), checked, t);
+  });
   const checkAll = async (): Promise<void> => {
     // Who asks for all wants to see them, wherever the view is folded away.
     await vscode.commands.executeCommand(`${VIEW}.focus`);
@@ -119,6 +129,8 @@ export function createRunsTree(session: Session): Runs {
           { location: vscode.ProgressLocation.Notification, title: t("checkingTrainingConfigs"), cancellable: true },
           async (progress, token) => {
             const files = await vscode.workspace.findFiles(FILES, SKIPPED, MOST_FILES, token);
+            checked = null;
+            view.message = "";
             tree.clear();
             let done = 0;
             let found = 0;
@@ -134,12 +146,19 @@ export function createRunsTree(session: Session): Runs {
               found += runs.length;
               if (runs.length > 0) tree.put(uri, runs);
             }
-            view.message = summaryText(tree.verdicts(), files.length, t);
+            checked = files.length;
+            tree.changed();
           },
         ),
     );
   };
-  return { checkAll, dispose: () => view.dispose() };
+  return {
+    checkAll,
+    dispose: () => {
+      summed.dispose();
+      view.dispose();
+    },
+  };
 }
 
 /** The cheap look at a file that is not open. */

@@ -94,7 +94,7 @@ export const PLACES = [
       const table = await beside(workbench, panel, "Last commit (HEAD)");
       await eventually("both verdicts", async () => {
         const said = await table.innerText();
-        return /Does not fit/.test(said) && /per_device_train_batch_size\s+4\s+8/.test(said);
+        return /vs\. this[\s\S]*Does not fit/.test(said) && /per_device_train_batch_size\s+4\s+8/.test(said);
       });
       assert.doesNotMatch(await table.innerText(), /Weights\s+[\d.]+\s+0\.0/);
       await table.scrollIntoViewIfNeeded();
@@ -185,6 +185,10 @@ export const PLACES = [
       await panel.getByText("sft.ipynb").first().waitFor();
       await eventually("the notebook's verdict", async () => /\d+\.\d\sGiB/.test(await heading(panel)));
       await panel.getByText("8 × 1,024 tokens").first().waitFor();
+      const tree = workbench.page.locator(".pane", { hasText: "Training Runs" }).last();
+      await eventually("its run among those summed up above the tree", async () =>
+        /No verdict: 1/.test(await tree.innerText()),
+      );
       assert.deepEqual(await accessibilityProblems(panel), []);
       await workbench.screenshot(join(pictures, "notebook.png"));
     },

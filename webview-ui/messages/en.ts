@@ -198,7 +198,7 @@ export const en = {
   "against.other": "Compare with something else",
   "against.close": "Close",
   "against.this": "This",
-  "against.change": "Change",
+  "against.change": "vs. this",
 
   "devices.choose": "Check against {name}",
   "devices.title": "Compare cards",

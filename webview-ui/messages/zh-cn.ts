@@ -199,7 +199,7 @@ export const zhCn: MessageTable = {
   "against.other": "换一个比较对象",
   "against.close": "关闭",
   "against.this": "当前",
-  "against.change": "变化",
+  "against.change": "相对当前",
 
   "devices.choose": "以 {name} 检查",
   "devices.title": "GPU 对比",
