@@ -258,6 +258,7 @@ export const en = {
 
   "findings.title": "Findings",
   "findings.none": "No findings.",
+  "findings.no-others": "Nothing beside the verdict at the top.",
   "findings.go": "{file}, line {line}",
   "findings.help": "About {code}",
   "severity.error": "Error",

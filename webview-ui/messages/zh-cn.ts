@@ -259,6 +259,7 @@ export const zhCn: MessageTable = {
 
   "findings.title": "检查结果",
   "findings.none": "没有问题。",
+  "findings.no-others": "除上方的结论外，没有其他问题。",
   "findings.go": "{file} 第 {line} 行",
   "findings.help": "关于 {code}",
   "severity.error": "错误",

@@ -18,7 +18,9 @@ function besideVerdict({ findings, perDevice }: ReportRun): ReportRun["findings"
 
 export function findingsView({ t, send }: View, run: ReportRun): PageNode {
   const findings = besideVerdict(run);
-  if (findings.length === 0) return h("p.quiet", { key: "none" }, t("findings.none"));
+  if (findings.length === 0) {
+    return h("p.quiet", { key: "none" }, t(run.findings.length === 0 ? "findings.none" : "findings.no-others"));
+  }
   return h(
     "ul.findings",
     { key: "findings", attrs: { role: "list" } },
