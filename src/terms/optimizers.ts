@@ -31,6 +31,8 @@ const ONE_KERNEL_8BIT: Step = { launches: [1, 6], traffic: [14, 22] };
 const ONE_KERNEL_ONE: Step = { launches: [1, 6], traffic: ONE_STATE };
 const PYTHON: Step = { launches: [15, 50], traffic: ADAM };
 const PYTHON_ONE: Step = { launches: [15, 50], traffic: ONE_STATE };
+/** L-BFGS: a few kernels for one vector, over each of 10 to 100 pairs of them, up to 20 times (torch/optim/lbfgs.py). */
+const MANY_PASSES: Step = { launches: FEW, traffic: [400, 80_000] };
 const LOW_RANK: Step = { launches: [15, 50], traffic: [30, 120] };
 
 /** A state of a parameter: in the parameter's own dtype, or a copy of it (`clone`). */
@@ -67,6 +69,7 @@ export interface Ways {
   "any-precision": object;
   "stable-adamw": object;
   grokadamw: object;
+  lbfgs: object;
 }
 
 export type TorchRuleName =
@@ -101,6 +104,8 @@ export interface OptimizerRow {
   readonly oneGroup?: true;
   /** The decay is added to the gradient, in a list of temporaries (torch/optim/{sgd,rmsprop,adagrad,adam}.py). */
   readonly decaysGradient?: true;
+  /** What it remembers grows with the steps, up to a size that it is told. */
+  readonly remembers?: true;
   /** AdamW with two states of the weights' dtype: what 8-bit forms and Adafactor replace. */
   readonly adamw?: true;
   /** Package that it comes from, where that is not torch or transformers. */
@@ -310,6 +315,14 @@ export const OPTIMIZER_ROWS = {
   adadelta: { ...DECAYS, by: { way: "torch", rule: "adadelta" }, step: FUSED, classes: ["Adadelta"] },
   rprop: { by: { way: "torch", rule: "rprop" }, step: FUSED, classes: ["Rprop"] },
   asgd: { ...DECAYS, by: { way: "torch", rule: "asgd" }, step: FOREACH_ONE, classes: ["ASGD"] },
+  lbfgs: {
+    by: { way: "lbfgs" },
+    oneGroup: true,
+    remembers: true,
+    step: MANY_PASSES,
+    classes: ["LBFGS"],
+    paths: ["torch.optim.LBFGS"],
+  },
   adafactor_torch: { by: { way: "torch", rule: "adafactor_torch" }, step: FACTORED },
   muon: { by: { way: "muon" }, step: LOW_RANK, classes: ["Muon"] },
   adamw_for_loop: { by: { way: "torch", rule: "adamw", bare: true, foreach: false }, step: LOOP },

@@ -192,6 +192,8 @@ export function optimizerOf(c: ResolveContext, config: ModelConfig): TrainingRun
   if (projected !== undefined) return projected;
   const name = optimizerNamed(written) ?? optimizerNamed(written.toLowerCase()) ?? written;
   if (findOptimizer(name) === undefined) return asAdam(c, written, c.settings.find("optimizer")?.key ?? "optim");
+  if (optimizerRow(name)?.remembers)
+    c.suppose(say("assume.history-full"), c.settings.find("optimizer")?.key ?? "optim");
   // The decay of the groups overrules that of `optim_args`.
   const { weight_decay: _, ...own } = args;
   return {

@@ -14,7 +14,10 @@ import { callsBehind, trainingOf } from "./training";
 const ADAFACTOR = /(?:^|\.)Adafactor$/;
 const NO_OPTIONS: MapNode = { kind: "map", entries: [], start: 0, end: 0 };
 /** Arguments of optimizers that decide what a step allocates. */
-const OPTIONS = ["foreach", "fused", "momentum", "nesterov", "centered", "amsgrad", "capturable", "beta1"];
+const OPTIONS = [
+  ...["foreach", "fused", "momentum", "nesterov", "centered", "amsgrad", "capturable", "beta1"],
+  ...["history_size", "max_iter", "line_search_fn"],
+];
 
 /** Whether a call makes an optimizer that is known. */
 export function isOptimizer(call: PythonCall): boolean {

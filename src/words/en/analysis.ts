@@ -392,6 +392,7 @@ export const ANALYSIS = {
   "assume.int8-outliers": "no outlier columns; each adds a 16-bit column of input and weight",
   "assume.dequantized": "{method} weights dequantized to {dtype}: transformers cannot train them packed",
   "assume.recompute-modules": "selective recomputation counted as none; its saving is in the band",
+  "assume.history-full": "the optimizer's history at its longest (`history_size`)",
   "assume.badam-first": "BAdam at its first layer, which needs most",
   "assume.in-backward-sharded": "gradients of all shards counted until the step",
   "assume.fp8-backend": "fp8 by torchao; Transformer Engine keeps 8-bit inputs and weight copies",

@@ -363,6 +363,7 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "assume.int8-outliers": "没有离群列；每个离群列增加输入与权重的一列 16 位数据",
   "assume.dequantized": "{method} 权重反量化为 {dtype}：transformers 无法直接训练量化权重",
   "assume.recompute-modules": "选择性重计算按不重计算计；节省的部分计入误差带",
+  "assume.history-full": "优化器的历史按最长计（`history_size`）",
   "assume.badam-first": "BAdam 位于第一层，占用最多",
   "assume.in-backward-sharded": "所有分片的梯度计到优化器步骤为止",
   "assume.fp8-backend": "fp8 由 torchao 实现；Transformer Engine 保留 8 位输入和权重副本",

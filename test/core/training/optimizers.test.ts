@@ -160,6 +160,31 @@ describe("optimizers", () => {
   });
 });
 
+describe("L-BFGS", () => {
+  const vector = ROWS * COLUMNS * 4;
+  const scalar = 512;
+
+  it("remembers two vectors a pair, the direction and the gradient before", () => {
+    const { states, transient } = step("lbfgs", "float32", { history_size: "3", max_iter: "1" });
+    assert.equal(states, (2 * 3 + 2) * vector + 2 * 3 * scalar);
+    // The gradient, a pair that is not remembered, `q`, the new direction (torch/optim/lbfgs.py, step).
+    assert.equal(transient, 5 * vector);
+  });
+
+  it("names what it has made while the pass runs again inside of a step, and a line search five gradients more", () => {
+    const beside = (args: Record<string, string>): number => {
+      const l = lab();
+      const parameter = l.leaf([ROWS, COLUMNS], "float32");
+      const before = l.live;
+      findOptimizer("lbfgs")!(l.torch, [[parameter]], { history_size: "3", ...args }).step(l.torch);
+      return (l.live - before - 2 * 3 * scalar) / vector - (2 * 3 + 2);
+    };
+    assert.equal(beside({ max_iter: "1" }), 0);
+    assert.equal(beside({}), 5);
+    assert.equal(beside({ line_search_fn: "strong_wolfe" }), 5 + 1 + 5);
+  });
+});
+
 describe("updates in backward", () => {
   /** Differentiates a sum of three scaled matrices with the optimizer's hook in place; the gradients' highest bytes. */
   function backwardWith(name: string): { peak: number; left: number; states: number } {

@@ -15,6 +15,7 @@ import { adamMini } from "./adam-mini";
 import { bitsandbytes } from "./bitsandbytes";
 import { blockwise } from "./block";
 import { inBackward } from "./in-backward";
+import { lbfgs } from "./lbfgs";
 import { lomo } from "./lomo";
 import { lowRank } from "./low-rank";
 import { anyPrecision, grokAdamW, stableAdamW } from "./single-tensor";
@@ -38,6 +39,7 @@ const WAYS: { readonly [Way in keyof Ways]: (options: Ways[Way]) => OptimizerFac
   "any-precision": () => anyPrecision,
   "stable-adamw": () => stableAdamW,
   grokadamw: () => grokAdamW,
+  lbfgs: () => lbfgs,
 };
 
 function stepping<Way extends keyof Ways>(by: Stepping & { readonly way: Way }): OptimizerFactory {
