@@ -23,6 +23,20 @@ describe("analysis: litgpt's commands", () => {
     assert.deepEqual([whole.parallel.worldSize, whole.parallel.fsdp?.sharding], [2, "full_shard"]);
   });
 
+  it("are in mixed precision unless they say another (litgpt/utils.py, get_default_supported_precision)", async () => {
+    const dtypes = async (command: string) => {
+      const { loadDtype, autocast } = await started(command);
+      return [loadDtype, autocast];
+    };
+    assert.deepEqual(await dtypes("litgpt finetune_full ./model"), ["float32", "bfloat16"]);
+    assert.deepEqual(await dtypes("litgpt finetune_full ./model --precision bf16-true"), ["bfloat16", null]);
+  });
+
+  it("pretrain with their own batch and no adapter", async () => {
+    const { microBatchSize, gradientAccumulationSteps, adapter } = await started("litgpt pretrain ./model --devices 1");
+    assert.deepEqual([microBatchSize, gradientAccumulationSteps, adapter], [4, 128, null]);
+  });
+
   it("with a config are that config's launcher, and others are none of them", async () => {
     const files = { "train.sh": "litgpt chat ./model\nlitgpt finetune_lora ./model --config lora.yaml\n" };
     const { runs } = await createAnalyzer(memoryRuntime(files)).analyse(uri("train.sh"), {});

@@ -1,47 +1,34 @@
 /**
  * litgpt's commands: `litgpt finetune_lora meta-llama/Llama-3.2-3B --train.micro_batch_size 4`. The model is the first word behind the
- * program, and what no option says has the program's standard (litgpt/finetune/lora.py, full.py and litgpt/pretrain.py, `setup`).
+ * program, and what no option says has the program's standard, as `fields.json` has it of `setup` of litgpt/finetune/lora.py, full.py and pretrain.py.
  */
 import type { Entry, ScalarNode } from "../../syntax/tree";
 import { table } from "../../terms/table";
 import { shellViews } from "../carriers";
+import type { Field } from "../fields";
 import type { View } from "../schema";
 import type { ConfigDocument } from "../types";
+import captured from "./fields.json";
+import { LITGPT_KEYS } from "./keys";
 
-type Standards = Readonly<Record<string, string | number | boolean>>;
-
-const TUNES: Standards = {
-  precision: "bf16-true",
-  devices: 1,
-  "train.micro_batch_size": 1,
-  "train.global_batch_size": 16,
-  "optimizer.class_path": "AdamW",
-};
-const LORA: Standards = {
-  ...TUNES,
-  lora_r: 8,
-  lora_alpha: 16,
-  lora_dropout: 0.05,
-  lora_query: true,
-  lora_key: false,
-  lora_value: true,
-  lora_projection: false,
-  lora_mlp: false,
-  lora_head: false,
-};
-
-const PROGRAMS: Readonly<Record<string, Standards>> = table({
-  finetune: LORA,
-  finetune_lora: LORA,
-  finetune_full: TUNES,
-  pretrain: {
-    ...TUNES,
-    devices: "auto",
-    "train.micro_batch_size": 4,
-    "train.global_batch_size": 512,
-    "train.max_norm": 1,
-  },
+/** The commands that are followed, by what `fields.json` calls them; `finetune` is `finetune_lora`. */
+const PROGRAMS: Readonly<Record<string, keyof typeof captured.trainers>> = table({
+  finetune: "lora",
+  finetune_lora: "lora",
+  finetune_full: "full",
+  pretrain: "pretrain",
 });
+
+/** What a command does unless it is told otherwise: its parameters' defaults, those that all commands share among them. */
+function standardsOf(program: string): readonly (readonly [string, ScalarNode["value"]])[] {
+  const command = PROGRAMS[program];
+  if (command === undefined) return [];
+  const own: Readonly<Record<string, Field>> = captured.trainers[command];
+  return LITGPT_KEYS.flatMap(({ key, default: shared }) => {
+    const value = own[key]?.default ?? (key.startsWith("lora_") && command !== "lora" ? undefined : shared);
+    return typeof value === "object" || value === undefined ? [] : [[key, value] as const];
+  });
+}
 
 /** The program of a command, and the words behind it. */
 function programOf(
@@ -67,10 +54,9 @@ export function litgptCommands(document: ConfigDocument): readonly View[] {
     const command = commands.find(({ start, end }) => start === view.map.start && end === view.map.end);
     const named = (text: string | undefined) => command?.words.find((word) => word.text === text)?.node;
     const program = named(found?.program);
-    const standards = found === undefined ? undefined : PROGRAMS[found.program];
-    if (found === undefined || program === undefined || standards === undefined) return view;
+    if (found === undefined || program === undefined) return view;
     const { start, end } = program;
-    const entries = Object.entries(standards).map(([key, value]): Entry => {
+    const entries = standardsOf(found.program).map(([key, value]): Entry => {
       const node: ScalarNode = { kind: "scalar", value, raw: String(value), start, end };
       return { key, keySpan: { start, end }, value: node };
     });

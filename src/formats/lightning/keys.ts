@@ -78,6 +78,8 @@ export const LITGPT_KEYS: readonly KeySpec[] = [
   own.memory("checkpoint_dir", "model", "model", { type: "string", aliases: ["model_name"], link: "model" }),
   own.memory("precision", "compute_dtype", {
     type: "any",
+    // On a card that has bfloat16 (litgpt/utils.py, get_default_supported_precision with `training=True`).
+    default: "bf16-mixed",
     writes: { bf16: "bf16-mixed", fp16: "16-mixed", fp32: "32-true" },
     means: COMPUTE,
     also: [{ name: "load_dtype", means: KEPT, only: true }],
