@@ -57,23 +57,35 @@ interface PeftClass {
   readonly saved: string;
   /** Canonical type of the adapter. */
   readonly type: string;
-  /** Fields that decide memory, beside those every class on modules has. */
-  readonly fields: readonly string[];
-  /** Fields under a name of the class's own. */
-  readonly renamed?: Readonly<Record<string, string>>;
+  /** Fields where the class was not read. */
+  readonly fields?: readonly string[];
+  /** Fields under a name of the class's own, or that change nothing in it (`null`). */
+  readonly renamed?: Readonly<Record<string, string | null>>;
 }
 
-const ON_MODULES = ["target_modules", "exclude_modules", "layers_to_transform", "modules_to_save"];
+/** What the classes themselves say of their fields. */
+const CAPTURED: Readonly<Record<string, object>> = table(captured.fields);
 
-const row = (
-  callee: string,
-  saved: string,
-  type: string,
-  fields: readonly string[],
-  renamed: Readonly<Record<string, string>> = {},
-): PeftClass => ({ callee, saved, type, fields, renamed });
+type Renamed = NonNullable<PeftClass["renamed"]>;
 
-/** Methods on modules whose classes have the name of the method. */
+/** A class whose fields were read; how factors start takes memory in none of them but MiSS. */
+const read = (callee: string, saved: string, type: string, renamed: Renamed = {}): PeftClass => ({
+  callee,
+  saved,
+  type,
+  renamed: { init_weights: null, ...renamed },
+});
+
+const unread = (callee: string, saved: string, type: string, fields: readonly string[]): PeftClass => ({
+  callee,
+  saved,
+  type,
+  fields,
+});
+
+const ON_MODULES = ["target_modules", "exclude_modules", "layers_to_transform", "modules_to_save", "r"];
+
+/** Methods on modules whose classes have the name of the method, and are not simulated as they run; the analysis says so. */
 const NOT_FOLLOWED =
   "VBLoRA C3A Shira Adamss Beft Deft Delora Frod Glora Gralora Hira Lily OSF " +
   "Peanut Poly Psoft Pvera Shadow Supertuning TinyLora UniLora WaveFT XLora";
@@ -81,41 +93,38 @@ const NOT_FOLLOWED =
 /** LoRA's own class is read by the formats that know its further switches. */
 const PEFT_CLASSES: readonly PeftClass[] = [
   // of the fork that comes with DoRA (NVlabs/DoRA, peft/src/peft/tuners/dora.py)
-  row("DoraConfig", "DORA", "dora", [...ON_MODULES, "r", "lora_alpha", "lora_dropout", "bias"]),
-  row("IA3Config", "IA3", "ia3", [...ON_MODULES, "feedforward_modules"]),
-  row("VeraConfig", "VERA", "vera", [...ON_MODULES, "r", "bias"], { vera_dropout: "lora_dropout" }),
-  row("AdaLoraConfig", "ADALORA", "adalora", [...ON_MODULES, "lora_alpha", "lora_dropout", "bias"], { init_r: "r" }),
-  row("LoHaConfig", "LOHA", "loha", [...ON_MODULES, "r", "alpha"]),
-  row("LoKrConfig", "LOKR", "lokr", [...ON_MODULES, "r", "alpha", "decompose_both", "decompose_factor"]),
-  row("OFTConfig", "OFT", "oft", [...ON_MODULES, "r", "oft_block_size", "block_share", "bias"]),
-  row("BOFTConfig", "BOFT", "boft", [...ON_MODULES, "boft_block_size", "boft_block_num", "bias"]),
-  row("HRAConfig", "HRA", "hra", [...ON_MODULES, "r"]),
+  unread("DoraConfig", "DORA", "dora", [...ON_MODULES, "lora_alpha", "lora_dropout", "bias"]),
+  read("IA3Config", "IA3", "ia3"),
+  read("VeraConfig", "VERA", "vera", { vera_dropout: "lora_dropout" }),
+  // What it has of LoRA's class and does not use (peft/tuners/adalora/config.py).
+  read("AdaLoraConfig", "ADALORA", "adalora", {
+    init_r: "r",
+    r: null,
+    init_lora_weights: null,
+    target_parameters: null,
+  }),
+  read("LoHaConfig", "LOHA", "loha"),
+  read("LoKrConfig", "LOKR", "lokr"),
+  read("OFTConfig", "OFT", "oft"),
+  read("BOFTConfig", "BOFT", "boft"),
+  read("HRAConfig", "HRA", "hra"),
   // `MissConfig` of 0.21 was `MiSSConfig` and `BoneConfig`.
   ...["Miss", "MiSS", "Bone"].map((name) =>
-    row(`${name}Config`, name.toUpperCase(), "miss", [...ON_MODULES, "r", "init_weights"], {
-      miss_dropout: "lora_dropout",
-    }),
+    read(`${name}Config`, name.toUpperCase(), "miss", { miss_dropout: "lora_dropout", init_weights: "init_weights" }),
   ),
-  row("RoadConfig", "ROAD", "road", ON_MODULES),
-  row("FourierFTConfig", "FOURIERFT", "fourierft", ON_MODULES, { n_frequency: "r" }),
-  row("RandLoraConfig", "RANDLORA", "randlora", [...ON_MODULES, "r"], { randlora_dropout: "lora_dropout" }),
-  row("PromptTuningConfig", "PROMPT_TUNING", "prompt-tuning", ["num_virtual_tokens"]),
-  row("PromptEncoderConfig", "P_TUNING", "p-tuning", ["num_virtual_tokens", "encoder_hidden_size"]),
-  row("PrefixTuningConfig", "PREFIX_TUNING", "prefix-tuning", [
-    "num_virtual_tokens",
-    "encoder_hidden_size",
-    "prefix_projection",
-  ]),
-  row("TrainableTokensConfig", "TRAINABLE_TOKENS", "trainable-tokens", ["token_indices"]),
-  row("LNTuningConfig", "LN_TUNING", "ln-tuning", ["target_modules", "exclude_modules", "modules_to_save"]),
-  // What follows is not simulated as it runs; the analysis says so.
-  ...NOT_FOLLOWED.split(" ").map((name) =>
-    row(`${name}Config`, name.toUpperCase(), name.toLowerCase(), [...ON_MODULES, "r"]),
-  ),
-  row("AdaptionPromptConfig", "ADAPTION_PROMPT", "adaption-prompt", [...ON_MODULES, "r"]),
-  row("MultitaskPromptTuningConfig", "MULTITASK_PROMPT_TUNING", "multitask-prompt-tuning", ["num_virtual_tokens"]),
-  row("CPTConfig", "CPT", "cpt", ["num_virtual_tokens"]),
-  row("CartridgeConfig", "CARTRIDGE", "cartridge", ["num_virtual_tokens"]),
+  read("RoadConfig", "ROAD", "road"),
+  read("FourierFTConfig", "FOURIERFT", "fourierft", { n_frequency: "r" }),
+  read("RandLoraConfig", "RANDLORA", "randlora", { randlora_dropout: "lora_dropout" }),
+  read("PromptTuningConfig", "PROMPT_TUNING", "prompt-tuning"),
+  read("PromptEncoderConfig", "P_TUNING", "p-tuning"),
+  read("PrefixTuningConfig", "PREFIX_TUNING", "prefix-tuning"),
+  read("TrainableTokensConfig", "TRAINABLE_TOKENS", "trainable-tokens", { target_modules: null }),
+  read("LNTuningConfig", "LN_TUNING", "ln-tuning"),
+  ...NOT_FOLLOWED.split(" ").map((name) => unread(`${name}Config`, name.toUpperCase(), name.toLowerCase(), ON_MODULES)),
+  unread("AdaptionPromptConfig", "ADAPTION_PROMPT", "adaption-prompt", ON_MODULES),
+  unread("MultitaskPromptTuningConfig", "MULTITASK_PROMPT_TUNING", "multitask-prompt-tuning", ["num_virtual_tokens"]),
+  unread("CPTConfig", "CPT", "cpt", ["num_virtual_tokens"]),
+  unread("CartridgeConfig", "CARTRIDGE", "cartridge", ["num_virtual_tokens"]),
 ];
 
 /** Fields of LoRA's class that the adapter's other classes share, beside those its formats list themselves. */
@@ -127,14 +136,15 @@ export const LORA_FIELDS: Readonly<Record<string, string>> = table({
   init_lora_weights: "init_lora_weights",
 });
 
-/** `[field as written, canonical name]` of a class. */
-function writtenFields({ fields, renamed = {} }: PeftClass): readonly (readonly [string, Field])[] {
-  const own = fields.map((name) => [name, FIELDS[name]!] as const);
-  return [...own, ...Object.entries(renamed).map(([written, name]) => [written, FIELDS[name]!] as const)];
+/** `[field as written, canonical name]` of a class: those that its release has, under their own names. */
+function writtenFields({ type, fields, renamed = {} }: PeftClass): readonly (readonly [string, Field])[] {
+  const has = (name: string) => fields?.includes(name) ?? CAPTURED[`${type}.${name}`] !== undefined;
+  const own = Object.entries(FIELDS).filter(([name]) => has(name) && renamed[name] === undefined);
+  const others = Object.entries(renamed).flatMap(([written, name]) =>
+    name === null ? [] : [[written, FIELDS[name]!] as const],
+  );
+  return [...own, ...others];
 }
-
-/** What the classes themselves say of their fields. */
-const CAPTURED: Readonly<Record<string, object>> = table(captured.fields);
 
 function key(prefix: string, written: string, { name, effect, min }: Field): KeySpec {
   const { default: standard, defaultsBy }: Captured = CAPTURED[`${prefix}.${written}`] ?? {};

@@ -23,6 +23,23 @@ const FIREFLY = {
 };
 
 describe("formats: adapters by other names", () => {
+  it("peft's classes have the fields that their release has", () => {
+    const called = (call: string) =>
+      read(
+        "train.py",
+        `from peft import *\nfrom transformers import Trainer, TrainingArguments\nmodel = get_peft_model(m, ${call})\n` +
+          `Trainer(model=model, args=TrainingArguments("o", per_device_train_batch_size=1)).train()\n`,
+      ).values;
+    assert.equal(called('HRAConfig(r=4, bias="all")')["lora_bias"], "all");
+    assert.equal(called('FourierFTConfig(n_frequency=10, bias="all")')["lora_bias"], "all");
+    assert.equal(called("VeraConfig(exclude_modules=['lm_head'])")["adapter_exclude_modules"], undefined);
+    assert.deepEqual(
+      [called("AdaLoraConfig(init_r=6, r=8, total_step=9)")].map((values) => values["lora_rank"]),
+      [6],
+    );
+    assert.equal(called('MissConfig(init_weights="bat")')["adapter_initialization"], "bat");
+  });
+
   it("a rank beside TrainingArguments is LoRA's, Firefly's mode says how", () => {
     const ranked = read("sft.json", JSON.stringify(FIREFLY));
     assert.deepEqual(
