@@ -348,7 +348,7 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "assume.adapter-as-lora": "{adapter} 按相同秩与模块的 LoRA 计",
   "assume.initialized-on-host": "适配器在主机内存中初始化；设置 `device_map` 后由 GPU 承担",
   "assume.initialization-data": "未计入 `{way}` 在训练前收集的数据",
-  "assume.prefix-tuning": "重新计算的层或非融合注意力中，前缀的 token 计入每条序列",
+  "assume.prefix-tuning": "重计算的层或非融合注意力中，前缀的 token 计入每条序列",
   "assume.nnunet-compile": "网络按原样运行；nnU-Net 的 `torch.compile` 保留相同，额外占用更少",
   "assume.nnunet-labels": "{heads} 个类别：计划旁没有 `dataset.json`",
   "assume.compile-offload": "卸载不省显存：编译后的代码在反向前取回全部激活",

@@ -6,7 +6,7 @@ export const LEVERS: Readonly<Record<keyof typeof EN, { readonly title: string; 
     title: "微批大小 {value} × 累积 {accumulation}",
     why: "同时驻留显存的样本更少；以累积补足时全局批大小不变，否则随之变小。",
   },
-  "gradient-checkpointing": { title: "梯度检查点", why: "每层只保留输入，反向时重新计算其余部分，大约多一次前向。" },
+  "gradient-checkpointing": { title: "梯度检查点", why: "每层只保留输入，反向时重计算其余部分，大约多一次前向。" },
   "checkpointing-kind": { title: "{value} 检查点", why: "两种实现保留的输入和释放时机不同；结果相同。" },
   "fused-loss": { title: "融合交叉熵（Liger）", why: "不再整体存储 logits：输出层与损失逐块计算。" },
   attention: { title: "SDPA 注意力", why: "不存储注意力分数矩阵，内核也更快。" },
@@ -61,7 +61,7 @@ export const LEVERS: Readonly<Record<keyof typeof EN, { readonly title: string; 
     why: "动量和主权重离开显存；优化器步骤在 CPU 上执行并经过 PCIe。",
   },
   "offload-parameters": { title: "参数卸载到主机内存", why: "权重逐层经 PCIe 传入，前向一次、反向一次。" },
-  "checkpoint-every-layer": { title: "每层都用检查点", why: "每一层都只保留输入，反向时全部重新计算。" },
+  "checkpoint-every-layer": { title: "每层都用检查点", why: "每一层都只保留输入，反向时全部重计算。" },
   "offload-activations": { title: "激活卸载到主机内存", why: "反向所需的激活放在锁页主机内存中，用时经 PCIe 取回。" },
   "offload-checkpoints": {
     title: "检查点输入卸载到主机内存",

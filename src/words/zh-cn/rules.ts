@@ -50,7 +50,7 @@ export const RULES: Readonly<Record<keyof typeof EN, string>> = {
   "ignored-key": "`{key}` 被忽略：{why}。",
   "refused-argument": "`{called}` 没有参数 `{argument}`{release}：Python 会在调用处抛出 TypeError。",
   "checkpointing-in-evaluation": "梯度检查点没有作用：从未调用 `model.train()`，模型一直处于评估模式。",
-  "prefix-checkpointing": "前缀微调无法与梯度检查点同时使用：重新计算的层拿不到缓存，而前缀就在缓存里。",
+  "prefix-checkpointing": "前缀微调无法与梯度检查点同时使用：重计算的层拿不到缓存，而前缀就在缓存里。",
   "padding-free-length":
     "未启用 packing 的 `padding_free` 会使 TRL 报错，除非 `max_length` 为 null：请设置 `packing: true` 或 `max_length: null`。",
   "packing-length": "打包需要 `max_length`（打包后每行的长度）：设为 null 时 TRL 会报错。",
