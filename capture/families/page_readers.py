@@ -2,7 +2,7 @@
 
 from .encoders import BART, EAGER
 from .family import Family, Option
-from .shared import CLASSIFIER, ENCODER, HEAD, SEQ2SEQ, T5_AXES, T5_DERIVED, _sets, standard, t5
+from .shared import CLASSIFIER, ENCODER, HEAD, SEQ2SEQ, T5_AXES, T5_DERIVED, WIDTHS_OF_EMBEDDINGS, _sets, standard, t5
 from .usual_keys import drop
 from .text import given
 
@@ -195,7 +195,7 @@ FAMILIES = {
         tasks=ENCODER,
         attention=EAGER,
         derived=CLASSIFIER,
-        axes=(given(num_groups=1, head_ratio=2),),
+        axes=(given(num_groups=1, head_ratio=2), WIDTHS_OF_EMBEDDINGS),
         extra=convolved,
         terms=(HEAD, "conv_kernel_size//2"),
     ),

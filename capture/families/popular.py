@@ -3,6 +3,7 @@
 from ..recording.releases import VERSION
 from .family import Family, Option
 from .shared import (
+    WIDTHS_OF_EMBEDDINGS,
     BOTH_WINDOWS,
     CLASSIFIER,
     ENCODER,
@@ -239,12 +240,7 @@ FAMILIES |= {
         "electra",
         derived=CLASSIFIER,
         tasks=ENCODER,
-        axes=(
-            (
-                Option("embedding_size != hidden_size", lambda d, s, r: None),
-                Option("embedding_size == hidden_size", lambda d, s, r: d.update(embedding_size=d["hidden_size"])),
-            ),
-        ),
+        axes=(WIDTHS_OF_EMBEDDINGS,),
     ),
     "bart": standard("bart", tasks=SEQ2SEQ, fixed=("encoder_layerdrop", "decoder_layerdrop")),
     "mt5": Family(t5, points=5, tasks=SEQ2SEQ, axes=T5_AXES[:1], derived=T5_DERIVED),

@@ -45,6 +45,11 @@ def _multi_head(d, sizes, r):
     d["num_key_value_heads"] = d["num_attention_heads"]
 
 
+WIDTHS_OF_EMBEDDINGS = (
+    Option("embedding_size != hidden_size", lambda d, s, r: None),
+    Option("embedding_size == hidden_size", lambda d, s, r: d.update(embedding_size=d["hidden_size"])),
+)
+"""Embeddings as wide as the layers have no projection between them."""
 GQA = (
     Option("num_key_value_heads != num_attention_heads", lambda d, s, r: None),
     Option("num_key_value_heads == num_attention_heads", _multi_head),

@@ -279,7 +279,7 @@ class TrainingSimulation {
           run.stepActions === undefined
             ? null
             : new FurtherPasses(this.torch, run.stepActions, this.models.model.byName, () => zeroGrad(groups)),
-        settles: this.models.model.settling?.isPending === true,
+        settles: this.models.model.settling?.isPending === true || this.strategy.settles === true,
         fold: folds.layers,
         foldsInPlace: folds.inPlace,
         foldsRounds: folds.rounds,

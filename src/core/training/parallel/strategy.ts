@@ -128,6 +128,8 @@ export interface Strategy {
   readonly accumulates?: boolean;
   /** A step's first micro-batch runs beside other things than later ones. */
   readonly variesByPass?: boolean;
+  /** The first pass lets go of something for good: the first step does not do what later ones do. */
+  readonly settles?: boolean;
   /** Around one micro-batch's forward and backward. */
   beginPass?(torch: Torch): void;
   endPass?(torch: Torch): void;

@@ -16,6 +16,8 @@ export interface FlatOptions {
   readonly compute: DType | null;
   /** Units are checkpointed by wrappers inside of them (`activation_checkpointing`). */
   readonly checkpointsUnits: boolean;
+  /** A step has several micro-batches. */
+  readonly accumulates: boolean;
 }
 
 /** A wrapped module; the model itself is the empty path. */

@@ -11,6 +11,8 @@ export interface FlatParameterOptions {
   readonly aligned: boolean;
   readonly compute: DType | null;
   readonly onHost: boolean;
+  /** Dtype of the shard as it was loaded, which lies there until the unit is resharded for the first time; null: it does not. */
+  readonly loaded: DType | null;
 }
 
 /** Bytes that a parameter's beginning is aligned to (`_FLAT_PARAM_ALIGNMENT`). */
@@ -38,6 +40,7 @@ export class FlatParameter {
   readonly pieces = new Map<Tensor, Tensor | null>();
   private split: Node | null = null;
   private onDevice: Tensor | null = null;
+  private asLoaded: Tensor | null;
   private wasReduced = false;
   /** It is whole by a context of its own (`summon_full_params`). */
   private isSummoned = false;
@@ -58,6 +61,8 @@ export class FlatParameter {
     this.whole = ghost(torch, [total], this.gatheredDtype);
     this.whole.requiresGradFlag = this.trained;
     this.whole.name = `${parameters[0]!.name ?? ""}.flat`;
+    const { loaded } = options;
+    this.asLoaded = loaded && reserve(torch, "flat_shard", this.shardElements, loaded, "weights");
     this.shard = options.onHost
       ? ghost(torch, [this.shardElements], own)
       : reserve(torch, "flat_shard", this.shardElements, own, "weights");
@@ -103,6 +108,11 @@ export class FlatParameter {
   /** Gathered in another dtype than it rests in (`_uses_param_mixed_precision`). */
   private get isMixed(): boolean {
     return this.gatheredDtype !== this.own;
+  }
+
+  /** The shard as it was loaded is there. */
+  get isNamedAsLoaded(): boolean {
+    return this.asLoaded !== null;
   }
 
   get isUnsharded(): boolean {
@@ -259,6 +269,8 @@ export class FlatParameter {
     if (this.isSummoned) return;
     this.isSeenWhole = false;
     if (!this.isUnsharded) return;
+    this.asLoaded?.release();
+    this.asLoaded = null;
     if (this.whole.storage.id !== this.shard.storage.id) torch.ledger.free(this.whole.storage.id);
     this.point(-1);
     this.onDevice?.release();

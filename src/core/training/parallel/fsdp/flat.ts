@@ -55,7 +55,10 @@ export class FlatSharding implements Strategy {
   prepare(torch: Torch, parameters: readonly Tensor[], _?: readonly Tensor[], ends?: ModelEnds): void {
     const { spec, options } = this;
     const units = byFlatUnits(parameters, ends?.adapted === true && spec.mixesAdapters !== true, spec);
-    const made = units.map(({ path, parameters: group }) => ({ path, flat: this.flatten(torch, group) }));
+    const made = units.map(({ path, parameters: group }) => ({
+      path,
+      flat: this.flatten(torch, group, ends?.adapted === true),
+    }));
     this.flats = made.flatMap(({ flat }) => flat ?? []);
     this.flatOf = new Map(this.flats.flatMap((flat) => flat.parameters.map((parameter) => [parameter, flat])));
     this.model = new FlatModel(made, spec, options);
@@ -67,15 +70,34 @@ export class FlatSharding implements Strategy {
     }
   }
 
-  private flatten(torch: Torch, group: readonly Tensor[]): FlatParameter | null {
+  private flatten(torch: Torch, group: readonly Tensor[], adapted: boolean): FlatParameter | null {
     const [first] = group;
     if (first === undefined) return null;
     const { spec, options } = this;
-    return new FlatParameter(torch, group, this.restingDtype(first), options.ranks, {
+    const own = this.restingDtype(first);
+    return new FlatParameter(torch, group, own, options.ranks, {
       aligned: spec.flatOptimizer !== true,
       compute: group.some(({ dtype }) => dtype !== options.compute) ? null : options.compute,
       onHost: spec.cpuOffload,
+      // peft raises its adapters before.
+      loaded: own !== options.load && this.namesLoaded && !adapted ? options.load : null,
     });
+  }
+
+  /**
+   * What was raised (`param.data = param.data.to(torch.float32)`; accelerate/accelerator.py, prepare_model) is named by the parameters as it
+   * was loaded until they are views of the raised shard (`_use_sharded_views`): where units stay gathered after forward
+   * (`skip_use_sharded_views`), in the first backward. Otherwise that is when the unit's first forward ends, which is not followed; nor
+   * is it where later micro-batches add gradients up.
+   */
+  private get namesLoaded(): boolean {
+    const { reshardAfterForward, flatOptimizer, cpuOffload } = this.spec;
+    const addsUp = this.options.accumulates && this.reducesLast;
+    return this.options.compute !== null && reshardAfterForward === false && !addsUp && !flatOptimizer && !cpuOffload;
+  }
+
+  get settles(): boolean {
+    return this.flats.some(({ isNamedAsLoaded }) => isNamedAsLoaded);
   }
 
   /** With mixed precision what is trained is raised to float32 (accelerate/accelerator.py, prepare_model). */

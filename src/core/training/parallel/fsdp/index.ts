@@ -17,6 +17,7 @@ export function fsdp({
   quantization,
   adapter,
   checkpointing,
+  gradientAccumulationSteps,
 }: TrainingRun): Strategy {
   const spec = parallel.fsdp!;
   const ranks = spec.sharding === "no_shard" ? 1 : shardRanks(parallel);
@@ -26,6 +27,7 @@ export function fsdp({
       load: loadDtype,
       compute: autocast,
       checkpointsUnits: checkpointing?.wrapped === true,
+      accumulates: gradientAccumulationSteps > 1,
     });
   return new FullyShard(spec, {
     ranks,
