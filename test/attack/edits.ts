@@ -14,7 +14,10 @@ export const SPELLINGS: Readonly<Record<string, (text: string, path: string) => 
   "no last line end": (text) => text.replace(/\n+$/, ""),
   "a comment on every line": (text, path) =>
     /\.(?:ya?ml|py)$/.test(path) ? text.replace(/(?<=[\w"'\]])[ \t]*$/gm, "  # kept: äöü 🙂") : text,
-  "blank lines at both ends": (text) => `\n\n${text}\n\n`,
+  "blank lines at both ends": (text) => {
+    const blank = (text.includes("\r\n") ? "\r\n" : "\n").repeat(2);
+    return `${blank}${text}${blank}`;
+  },
 };
 
 /** Lines of a text that none of the edits of its document touches. */

@@ -219,7 +219,7 @@ export class LayerReader {
     const given = scope.given.get(name);
     if (given !== undefined) return given();
     const known = this.evaluator.evaluate(node);
-    if (known.kind === "scalar" && typeof known.value === "number") return known.value;
+    if (known.kind === "scalar" && typeof known.value === "number") return finite(known.value);
     const key = OF_CONFIG.exec(name)?.[1];
     if (key !== undefined) return { config: key, times: 1 };
     if (steps >= MOST_STEPS) throw new Unread();
@@ -245,10 +245,16 @@ export class LayerReader {
   }
 }
 
+/** A number that is one: what has no end is no size (`nn.Linear(768, 1e400)`), and no message holds it. */
+function finite(value: number): number {
+  if (!Number.isFinite(value)) throw new Unread();
+  return value;
+}
+
 function combined(a: LayerSize, b: LayerSize, sign: string): LayerSize {
   if (sign === "*") {
-    if (typeof a === "number") return typeof b === "number" ? a * b : { ...b, times: a * b.times };
-    if (typeof b === "number") return { ...a, times: a.times * b };
+    if (typeof a === "number") return typeof b === "number" ? finite(a * b) : { ...b, times: finite(a * b.times) };
+    if (typeof b === "number") return { ...a, times: finite(a.times * b) };
   }
   if ((sign === "//" || sign === "/") && typeof b === "number" && b > 0)
     return typeof a === "number" ? Math.floor(a / b) : { ...a, times: a.times / b };

@@ -59,6 +59,7 @@ export const ENGINE = {
     "PyTorch raises: {heads} heads of queries do not go with {of} of keys, by the sizes in the model's `config.json`",
   "engine.chosen": "PyTorch raises: {count} of {of} values cannot be chosen, by the sizes in the model's `config.json`",
   "engine.nothing-joined": "PyTorch raises: nothing is left to be joined, by the sizes in the model's `config.json`",
+  "engine.layer-size": "no layer can have the size {size} that the script gives `{name}`",
   "engine.weight-size": "no weight can have the size {sizes} that the model's `config.json` gives `{name}`",
   "engine.config": "the model's `config.json` cannot be run: {failure}",
   "engine.no-rule": "an operator is given what the engine has no rule for: {failure}",

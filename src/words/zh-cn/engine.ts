@@ -45,6 +45,7 @@ export const ENGINE: Readonly<Record<keyof typeof EN, string>> = {
   "engine.heads": "PyTorch 会报错：按模型 `config.json` 的尺寸，{heads} 个查询头与 {of} 个键头不匹配",
   "engine.chosen": "PyTorch 会报错：按模型 `config.json` 的尺寸，{of} 个值里选不出 {count} 个",
   "engine.nothing-joined": "PyTorch 会报错：按模型 `config.json` 的尺寸，没有可拼接的张量",
+  "engine.layer-size": "脚本给 `{name}` 的大小 {size} 是任何层都不能有的",
   "engine.weight-size": "模型的 `config.json` 使 `{name}` 的尺寸成为 {sizes}，没有这样的权重",
   "engine.config": "无法按模型的 `config.json` 运行：{failure}",
   "engine.no-rule": "引擎没有处理某个算子该种输入的规则：{failure}",

@@ -1,5 +1,7 @@
 /** Layers of a script's own, around the model that it loads or beside it. */
 import type { LayerSize, OwnLayer, OwnLoss } from "../../../terms/own-loss";
+import { say } from "../../../words/message";
+import { ImpossibleSizes } from "../../engine/not-modelled";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { Scope } from "../../graph/expression";
@@ -19,16 +21,29 @@ const OPERATORS: ReadonlyMap<string, string> = new Map([
   ["SiLU", "silu"],
 ]);
 
-/** @param scope the config as its class has it: by other names than the file's, too */
-function sizeOf(size: LayerSize, scope: Scope): number {
+/**
+ * @param scope the config as its class has it: by other names than the file's, too
+ * @param path of the layer, for the message where the script gives a size that torch refuses (c10/core/TensorImpl, "negative dimension")
+ */
+function sizeOf(size: LayerSize, scope: Scope, path: string): number {
   const known = typeof size === "number" ? size : Number(scope(size.config)) * size.times;
+  if (typeof size === "number" && !(Number.isSafeInteger(size) && size >= 0)) refuseLayer(path, size);
   if (!Number.isSafeInteger(known) || known < 1) throw new NotFollowed();
   return known;
 }
 
+/** Its place among the options of a convolution, after the stride. */
+const PADDING = 1;
+
+function refuseLayer(path: string, size: number): never {
+  throw new ImpossibleSizes(say("engine.layer-size", { name: path, size: String(size) }));
+}
+
 /** Sizes of a layer's weight, and of its bias. */
-function weightsOf({ kind, sizes, bias }: OwnLayer, scope: Scope): (readonly [string, number[]])[] {
-  const known = sizes.map((size) => sizeOf(size, scope));
+function weightsOf({ kind, path, sizes, bias, options = [] }: OwnLayer, scope: Scope): (readonly [string, number[]])[] {
+  // "non-positive stride is not supported", "negative padding …" (aten/src/ATen/native/Convolution.cpp, check_shape_forward).
+  for (const [k, one] of options.entries()) if (!(one >= (k === PADDING ? 0 : 1))) refuseLayer(path, one);
+  const known = sizes.map((size) => sizeOf(size, scope, path));
   if (kind === "Parameter") return [["", known]];
   const out = kind === "Conv1d" ? known[0] : known.at(-1);
   if (out === undefined) return [];
@@ -39,7 +54,7 @@ function weightsOf({ kind, sizes, bias }: OwnLayer, scope: Scope): (readonly [st
 /** What a layer holds that nothing trains (torch/nn/modules/batchnorm.py: running statistics, and how many batches made them). */
 function buffersOf(torch: Torch, { kind, path, sizes }: OwnLayer, scope: Scope): (readonly [string, Tensor])[] {
   if (kind !== "BatchNorm1d") return [];
-  const known = sizes.map((size) => sizeOf(size, scope));
+  const known = sizes.map((size) => sizeOf(size, scope, path));
   return [
     [`${path}.running_mean`, made(torch, "buffers", "empty", known, "float32")],
     [`${path}.running_var`, made(torch, "buffers", "empty", known, "float32")],
