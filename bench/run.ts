@@ -5,7 +5,7 @@
  * COMMAND reads a file of cases (its last argument) and prints their results, as `oracle.py` does; its own time on the
  * benchmark's case is then recorded in bench/oracle.json, which later runs compare with.
  */
-import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,12 +13,12 @@ import { createAnalyzer } from "../src/analysis";
 import { SERVER_ENVIRONMENT } from "../src/server/environment";
 import { replaceBlock } from "./blocks";
 import { warmEstimates } from "./cases";
-import { LanguageClient } from "./client";
 import { gapFigures } from "./gaps";
 import { MemoryFiles, memoryRuntime } from "./memory";
 import { documentsOf, type OracleCase } from "./oracle";
 import { panelFigures } from "./panel";
 import { quantile } from "./quantile";
+import { serverMemory } from "./resident";
 import { searchFigures } from "./search";
 import { packageBytes } from "./size";
 import { missedTargets } from "./targets";
@@ -113,35 +113,6 @@ async function warmAnalysis(): Promise<Readonly<Record<"estimate" | "plans" | "h
   return { estimate, plans, hover };
 }
 
-/** Milliseconds after which a thread that nobody asks anything has given back what it no longer needs (`apart/thread.ts`). */
-const RESTED = 7000;
-
-/** Resident bytes of the language server, started as the extension starts it, some time after it analysed every sample. */
-async function serverMemory(): Promise<number> {
-  const child = spawn(process.execPath, [join(root, "dist", "server.js"), "--stdio"], {
-    stdio: ["pipe", "pipe", "ignore"],
-    env: { ...process.env, ...SERVER_ENVIRONMENT },
-  });
-  try {
-    const client = new LanguageClient(child.stdout, child.stdin);
-    const folder = join(root, "samples");
-    await client.initialize(folder);
-    for (const path of [
-      "llama-1b/train.yaml",
-      "qwen2.5-7b-lora/train.yaml",
-      "llama-8b-zero3/train.json",
-      "gpt2-scratch/train.yaml",
-    ]) {
-      await client.openAndWait(join(folder, path));
-    }
-    await new Promise((resolve) => setTimeout(resolve, RESTED));
-    const kib = Number(execFileSync("ps", ["-o", "rss=", "-p", String(child.pid)], { encoding: "utf8" }).trim());
-    return kib * 1024;
-  } finally {
-    child.kill();
-  }
-}
-
 /** Runs PyTorch on the benchmark's case and keeps how long it took. */
 function recordOracle(command: string): void {
   const folder = mkdtempSync(join(tmpdir(), "vram-lens-bench-"));
@@ -179,8 +150,8 @@ async function main(): Promise<void> {
   const warm = await warmAnalysis();
   const cases = await warmEstimates();
   // The program's code is compiled in the first session.
-  await serverMemory();
-  const memory = `${Math.round((await serverMemory()) / 1e6)} MB`;
+  await serverMemory(root, SERVER_ENVIRONMENT);
+  const memory = `${Math.round((await serverMemory(root, SERVER_ENVIRONMENT)) / 1e6)} MB`;
   const row = (what: string, { median, best }: Timing, target: string): Figure => ({
     what,
     median: milliseconds(median),

@@ -14,7 +14,7 @@ import { build } from "esbuild";
 const given = process.argv.slice(2);
 const program = /^[a-z]+$/.test(given[0] ?? "") ? given.shift() : "run";
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const outfile = join(root, "dist", "bench.cjs");
+const outfile = join(root, "dist", `bench-${program}.cjs`);
 
 /** Files that look beside themselves still do so. */
 const places = {
