@@ -10,12 +10,20 @@ export interface FileStat {
   readonly mtime: number;
 }
 
+/** What stands in a directory; a link is what it leads to. */
+export interface Entry {
+  readonly name: string;
+  readonly type: "file" | "directory";
+  /** A directory that a link leads to. */
+  readonly linked?: true;
+}
+
 /** Read-only view of files. Nothing throws: a file that is absent or unreadable is `undefined`. */
 export interface FileAccess {
   readText(uri: string): Promise<string | undefined>;
   stat(uri: string): Promise<FileStat | undefined>;
   /** Names in a directory; empty when it is none. */
-  list(uri: string): Promise<readonly { readonly name: string; readonly type: "file" | "directory" }[]>;
+  list(uri: string): Promise<readonly Entry[]>;
   /** The URI after all links; undefined when nothing is there. Absent where there are no links. */
   resolve?(uri: string): Promise<string | undefined>;
 }

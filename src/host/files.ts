@@ -5,7 +5,7 @@
 import { constants } from "node:fs";
 import { type FileHandle, open, opendir, readlink, realpath, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import type { FileAccess } from "../analysis/runtime";
+import type { Entry, FileAccess } from "../analysis/runtime";
 import { decode } from "../terms/text";
 import { Deadline } from "./deadline";
 import { pathOf, uriOf } from "./paths";
@@ -92,8 +92,8 @@ async function bytesOf(file: FileHandle): Promise<Uint8Array | undefined> {
   return bytes.subarray(0, length);
 }
 
-async function namesIn(path: string): Promise<{ name: string; type: "file" | "directory" }[]> {
-  const names: { name: string; type: "file" | "directory" }[] = [];
+async function namesIn(path: string): Promise<readonly Entry[]> {
+  const names: Entry[] = [];
   for await (const entry of await opendir(path)) {
     if (names.length >= MOST_NAMES) break;
     if (entry.isFile()) names.push({ name: entry.name, type: "file" });
@@ -103,7 +103,7 @@ async function namesIn(path: string): Promise<{ name: string; type: "file" | "di
       const led = await target(join(path, entry.name)).catch(() => undefined);
       const found = led === undefined ? undefined : await stat(led).catch(() => undefined);
       if (found?.isFile()) names.push({ name: entry.name, type: "file" });
-      else if (found?.isDirectory()) names.push({ name: entry.name, type: "directory" });
+      else if (found?.isDirectory()) names.push({ name: entry.name, type: "directory", linked: true });
     }
   }
   return names;

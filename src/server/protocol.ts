@@ -8,6 +8,7 @@
  */
 
 import type { Explanation } from "../analysis/explain/explain";
+import type { Entry } from "../analysis/runtime";
 import type { Report, ReportCompared, ReportEdit, ReportGuide, ReportRun, ReportSweep } from "../core/report/schema";
 import type { ToolInput, ToolName } from "../core/report/tools";
 
@@ -331,7 +332,7 @@ export interface StatResult {
 }
 
 export interface ListResult {
-  readonly entries: readonly { readonly name: string; readonly type: "file" | "directory" }[];
+  readonly entries: readonly Entry[];
 }
 
 export interface ModelDataResult {

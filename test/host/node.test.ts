@@ -22,7 +22,7 @@ describe("node runtime", () => {
       [
         { name: "a b@1.yaml", type: "file" },
         { name: "blobs", type: "directory" },
-        { name: "link", type: "directory" },
+        { name: "link", type: "directory", linked: true },
       ],
     );
     for (const uri of [uriOf(join(folder, "absent")), "untitled:Untitled-1", "not a uri", uriOf(folder)]) {

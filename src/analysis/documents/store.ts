@@ -12,7 +12,7 @@ import { notebookWith } from "../../syntax/notebook";
 import { type GivenOptions, parsePython } from "../../syntax/python";
 import type { MapNode, ParsedDocument, ShellScript, Span, SpanEdit } from "../../syntax/tree";
 import { writtenFiles } from "../../syntax/written-files";
-import type { FileAccess } from "../runtime";
+import type { Entry, FileAccess } from "../runtime";
 import { type Directives, readDirectives } from "./directives";
 import { LineIndex, LinesElsewhere } from "./lines";
 import { LARGEST_SCANNED } from "./scan";
@@ -229,7 +229,7 @@ export class DocumentStore {
   /** Files that were only looked through, the one used last at the end, and how much text they have. */
   private readonly skimmed = new Map<string, LoadedDocument>();
   private skimmedLength = 0;
-  private readonly folders = new Map<string, Promise<readonly { name: string; type: "file" | "directory" }[]>>();
+  private readonly folders = new Map<string, Promise<readonly Entry[]>>();
 
   /** @param below where documents and listings come from that this store does not have */
   constructor(
@@ -298,7 +298,7 @@ export class DocumentStore {
     return found;
   }
 
-  list(uri: string): Promise<readonly { name: string; type: "file" | "directory" }[]> {
+  list(uri: string): Promise<readonly Entry[]> {
     let found = this.folders.get(uri);
     if (found === undefined) {
       if (this.below !== undefined) return this.below.list(uri);

@@ -42,7 +42,11 @@ function childrenOf(folder: string, listing: Listing): Children {
       entries.filter(wanted).map((entry) => joinUri(folder, entry.name));
     found = {
       files: uris(({ name, type }) => type === "file" && name !== PINS_FILE && syntaxOf(name) !== null),
-      folders: uris(({ name, type }) => type === "directory" && !SKIPPED_FOLDERS.has(name) && !name.startsWith(".")),
+      // A link may lead above the workspace, or back into a folder that it is in: what it leads to is walked where it is.
+      folders: uris(
+        ({ name, type, linked }) =>
+          type === "directory" && linked !== true && !SKIPPED_FOLDERS.has(name) && !name.startsWith("."),
+      ),
     };
     children.set(listing, found);
   }

@@ -23,6 +23,11 @@ function number(value: unknown): number {
   return typeof value === "number" ? value : 0;
 }
 
+/** Bytes of a block; what no block can have (a negative size, one without an end) is none, as is what is no number. */
+function bytesOf(value: unknown): number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : 0;
+}
+
 /** What the allocator calls its actions. `free_completed` is when the block can be used again, `free_requested` when it was let go. */
 const NAMED: ReadonlyMap<unknown, Action> = new Map<unknown, Action>([
   ["alloc", "alloc"],
@@ -47,7 +52,7 @@ function traceOf(entries: readonly Dictionary[], device: number, stacks: Stacks)
     const action = NAMED.get(entry["action"]) ?? "other";
     trace.actions[k] = NUMBERS.get(action)!;
     trace.addresses[k] = number(entry["addr"] ?? entry["device_free"]);
-    trace.sizes[k] = number(entry["size"]);
+    trace.sizes[k] = bytesOf(entry["size"]);
     trace.stacks[k] = stacks.of(entry["frames"]);
     const time = entry["time_us"];
     trace.times[k] = typeof time === "number" ? time : Number.NaN;
@@ -65,13 +70,13 @@ function blocksOf(segment: Dictionary, stacks: Stacks): Block[] {
   let address = number(segment["address"]);
   return dictionaries(segment["blocks"]).map((block) => {
     const [history] = dictionaries(block["history"]);
-    const size = number(block["size"]);
+    const size = bytesOf(block["size"]);
     const at = block["address"] === undefined ? address : number(block["address"]);
     address = at + size;
     return {
       address: at,
       size,
-      requested: number(block["requested_size"] ?? history?.["real_size"]),
+      requested: bytesOf(block["requested_size"] ?? history?.["real_size"]),
       state: STATES.get(block["state"]) ?? "free",
       stack: stacks.of(block["frames"] ?? history?.["frames"]),
     };
@@ -82,7 +87,7 @@ function segmentOf(segment: Dictionary, stacks: Stacks): Segment {
   return {
     device: number(segment["device"]),
     address: number(segment["address"]),
-    size: number(segment["total_size"]),
+    size: bytesOf(segment["total_size"]),
     stream: number(segment["stream"]),
     small: segment["segment_type"] === "small",
     expandable: segment["is_expandable"] === true,

@@ -15,6 +15,11 @@ describe("a hostile snapshot", () => {
     it(`of ${name.toLowerCase()} is read to its end, with figures that are numbers`, () => {
       const read = readRecording(new Uint8Array(Buffer.from(text, "base64")));
       assert.ok(read.ok, JSON.stringify(read));
+      const sizes = read.recording.traces.flatMap((trace) => [...trace.sizes]);
+      assert.ok(
+        sizes.every((size) => Number.isSafeInteger(size) && size >= 0),
+        String(sizes),
+      );
       for (const { peakBytes, parts } of summarise(read.recording)) {
         assert.ok(Number.isFinite(peakBytes) && peakBytes >= 0, String(peakBytes));
         assert.ok(parts.every(({ bytes }) => Number.isFinite(bytes)));
