@@ -46,6 +46,13 @@ describe("analysis: a loop of one's own", () => {
     assert.deepEqual(run.optimizer, { name: "adamw", args: {}, oneGroup: true });
   });
 
+  it("has no adapter where it only writes a config of one", async () => {
+    const head = "from peft import LoraConfig, get_peft_model\nconfig = LoraConfig(r=8, target_modules=['query'])";
+    const load = 'AutoModelForSequenceClassification.from_pretrained("./model")';
+    assert.equal((await runOf({ head, load })).adapter, null);
+    assert.notEqual((await runOf({ head, load: `get_peft_model(${load}, config)` })).adapter, null);
+  });
+
   it("knows optimizers by their class and what their step allocates by their arguments", async () => {
     const sgd = await runOf({ optimizer: "torch.optim.SGD(groups, lr=0.1, momentum=0.9, foreach=False)" });
     assert.deepEqual(sgd.optimizer, { name: "sgd", args: { foreach: "False", momentum: "0.9" } });

@@ -52,6 +52,70 @@ describe("analysis: a loss of a script's own", () => {
     }
   });
 
+  it("is one that functions are given, over batches that are put on the card part by part", async () => {
+    const script = (head: string, moved: string, given: string) => `import torch
+from torch import nn
+from torch.utils.data import DataLoader
+from transformers import AutoConfig, AutoModel
+class CFG:
+    model = "google-bert/bert-base-uncased"
+    targets = 6
+class Pool(nn.Module):
+    def forward(self, states, mask):
+        mask = mask.unsqueeze(-1).expand(states.size()).float()
+        return torch.sum(states * mask, 1) / torch.clamp(mask.sum(1), min=1e-9)
+class Net(nn.Module):
+    def __init__(self, cfg):
+        super().__init__()
+        ${head}
+        self.body = AutoModel.from_pretrained(cfg.model)
+        self.pool = Pool()
+        self.fc = nn.Linear(768, cfg.targets)
+    def forward(self, inputs):
+        return self.fc(self.pool(self.body(**inputs).last_hidden_state, inputs["attention_mask"]))
+def train(loader, model, criterion, optimizer):
+    for inputs, labels in loader:
+        ${moved}
+        loss = criterion(model(inputs), labels.to("cuda"))
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+model = Net(CFG).to("cuda")
+optimizer = torch.optim.AdamW(model.parameters())
+train(DataLoader(data, batch_size=8), model, ${given}, optimizer)
+`;
+    const runs: number[] = [];
+    for (const [head, moved, given] of [
+      [
+        "self.config = AutoConfig.from_pretrained(cfg.model)",
+        "for k, v in inputs.items():\n            inputs[k] = v.to('cuda')",
+      ],
+      ["pass", "for k in inputs:\n            inputs[k] = inputs[k].to('cuda')", 'nn.HuberLoss(reduction="mean")'],
+      ["pass", "inputs = inputs.to('cuda')"],
+    ] as const) {
+      const text = script(head, moved, given ?? "nn.SmoothL1Loss()");
+      const [run] = (await createAnalyzer(memoryRuntime({ "train.py": text })).analyse(uri("train.py"), {})).runs;
+      assert.deepEqual(
+        (run?.assumptions ?? []).filter(({ id }) => /own-loss|uncounted/.test(id)),
+        [],
+      );
+      runs.push(run?.perDevice?.allocatedPeakBytes ?? 0);
+    }
+    assert.ok(runs[0]! > 0);
+    assert.equal(new Set(runs).size, 1);
+  });
+
+  it("has tensors that it makes of sizes", async () => {
+    for (const made of [
+      "torch.full((6,), 2.0, device=model.device)",
+      "torch.ones(6)",
+      "torch.zeros([6], dtype=torch.float32)",
+    ]) {
+      const weighed = `F.binary_cross_entropy_with_logits(logits, torch.zeros_like(logits), pos_weight=${made})`;
+      assert.equal((await runOf(`logits = model(**inputs).logits\nreturn ${weighed}`)).said, false, made);
+    }
+  });
+
   it("is said not to be followed where it does something else", async () => {
     const { peak } = await runOf(OWN);
     for (const loss of [

@@ -9,7 +9,7 @@ import { argumentsSet, parsedArguments } from "./arguments";
 import { given, plain } from "./called";
 import { withDumped } from "./dumped";
 import { backwardCall, LOADER, trainingLoader } from "./loop";
-import { isBefore, isLoad, LOADS, MODULE, NAMED, type Training, trainingOf } from "./training";
+import { callsBehind, isBefore, isLoad, LOADS, MODULE, NAMED, type Training, trainingOf } from "./training";
 import { unslothAdapts } from "./unsloth";
 
 /** Whether a trainer of transformers or TRL runs the loop, whatever else the module calls. */
@@ -79,7 +79,9 @@ export function pythonViews(document: ConfigDocument): readonly View[] {
   const ownLoop = backwardCall(python) !== undefined && !hasTrainer(python);
   const loader = ownLoop ? trainingLoader(python) : undefined;
   const isRead = (call: PythonCall) =>
-    call === training.load || call === loader || (reaches(training, call) && (ownLoop || !COPIES.test(call.callee)));
+    call === training.load ||
+    call === loader ||
+    (reaches(training, call) && (ownLoop ? !onlyWritten(python, call) : !COPIES.test(call.callee)));
   return pythonView(document, CALLS, isRead, argumentsSet).map((view) => {
     const lora = python.calls.some(
       (call) => (/(?:^|\.)LoraConfig$/.test(call.callee) || unslothAdapts(call.callee)) && isRead(call),
@@ -110,6 +112,26 @@ function reaches(training: Training, call: PythonCall): boolean {
   if (given === undefined || training.trainer === undefined || training.parts.has(call)) return true;
   const others = [...training.parts].some((part) => given.pattern.test(part.callee));
   return !others && !(given.optional && training.followed);
+}
+
+/** Configs of adapters, and what puts any into a model (peft/mapping_func.py, transformers/integrations/peft.py). */
+const ADAPTS = [/(?:^|\.)LoraConfig$/, ...PEFT_CALLS.map(([pattern]) => pattern)];
+const WRAPS = /peft|adapter|lora/i;
+
+/** A loop's config of adapters that nothing is given: no call takes it, and none wraps a model in adapters. */
+function onlyWritten(python: PythonModule, call: PythonCall): boolean {
+  const isConfig = ({ callee }: PythonCall) => ADAPTS.some((pattern) => pattern.test(callee));
+  return (
+    isConfig(call) &&
+    !python.calls.some(
+      (other) =>
+        !isConfig(other) &&
+        (WRAPS.test(other.callee) ||
+          [...other.positional, ...other.keywords.entries.map(({ value }) => value)].some((node) =>
+            callsBehind(python, node).includes(call),
+          )),
+    )
+  );
 }
 
 /** Whether an argument is a name whose call is read with keys of its own: `parallelism_config=mesh`. */

@@ -7,7 +7,7 @@
  */
 import type { SyntaxNode, Tree } from "@lezer/common";
 import { parser } from "@lezer/python";
-import type { LossExpression, OwnLoss } from "../../terms/own-loss";
+import type { OwnLoss } from "../../terms/own-loss";
 import { emptyMap, MAX_LENGTH, prepareText } from "../text";
 import type {
   Entry,
@@ -29,7 +29,8 @@ import { unquote } from "./literals";
 import { functionsIn } from "./loss-functions";
 import { childNamed, childrenNamed, childrenOf, span } from "./nodes";
 import { declaredDefaults, optionsOf, spellingsOf, startedFunctions, writtenOptions } from "./options";
-import { expressionTree, functionTree } from "./own-loss";
+import { type Outside, outsideOf, usedIn } from "./outside";
+import { functionTree } from "./own-loss";
 import { ownModuleOf } from "./own-module";
 import { Paths } from "./paths";
 import { roundIn } from "./round";
@@ -283,17 +284,6 @@ function walked(
 
 /** The method whose body is read. */
 const LOSS = "compute_loss";
-/** What a name outside of it may be bound to. */
-const MADE = /^(?:Number|CallExpression)$/;
-
-/** A number, or what a call of torch gives. */
-function isOfTorch(made: LossExpression): boolean {
-  if ("value" in made && !("each" in made)) return true;
-  let root: LossExpression | undefined = "call" in made ? made.call : undefined;
-  while (root !== undefined && "attribute" in root) root = root.of;
-  return root !== undefined && "name" in root && /^torch\b/.test(root.name);
-}
-
 /** A class with the loss that it writes itself. */
 function withLoss(
   type: PythonClass,
@@ -312,12 +302,6 @@ function withLoss(
   };
 }
 
-/** What of the names outside stands in a tree. */
-function usedIn(tree: unknown, outside: Outside): OwnLoss["outside"] {
-  const text = JSON.stringify(tree);
-  return Object.fromEntries(Object.entries(outside()).filter(([name]) => text.includes(`"${name.split(".").at(-1)}"`)));
-}
-
 function nameOf(node: SyntaxNode, evaluator: Evaluator): string {
   return evaluator.slice(childNamed(node, "VariableName") ?? node);
 }
@@ -328,29 +312,6 @@ function lossIn(own: SyntaxNode, found: Collector, evaluator: Evaluator, outside
   if (tree === undefined) return null;
   const functions = functionsIn(tree, found, evaluator);
   return { ...tree, outside: usedIn([tree, functions], outside), ...functions };
-}
-
-/** What a module binds to numbers and to what torch gives; found once, where something asks. */
-type Outside = () => OwnLoss["outside"];
-
-/** Names that a loss may use; a module with more has none for the rest. */
-const MOST_OUTSIDE = 500;
-
-function outsideOf({ assigned, bound }: Collector, evaluator: Evaluator): Outside {
-  let found: OwnLoss["outside"] | undefined;
-  const slice = (one: SyntaxNode): string => evaluator.slice(one);
-  return () => {
-    found ??= Object.fromEntries(
-      assigned
-        .filter(({ value }) => MADE.test(value.name))
-        .slice(0, MOST_OUTSIDE)
-        .flatMap(({ name, value }) => {
-          const made = expressionTree(value, slice, bound);
-          return made === undefined || !isOfTorch(made) ? [] : [[slice(name), made] as const];
-        }),
-    );
-    return found;
-  };
 }
 
 /** Functions of outputs and labels, by their names: they may be a loss (`compute_loss_func`). */

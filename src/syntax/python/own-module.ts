@@ -14,6 +14,8 @@ import { Unread, unlessUnread } from "./unread";
 import type { Evaluator } from "./values";
 
 const LOADS = /\.(?:from_pretrained|from_config)$/;
+/** What is loaded beside a model. */
+const BESIDE = /(?:Config|Tokenizer|TokenizerFast|Processor|FeatureExtractor)\.from_pretrained$/;
 /** Models of transformers by their classes. */
 const MADE = /(?:^|\.)[A-Z]\w{0,80}(?:For[A-Z]\w{1,80}|LMHeadModel|Model)$/;
 /** What a module is put somewhere by, and stays itself. */
@@ -159,6 +161,7 @@ class Reader {
     const callee = value.firstChild;
     if (callee === null) return;
     if (++this.modules > MOST_MODULES) throw new Unread();
+    if (BESIDE.test(this.slice(callee))) return;
     if (LOADS.test(this.slice(callee)) || this.isOfTransformers(callee)) {
       inside.loaded.push(own);
       inside.keepsStates ||= this.torch.isOn(value, "output_hidden_states");

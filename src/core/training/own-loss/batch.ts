@@ -1,4 +1,5 @@
 /** What a loss has of its batch, and what is left of its names when it is done. */
+import type { OwnLoss } from "../../../terms/own-loss";
 import { isTensor } from "../../engine/ops/arithmetic";
 import type { Tensor } from "../../engine/tensor";
 import { Inputs, NotFollowed, Outputs, type Value } from "./values";
@@ -28,6 +29,28 @@ const BESIDE = /^(?:labels|attention_mask|num_items_in_batch)$/;
 /** Whether a name is that of a part: others are those of whole batches that a loader gives beside each other (`chosen, rejected`). */
 export function namesPart({ tensors }: Inputs, name: string): boolean {
   return tensors.has(name) || meantBy(name) !== undefined;
+}
+
+/** What is spread over keywords, or has parts by names. */
+const AS_BATCH = /"spread":\[\{"name":"(\w{1,60})"\}|"of":\{"name":"(\w{1,60})"\},"at":\[\{"index":\{"value":"/g;
+
+/** Names that a loss uses as whole batches, whatever they are called (`for inputs, labels in loader: model(**inputs)`). */
+export function batchNames(loss: OwnLoss): ReadonlySet<string> {
+  const { body, functions, module } = loss;
+  const text = JSON.stringify([body, functions ?? {}, module ?? {}]);
+  const used = new Set([...text.matchAll(AS_BATCH)].map(([, spread, of = ""]) => spread ?? of));
+  const [given = ""] = module?.forward.parameters ?? [];
+  if (!used.has(given)) return used;
+  const handed = [...JSON.stringify(body).matchAll(/"call":\{"name":"(\w{1,60})"\},"args":\[\{"name":"(\w{1,60})"\}/g)];
+  const [model = "model"] = loss.parameters;
+  const called = [model, "model"];
+  return new Set([...used, ...handed.flatMap(([, name = "", first = ""]) => (called.includes(name) ? [first] : []))]);
+}
+
+/** What is left of a batch whose other parts stand beside it by names of their own; borrowed. */
+export function withoutParts({ tensors }: Inputs, names: readonly string[]): Inputs {
+  const labels = names.some(callsLabels);
+  return new Inputs(new Map([...tensors].filter(([name]) => !(labels && name === LABELS) && !names.includes(name))));
 }
 
 /** A part of a batch by a script's name for it, owned. */

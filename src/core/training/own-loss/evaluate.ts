@@ -118,7 +118,7 @@ class Run extends Statements {
     if (path === module?.body) return this.runs(this.calls.model, expression, module.keepsStates === true);
     const forwards = { ...module?.forwards, ...beside?.forwards };
     const forward = Object.hasOwn(forwards, path) ? forwards[path] : undefined;
-    if (forward !== undefined) return this.asSelf(path, () => this.ofScript(forward, expression));
+    if (forward !== undefined) return this.ofScript(forward, expression, path);
     const all = [...(module?.layers ?? []), ...(beside?.layers ?? [])];
     const layers = all.filter((layer) => layer.path === path || layer.path.startsWith(`${path}.`));
     if (layers.length === 0) return undefined;
@@ -133,7 +133,7 @@ class Run extends Statements {
   /** The forward of the script's own module. */
   private wholeModule(module: OwnModule, expression: Call): Value {
     if (this.self !== null) throw new NotFollowed();
-    const made = this.calls.wrapped(() => this.asSelf("self", () => this.ofScript(module.forward, expression)));
+    const made = this.calls.wrapped(() => this.ofScript(module.forward, expression, "self"));
     this.torch.logits = true;
     return made;
   }
@@ -146,15 +146,6 @@ class Run extends Statements {
     );
     this.end();
     return left;
-  }
-
-  /** Runs what a module computes, whose own names begin with `self` there. */
-  private asSelf(path: string, run: () => Value): Value {
-    const { self } = this;
-    this.self = path;
-    const made = run();
-    this.self = self;
-    return made;
   }
 
   protected override ownWeight(path: string): Tensor | undefined {

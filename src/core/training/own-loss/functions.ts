@@ -66,6 +66,20 @@ const shaped =
   (torch, given) =>
     operator(torch, name, [tensorOf(given.args[0]), sizesOf(given)]);
 
+/** A tensor of given sizes, in one list or beside each other; `full` has what fills it behind them. */
+const filled =
+  (name: "full" | "zeros" | "ones"): TorchFunction =>
+  (torch, given) => {
+    const first = argument(given, 0, "size");
+    const sizes = Array.isArray(first) || name === "full" ? [first].flat() : given.args;
+    const dtype = given.keywords.has("dtype") ? dtypeOf({ args: [], keywords: given.keywords }) : "float32";
+    return torch.empty(
+      name,
+      sizes.map((one) => numberOf(one as Value)),
+      String(dtype) as DType,
+    );
+  };
+
 function dtypeOf({ args, keywords }: Given): Value {
   const all = [...args.slice(1), keywords.get("dtype")];
   const named = all.find((one) => one instanceof Named && DTYPE.test(one.path));
@@ -175,6 +189,8 @@ const FUNCTIONS: Readonly<Record<string, TorchFunction>> = table({
   },
   nll_loss: (torch, given) => nllLoss(torch, ...pair(given), classLoss(given)),
   mse_loss: elementLoss("mse_loss"),
+  smooth_l1_loss: elementLoss("smooth_l1_loss"),
+  huber_loss: elementLoss("huber_loss"),
   binary_cross_entropy_with_logits: elementLoss("binary_cross_entropy_with_logits"),
   l1_loss: (torch, given) => absoluteLoss(torch, ...pair(given), classLoss(given) !== "none"),
   normalize: (torch, given) => {
@@ -236,6 +252,9 @@ const FUNCTIONS: Readonly<Record<string, TorchFunction>> = table({
   tensor: (torch, { args: [items] }) =>
     torch.empty("tensor", Array.isArray(items) ? [items.length] : [], Array.isArray(items) ? "float32" : "int64"),
   eye: passed("eye"),
+  full: filled("full"),
+  zeros: filled("zeros"),
+  ones: filled("ones"),
   ones_like: plain("ones_like"),
   zeros_like: plain("zeros_like"),
   argmax: (torch, given) => operator(torch, "argmax", [tensorOf(given.args[0]), argument(given, 1, "dim") ?? []]),
@@ -287,6 +306,8 @@ export const LOSS_MODULES: Readonly<Record<string, string>> = table({
   KLDivLoss: "kl_div",
   NLLLoss: "nll_loss",
   MSELoss: "mse_loss",
+  SmoothL1Loss: "smooth_l1_loss",
+  HuberLoss: "huber_loss",
   L1Loss: "l1_loss",
   TripletMarginLoss: "triplet_margin_loss",
   BCEWithLogitsLoss: "binary_cross_entropy_with_logits",

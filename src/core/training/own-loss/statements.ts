@@ -6,7 +6,7 @@ import type { LossExpression, LossFunction, LossIndex, LossStatement, OwnLoss } 
 import { isTensor } from "../../engine/ops/arithmetic";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
-import { namesPart, partOf } from "./batch";
+import { batchNames, namesPart, partOf, withoutParts } from "./batch";
 import { operator } from "./calling";
 import { computed, dotted } from "./expressions";
 import { binary, signed } from "./functions";
@@ -38,6 +38,8 @@ export abstract class Statements {
   private names = new Map<string, Value>();
   /** Functions of the script that run inside one another. */
   private depth = 0;
+  /** Names of whole batches. */
+  private batches: ReadonlySet<string> | null = null;
   /** Rounds of its loops so far, those inside of others each time. */
   private rounds = 0;
   /** Classes of the logits that a model gave last. */
@@ -126,14 +128,19 @@ export abstract class Statements {
     const [only, ...more] = names;
     if (only === undefined) letGo(value);
     else if (more.length === 0) this.bind(only, value);
-    else if (value instanceof Inputs)
-      for (const name of names)
-        this.bind(name, namesPart(value, name) ? partOf(value, name) : this.beside(value, name));
+    else if (value instanceof Inputs) for (const name of names) this.bind(name, this.unpacked(value, name, names));
     else {
       if (!Array.isArray(value) || value.length !== names.length) throw new NotFollowed();
       for (const [k, name] of names.entries()) this.bind(name, value[k] as Value);
     }
     return undefined;
+  }
+
+  /** What one of several names for a batch's parts is bound to, owned. */
+  private unpacked(value: Inputs, name: string, names: readonly string[]): Value {
+    if (!namesPart(value, name)) return this.beside(value, name);
+    this.batches ??= batchNames(this.loss);
+    return this.batches.has(name) ? withoutParts(value, names) : partOf(value, name);
   }
 
   /** Does something for each element of a list, which names hold then, and of the last one behind it, as Python's do. */
@@ -357,8 +364,12 @@ export abstract class Statements {
     return new Inputs(tensors, true);
   }
 
-  /** A function of the script: its names go when it returns. */
-  protected ofScript(own: LossFunction, expression: Call): Value {
+  /**
+   * A function of the script: its names go when it returns.
+   *
+   * @param self the way to the module whose code it is, which calls that `self`; what it is given is the caller's
+   */
+  protected ofScript(own: LossFunction, expression: Call, self = this.self): Value {
     if (expression.args.length > own.parameters.length || this.depth >= DEEPEST) throw new NotFollowed();
     const given = new Map<string, Value>();
     for (const one of expression.spread) {
@@ -375,13 +386,15 @@ export abstract class Statements {
       if (standard === undefined) throw new NotFollowed();
       given.set(name, this.value(standard));
     }
-    const outer = this.names;
+    const outer = { names: this.names, self: this.self };
     this.names = given;
+    this.self = self;
     this.depth++;
     const returned = this.body(own.body);
     this.end();
     this.depth--;
-    this.names = outer;
+    this.self = outer.self;
+    this.names = outer.names;
     return returned ?? null;
   }
 }
