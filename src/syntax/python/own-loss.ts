@@ -4,14 +4,12 @@ import type { LossExpression, LossFunction, LossIndex, LossStatement } from "../
 import { MAX_DEPTH } from "../text";
 import { unquote } from "./literals";
 import { childNamed, childrenOf } from "./nodes";
+import { bare, movedBatch, statementsOf } from "./statement-parts";
 import { Unread, unlessUnread } from "./unread";
 
 /** Longer functions are not read. */
 const MAX_NODES = 2000;
 const SIGNS = /^(?:-|\+|~|not)$/;
-/** A batch that is gone over by its names. */
-const OVER_BATCH = /^(\w{1,60})(?:\.(?:items|keys)\(\))?$/;
-const MOVES = /^(?:to|cuda)$/;
 
 /** @param bound what names that imports bind stand for */
 export function functionTree(
@@ -204,32 +202,13 @@ class Reader {
     const at = children.findIndex(({ name }) => name === "in");
     const [over, body, ...more] = children.slice(at + 1);
     if (over === undefined || body?.name !== "Body" || more.length > 0) throw new Unread();
-    const moved = this.moved(children.slice(1, at), over, body, depth);
-    if (moved !== undefined) return moved;
+    const moved = movedBatch(children.slice(1, at), over, body, this.slice);
+    if (moved !== undefined) {
+      const call = { of: { name: moved.name }, attribute: moved.method };
+      return { names: [moved.name], value: { ...this.call(moved.call, depth), call } as LossExpression };
+    }
     const each = this.targets(children.slice(1, at));
     return { each, over: this.expression(over, depth), body: this.body(body, depth) };
-  }
-
-  /** `for k, v in batch.items(): batch[k] = v.to(device)`, which is `batch = batch.to(device)`; undefined: another loop. */
-  private moved(
-    children: readonly SyntaxNode[],
-    over: SyntaxNode,
-    body: SyntaxNode,
-    depth: number,
-  ): LossStatement | undefined {
-    const [, name] = OVER_BATCH.exec(this.slice(over)) ?? [];
-    const [only, ...more] = bare(body);
-    const [target, , value] = only?.name === "AssignStatement" ? bare(only) : [];
-    const method = value?.name === "CallExpression" ? value.firstChild : null;
-    if (name === undefined || more.length > 0 || value === undefined || method?.name !== "MemberExpression")
-      return undefined;
-    const [key, item] = children.map((one) => this.slice(one));
-    const place = `${name}[${key}]`;
-    const [object, attribute] = [method.firstChild, method.lastChild].map((one) => this.slice(one ?? value));
-    const isOwn = object === place || object === item;
-    if (this.slice(target!) !== place || !isOwn || !MOVES.test(attribute!)) return undefined;
-    const made = this.call(value, depth);
-    return { names: [name], value: { ...made, call: { of: { name }, attribute: attribute! } } as LossExpression };
   }
 
   /** Names that each element is bound to: one, or those of its parts. */
@@ -404,15 +383,4 @@ class Reader {
       without: excluded,
     };
   }
-}
-
-/** Statements of a block, those that share a line one by one (`loss.backward(); optimizer.step()`). */
-function statementsOf(body: SyntaxNode | null): SyntaxNode[] {
-  return bare(body).flatMap((one) =>
-    one.name === "StatementGroup" ? bare(one).filter(({ name }) => name !== ";") : [one],
-  );
-}
-
-function bare(node: SyntaxNode | null): SyntaxNode[] {
-  return node === null ? [] : childrenOf(node).filter(({ name }) => !/^(?:[()[\]{},:.]|Comment|⚠)$/.test(name));
 }
