@@ -154,7 +154,7 @@ def script_of(row, found, sizes, amp):
     """The script of one run."""
     from vram_lens.tracing import inputs
 
-    given = inputs.read(found["inputs"])
+    given, _ = inputs.pinned(inputs.read(found["inputs"]))
     tensors = [one for one in given if isinstance(one, inputs.Tensor)]
     made = []
     for one in tensors:

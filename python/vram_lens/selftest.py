@@ -1,6 +1,6 @@
 """What every PyTorch must be able to do for the rest to be right: small models with known answers. `python -m vram_lens selftest`."""
 
-from .selftest_models import alone, both_ways, decided, kept, masked, measured, spaced, traced, windowed
+from .selftest_models import alone, both_ways, decided, flat, kept, masked, measured, spaced, traced, windowed
 from .selftest_runs import (
     apart,
     columned,
@@ -77,6 +77,7 @@ TESTS = (
     uninstalled,
     masked,
     spaced,
+    flat,
     drawn,
     given,
     followed,

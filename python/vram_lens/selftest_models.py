@@ -241,3 +241,22 @@ def spaced():
     graph, _ = own.traced(own.Own(Spaced, inputs.read("x=float[B,16,16]")))
     steps = [step.get("op") for step in graph["main"]["body"]]
     assert {"outer", "dropout", "linspace"} <= set(steps), steps
+
+
+class Flat(torch.nn.Module):
+    """Attention without heads, and over windows beside its heads."""
+
+    def forward(self, x):
+        attend = torch.nn.functional.scaled_dot_product_attention
+        x = attend(x, x, x, is_causal=True)
+        x = x.unflatten(-1, (2, 8)).unsqueeze(1).transpose(2, 3)
+        return attend(x, x, x).transpose(1, 3).flatten(2)
+
+
+def flat():
+    """Attention of three and of five dimensions gives what its operands' shapes say."""
+    from .tracing import inputs, own
+
+    graph, facts = own.traced(own.Own(Flat, inputs.read("x=float[B,S,16]")))
+    steps = [step.get("op") for step in graph["main"]["body"]]
+    assert steps.count("scaled_dot_product_attention") == 2 and facts["holds"] == [], (steps, facts)

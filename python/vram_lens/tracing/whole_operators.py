@@ -34,9 +34,7 @@ def attention_with(recorder):
     def sdpa(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
         with recorder.silence():
             dtype = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else query.dtype
-            out = torch.empty(query.shape[0], query.shape[2], query.shape[1], value.shape[3], dtype=dtype, device=query.device).transpose(
-                1, 2
-            )
+            out = _attended(query, key, value, dtype)
         kw = {"enable_gqa": True} if enable_gqa else {}
         recorder.emit(
             Event(
@@ -51,6 +49,16 @@ def attention_with(recorder):
         return out
 
     return sdpa
+
+
+def _attended(query, key, value, dtype):
+    """The result of attention: by the fused kernels its tokens stand before its heads; they take four dimensions, and with any other
+    number the last product of matrices gives it (aten/src/ATen/native/transformers/sdp_utils_cpp.h, check_tensor_shapes)."""
+    if query.ndim == 4:
+        batch, heads, tokens, _ = query.shape
+        return torch.empty(batch, tokens, heads, value.shape[3], dtype=dtype, device=query.device).transpose(1, 2)
+    before = torch.broadcast_shapes(*(t.shape[:-2] for t in (query, key, value)))
+    return torch.empty(*before, query.shape[-2], value.shape[-1], dtype=dtype, device=query.device)
 
 
 def ctc_with(recorder):

@@ -104,6 +104,28 @@ describe("attention's backward", () => {
     );
     assert.equal(made[1], `_scaled_dot_product_efficient_attention ${rounded(2 * 64 * 4)}`);
   });
+
+  it("the math path with three and with five dimensions, whose scores stand in memory", () => {
+    for (const sizes of [
+      [2, 64, 32],
+      [2, 4, 3, 64, 32],
+    ]) {
+      const l = lab();
+      const [query, key, value] = [l.leaf(sizes), l.leaf(sizes), l.leaf(sizes)];
+      let out = query;
+      const made = l.made(() => {
+        out = attention(l.torch, { query, key, value, mask: null, dropout: 0, causal: true, groupedQuery: false });
+      });
+      assert.deepEqual(out.sizes, sizes);
+      assert.ok(made.every((line) => !line.includes("efficient")));
+      const scores = sizes.slice(0, -2).reduce((a, b) => a * b, 64 * 64 * 4);
+      assert.ok(made.includes(`_softmax ${scores}`), made.join());
+      assert.equal(
+        made.find((line) => line.startsWith("tril")),
+        `tril ${64 * 64}`,
+      );
+    }
+  });
 });
 
 describe("losses", () => {

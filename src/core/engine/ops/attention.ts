@@ -79,6 +79,7 @@ function checkHeads({ query, key, groupedQuery }: AttentionOperands): void {
 
 function chooseKernel(torch: Torch, operands: AttentionOperands): Tensor {
   const { query, key, value, mask } = operands;
+  if (query.sizes.length !== 4) return composed(torch, operands);
   if (torch.ring !== null && mask !== null) throw new NotModelled(say("engine.ring-mask"));
   if (torch.tape?.parts.masks && mask === null) return withTracedMask(torch, torch.tape, operands);
   checkHeads(operands);
@@ -89,7 +90,14 @@ function chooseKernel(torch: Torch, operands: AttentionOperands): Tensor {
   const grouped = query.size(1) !== key.size(1);
   const align = half ? 8 : 4;
   if (!grouped && head % align === 0 && value.size(-1) % align === 0) return efficient(torch, operands);
-  // Distributed tensors split as keys and queries are have no rule for its products.
+  return composed(torch, operands);
+}
+
+/**
+ * The math path, which tensors of other than four dimensions take as well (sdp_utils_cpp.h, check_tensor_shapes).
+ * Distributed tensors split as keys and queries are have no rule for its products.
+ */
+function composed(torch: Torch, operands: AttentionOperands): Tensor {
   if (torch.ring !== null) throw new NotModelled(say("engine.ring-kernel"));
   return math(torch, operands);
 }
@@ -289,7 +297,7 @@ function math(torch: Torch, operands: AttentionOperands): Tensor {
   const query = scaled(torch, queryAcc);
   const bias = given ?? (operands.causal ? causalBias(torch, query, keyAcc) : null);
   // Without `enable_gqa` fewer heads of keys are broadcast by the products (pre_process_group_query_attention_input).
-  const groups = operands.groupedQuery ? query.size(1) / keyAcc.size(1) : 1;
+  const groups = operands.groupedQuery ? query.size(-3) / keyAcc.size(-3) : 1;
   const repeat = (tensor: Tensor): Tensor => (groups === 1 ? tensor.retain() : repeatHeads(torch, tensor, groups));
   const key = repeat(keyAcc);
   const value = repeat(valueAcc);
@@ -329,15 +337,15 @@ function scaled(torch: Torch, tensor: Tensor): Tensor {
 
 /** Every head of keys or values as often as heads of queries share it. */
 export function repeatHeads(torch: Torch, tensor: Tensor, groups: number): Tensor {
-  const [batch, heads, tokens, head] = tensor.sizes as [number, number, number, number];
+  const sizes = tensor.sizes.with(-3, tensor.size(-3) * groups);
   const node = torch.record("RepeatInterleaveBackward0", [tensor], (torch, [gradient]) => [
     gradient ? torch.empty("sum", tensor.sizes, gradient.dtype) : null,
   ]);
-  return torch.attach(node, torch.empty("clone", [batch, heads * groups, tokens, head], tensor.dtype));
+  return torch.attach(node, torch.empty("clone", sizes, tensor.dtype));
 }
 
 function causalBias(torch: Torch, query: Tensor, key: Tensor): Tensor {
-  const sizes = [query.size(2), key.size(2)];
+  const sizes = [query.size(-2), key.size(-2)];
   const ones = torch.empty("ones", sizes, "bool");
   const lower = torch.empty("tril", sizes, "bool");
   ones.release();
