@@ -2,6 +2,7 @@
  * What kernels allocate inside themselves, through the caching allocator, where the dispatcher does not see it. Source:
  * aten/src/ATen/native/transformers/cuda/flash_attn/flash_api.cpp (mha_bwd): float32 accumulation of the query's gradient
  * and one float32 per row; with grouped queries also the gradients of keys and values at the query's number of heads.
+ * aten/src/ATen/native/ReduceOps.cpp (impl_func_cum_ops): a running sum's input in the dtype of its result.
  */
 import { ELEMENT_BYTES } from "./dtype";
 import type { Ledger } from "./ledger";
@@ -59,8 +60,33 @@ export function convolutionWorkspaces(ledger: Ledger): Workspaces | null {
 
 /** How much higher the peak is with what kernels allocate inside themselves; 0 when it lies elsewhere. */
 export function kernelTemporaries(ledger: Ledger): number {
+  return Math.max(duringFlash(ledger), duringRunningSums(ledger)) - ledger.peak;
+}
+
+/** The peak with the copies that running sums make of an input of another dtype, which takes half of the result's bytes or less. */
+function duringRunningSums(ledger: Ledger): number {
+  const isSum = ledger.labelsOf("cumsum");
+  if (isSum === null) return ledger.peak;
+  const { events, bytes, labelIndices } = ledger;
+  let [highest, live] = [ledger.peak, 0];
+  for (const event of events) {
+    if (event < 0) {
+      live -= bytes[~event]!;
+      continue;
+    }
+    const size = bytes[event]!;
+    live += size;
+    const label = labelIndices[event]!;
+    if (isSum[label] === 0) continue;
+    const reads = ledger.labelAt(label).kernel?.reads ?? size;
+    if (2 * reads <= size) highest = Math.max(highest, live + size);
+  }
+  return highest;
+}
+
+function duringFlash(ledger: Ledger): number {
   const isFlash = ledger.labelsOf(FLASH_BACKWARD);
-  if (isFlash === null) return 0;
+  if (isFlash === null) return ledger.peak;
   const { events, bytes, labelIndices, phaseList } = ledger;
   let highest = ledger.peak;
   for (const [at, { phase, firstEvent, before }] of phaseList.entries()) {
@@ -83,5 +109,5 @@ export function kernelTemporaries(ledger: Ledger): number {
       gradients = [];
     }
   }
-  return highest - ledger.peak;
+  return highest;
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { add, mul, sum } from "../../../src/core/engine/ops/arithmetic";
+import { add, cumsum, mul, sum } from "../../../src/core/engine/ops/arithmetic";
 import { linear, matmul } from "../../../src/core/engine/ops/linear";
 import { logSumExp } from "../../../src/core/engine/ops/log-probs";
 import { layerNorm, softmax } from "../../../src/core/engine/ops/nonlinear";
@@ -49,6 +49,23 @@ describe("autocast", () => {
     const x = tensor([16, 256], "bfloat16");
     const first = autocast("bfloat16", () => made(() => assert.equal(logSumExp(torch, x).dtype, "float32")))[0];
     assert.equal(first, "_to_copy 16384");
+  });
+
+  it("sums half precision into a float32 running sum without a copy, and its gradient in half precision", () => {
+    const { torch, leaf, made, autocast, differentiate } = lab();
+    const x = leaf([16, 256], "bfloat16");
+    const y = autocast("bfloat16", () => {
+      assert.deepEqual(
+        made(() => cumsum(torch, x, null).release()),
+        ["cumsum 16384"],
+      );
+      return cumsum(torch, x, null);
+    });
+    assert.equal(y.dtype, "float32");
+    assert.deepEqual(
+      made(() => differentiate(y)),
+      ["ones_like 16384", "_to_copy 8192", "flip 8192", "cumsum 8192", "flip 8192"],
+    );
   });
 
   it("casts frozen weights, views and activations every time", () => {

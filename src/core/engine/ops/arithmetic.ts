@@ -209,13 +209,14 @@ export function sum(
   const node = torch.record("SumBackward1", [input], (torch, [gradient]) => [
     gradient ? expandReduced(torch, gradient, sizes, dims, keepdim) : null,
   ]);
-  const asked = dtype ?? (torch.autocasting && lowered(input.dtype) ? "float32" : null);
+  const asked = dtype ?? askedOfAutocast(torch, input.dtype);
   const result = asked ?? (category(input.dtype) < 2 ? "int64" : input.dtype);
   return torch.attach(node, torch.empty("sum", reducedSizes(sizes, dims, keepdim), result));
 }
 
-function lowered(dtype: DType): boolean {
-  return dtype === "bfloat16" || dtype === "float16";
+/** The dtype that autocast asks of a sum of such values; null: that of the values. */
+function askedOfAutocast(torch: Torch, dtype: DType): DType | null {
+  return torch.autocasting && (dtype === "bfloat16" || dtype === "float16") ? "float32" : null;
 }
 
 export function mean(
@@ -318,22 +319,24 @@ export function extremum(torch: Torch, operator: "maximum" | "minimum", a: Opera
   return torch.attach(node, elementwise(torch, operator, [a, b]));
 }
 
-/** `cumsum`; float32 under autocast for floating tensors. */
+/**
+ * `cumsum`. Autocast only asks for a float32 result (autocast_mode.h, fp32_set_opt_dtype); the gradient is summed in the input's
+ * dtype (derivatives.yaml: `cumsum_backward(grad.to(self.scalar_type()), dim)`).
+ */
 export function cumsum(torch: Torch, input: Tensor, dtype: DType | null): Tensor {
-  const x = torch.autocasting && dtype === null ? torch.autocast(input, "float32") : input.retain();
-  const node = torch.record("CumsumBackward0", [x], (torch, [gradient]) => {
+  const own = input.dtype;
+  const node = torch.record("CumsumBackward0", [input], (torch, [gradient]) => {
     if (!gradient) return [null];
-    const flipped = elementwise(torch, "flip", [gradient]);
+    const narrow = gradient.dtype === own ? gradient.retain() : torch.toCopy(gradient, own);
+    const flipped = elementwise(torch, "flip", [narrow]);
     const summed = elementwise(torch, "cumsum", [flipped]);
     const out = elementwise(torch, "flip", [summed]);
-    flipped.release();
-    summed.release();
+    for (const tensor of [narrow, flipped, summed]) tensor.release();
     return [out];
   });
-  const result = dtype ?? (category(x.dtype) < 2 ? "int64" : x.dtype);
-  const out = torch.attach(node, elementwise(torch, "cumsum", [x], result));
-  x.release();
-  return out;
+  const asked = dtype ?? askedOfAutocast(torch, own);
+  const result = asked ?? (category(own) < 2 ? "int64" : own);
+  return torch.attach(node, elementwise(torch, "cumsum", [input], result));
 }
 
 /** Comparison and logical operators: no gradient, boolean result. */
