@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { add, cumsum, mul, sum } from "../../../src/core/engine/ops/arithmetic";
+import { NotModelled } from "../../../src/core/engine/not-modelled";
+import { add, cumsum, mul, prod, sum } from "../../../src/core/engine/ops/arithmetic";
 import { linear, matmul } from "../../../src/core/engine/ops/linear";
 import { logSumExp } from "../../../src/core/engine/ops/log-probs";
 import { layerNorm, softmax } from "../../../src/core/engine/ops/nonlinear";
@@ -66,6 +67,17 @@ describe("autocast", () => {
       made(() => differentiate(y)),
       ["ones_like 16384", "_to_copy 8192", "flip 8192", "cumsum 8192", "flip 8192"],
     );
+  });
+
+  it("takes products in float32, and refuses their gradients, which hang on the values", () => {
+    const { torch, tensor, leaf, autocast, differentiate } = lab();
+    const dtypes = (["bfloat16", "int32"] as const).map((dtype) =>
+      autocast("bfloat16", () => prod(torch, tensor([4, 8], dtype), [1], false, null).dtype),
+    );
+    assert.deepEqual(dtypes, ["float32", "int64"]);
+    const product = prod(torch, leaf([4, 8]), [1], false, null);
+    assert.deepEqual([product.dtype, product.sizes], ["float32", [4]]);
+    assert.throws(() => differentiate(product), NotModelled);
   });
 
   it("casts frozen weights, views and activations every time", () => {

@@ -4,8 +4,10 @@
  * intermediates are released only after the result exists. Where an operator has several gradients, the generated code
  * computes them in the alphabetical order of the arguments' names (`other` before `self`, `mat1`, `mat2`, `self`).
  */
+import { say } from "../../../words/message";
 import { category, type DType, isFloating, resultType } from "../dtype";
 import type { BackwardFunction, Node } from "../node";
+import { NotModelled } from "../not-modelled";
 import { broadcast, elementwiseStrides, numel, preservedStrides, type Sizes, sameSizes } from "../shape";
 import { sameView, type Tensor } from "../tensor";
 import type { Torch } from "../torch";
@@ -209,14 +211,33 @@ export function sum(
   const node = torch.record("SumBackward1", [input], (torch, [gradient]) => [
     gradient ? expandReduced(torch, gradient, sizes, dims, keepdim) : null,
   ]);
-  const asked = dtype ?? askedOfAutocast(torch, input.dtype);
-  const result = asked ?? (category(input.dtype) < 2 ? "int64" : input.dtype);
-  return torch.attach(node, torch.empty("sum", reducedSizes(sizes, dims, keepdim), result));
+  return torch.attach(node, torch.empty("sum", reducedSizes(sizes, dims, keepdim), accumulated(torch, input, dtype)));
 }
 
-/** The dtype that autocast asks of a sum of such values; null: that of the values. */
-function askedOfAutocast(torch: Torch, dtype: DType): DType | null {
-  return torch.autocasting && (dtype === "bfloat16" || dtype === "float16") ? "float32" : null;
+/**
+ * `prod` over dims (all when empty). What its derivative takes depends on which values are zero (`prod_backward` in
+ * torch/csrc/autograd/FunctionsManual.cpp), so there is none.
+ */
+export function prod(
+  torch: Torch,
+  input: Tensor,
+  dims: readonly number[],
+  keepdim: boolean,
+  dtype: DType | null,
+): Tensor {
+  const node = torch.record("ProdBackward1", [input], () => {
+    throw new NotModelled(say("engine.operator", { name: "prod" }));
+  });
+  return torch.attach(
+    node,
+    torch.empty("prod", reducedSizes(input.sizes, dims, keepdim), accumulated(torch, input, dtype)),
+  );
+}
+
+/** The dtype of a sum or product: the one asked for, else float32 of half precision under autocast, int64 of whole numbers. */
+function accumulated(torch: Torch, { dtype: own }: Tensor, asked: DType | null): DType {
+  const half = own === "bfloat16" || own === "float16";
+  return asked ?? (torch.autocasting && half ? "float32" : category(own) < 2 ? "int64" : own);
 }
 
 export function mean(
@@ -334,9 +355,7 @@ export function cumsum(torch: Torch, input: Tensor, dtype: DType | null): Tensor
     for (const tensor of [narrow, flipped, summed]) tensor.release();
     return [out];
   });
-  const asked = dtype ?? askedOfAutocast(torch, own);
-  const result = asked ?? (category(own) < 2 ? "int64" : own);
-  return torch.attach(node, elementwise(torch, "cumsum", [input], result));
+  return torch.attach(node, elementwise(torch, "cumsum", [input], accumulated(torch, input, dtype)));
 }
 
 /** Comparison and logical operators: no gradient, boolean result. */

@@ -80,8 +80,7 @@ export const ARITHMETIC: Readonly<Record<string, Rule>> = table({
   bitwise_or: (t, a) => arithmetic.elementwise(t, "bitwise_or", [a.operand(0), a.operand(1)]),
   __and__: (t, a) => arithmetic.elementwise(t, "bitwise_and", [a.operand(0), a.operand(1)]),
   __or__: (t, a) => arithmetic.elementwise(t, "bitwise_or", [a.operand(0), a.operand(1)]),
-  prod: (t, a) =>
-    t.empty("prod", arithmetic.reducedSizes(a.tensor(0).sizes, a.numbers(1), a.flag(2, "keepdim")), "int64"),
+  prod: (t, a) => arithmetic.prod(t, a.tensor(0), a.numbers(1, "dim"), a.flag(2, "keepdim"), a.dtype(3)),
   histc: (t, a) => t.empty("histc", [a.number(1, 100)], a.tensor(0).dtype),
   fft_rfft: (t, a) => fourier.toFrequencies(t, a.tensor(0), length(a), a.number(2, -1, "dim")),
   fft_irfft: (t, a) => fourier.fromFrequencies(t, a.tensor(0), length(a), a.number(2, -1, "dim")),
