@@ -3,7 +3,7 @@
  * Offsets are UTF-16 code units into the document's text; `end` is exclusive.
  */
 
-import type { OwnLoss, OwnModule } from "../terms/own-loss";
+import type { OwnLayer, OwnLoss, OwnModule } from "../terms/own-loss";
 import type { StepAction } from "../terms/step-actions";
 import type { Bound } from "../terms/weights";
 import type { Message } from "../words/message";
@@ -130,6 +130,8 @@ export interface PythonEffect extends Span {
   /** The way to the value where it is a part of an object, or to the items that go (`del model.layers[8:]`). */
   readonly source: PythonPath | null;
   readonly deletes?: true;
+  /** Layers of torch's that the value makes, by paths that begin with the attribute's. */
+  readonly layers?: readonly OwnLayer[];
   readonly order: number;
   readonly guards: readonly PythonGuard[];
 }

@@ -743,6 +743,8 @@ export const SETTINGS = {
   own_loop: { type: "boolean" },
   /** A copy of the weights that a script keeps on the device: of what is trained, or of all. */
   weight_copies: { type: "string" },
+  /** Layers that a script puts in the place of modules of its network, as JSON (`replaced-module.ts`). */
+  module_replacements: { type: "string" },
   /** The loss that a script writes itself, as JSON; empty where what it does is not read. */
   own_loss: { type: "string" },
   /** What a script's own step does behind the first pass of a micro-batch, as JSON (`step-actions.ts`). */

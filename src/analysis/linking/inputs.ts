@@ -3,6 +3,7 @@
  * versions, the model's config and its graph. All reading happens here; what follows is pure.
  */
 
+import { withReplaced } from "../../core/graph/replaced";
 import type { FamilyGraphs } from "../../core/graph/types";
 import { writtenIn } from "../../formats";
 import { deepspeedBlock } from "../../formats/deepspeed/read";
@@ -39,6 +40,7 @@ import { overridden } from "./overridden-config";
 import { librariesOf, libraryPins } from "./pinned-libraries";
 import { type ProgramSearch, readAlike, readProgram, type StartedProgram, startedProgram } from "./program";
 import { type FoundReceipt, findReceipts } from "./receipts";
+import { replacementsOf } from "./replacements";
 import { takenOptions } from "./taken-options";
 import { usageOf } from "./usage";
 
@@ -69,6 +71,8 @@ export interface RunInputs {
   readonly hostsUnread: boolean;
   readonly model: ModelFound | undefined;
   readonly graphs: FamilyGraphs | undefined;
+  /** Modules of a script's own that stand in the graphs, as the script writes them; absent where there are none. */
+  readonly replaced?: ReadonlySet<string>;
   /** Models beside the trained one, by the setting that names them. */
   readonly companions: ReadonlyMap<string, ModelFound>;
   readonly links: readonly FollowedLink[];
@@ -320,8 +324,9 @@ async function gatherFrom(
     coded?.graphs ??
     (family === undefined ? undefined : await graphsFor(family, model, { losses, transformers }, context));
   const others = await Promise.all([...companions.values()].map((one) => ownGraphs(one, transformers, context)));
+  const put = trained && withReplaced(trained, replacementsOf(before));
   const graphs =
-    trained && others.length > 0 ? { ...trained, beside: others.filter((one) => one !== undefined) } : trained;
+    put && others.length > 0 ? { ...put.graphs, beside: others.filter((one) => one !== undefined) } : put?.graphs;
   const receipts = await findReceipts(folders, store, dependencies);
   return {
     main,
@@ -338,6 +343,7 @@ async function gatherFrom(
     splitUnread: followed === "unread" || (launch?.absent ?? []).length > 0,
     model,
     graphs,
+    ...(put !== undefined && put.replaced.size > 0 && { replaced: put.replaced }),
     companions,
     links,
     problems: [...problems, ...(pinned?.problems ?? [])],

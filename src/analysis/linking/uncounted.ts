@@ -4,10 +4,10 @@ import type { LocatedSetting } from "../../formats/types";
 import type { RunInputs } from "./inputs";
 import { overridesOf } from "./overridden-config";
 
-type Documents = Pick<RunInputs, "documents" | "layers" | "main" | "model">;
+type Documents = Pick<RunInputs, "documents" | "layers" | "main" | "model" | "replaced">;
 
 /** Those of the run's documents; what a program that a command starts does with an option's value is counted there. */
-function uncountedSettings({ documents, layers, main, model }: Documents): readonly LocatedSetting[] {
+function uncountedSettings({ documents, layers, main, model, replaced }: Documents): readonly LocatedSetting[] {
   const places = layers.flatMap(({ settings }) => settings.flatMap(({ place }) => place ?? []));
   const overrides = model?.kind === "found" ? overridesOf(model.config, main.read.settings) : [];
   const used = new Set([
@@ -15,7 +15,10 @@ function uncountedSettings({ documents, layers, main, model }: Documents): reado
     ...overrides.map(({ value }) => `${main.uri} ${value.start}`),
   ]);
   return documents.flatMap(({ uri, read }) =>
-    read.settings.filter(({ uncounted, valueSpan }) => uncounted === true && !used.has(`${uri} ${valueSpan.start}`)),
+    read.settings.filter(
+      ({ uncounted, key, valueSpan }) =>
+        uncounted === true && replaced?.has(key) !== true && !used.has(`${uri} ${valueSpan.start}`),
+    ),
   );
 }
 

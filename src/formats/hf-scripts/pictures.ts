@@ -1,11 +1,11 @@
 /**
  * The side that a script brings its pictures to before the model sees them: what torchvision's or albumentations' last crop leaves,
- * else what they are resized to, else what the processor is told. Source: torchvision/transforms/transforms.py (a number resizes the
+ * else what they are resized to, else what the processor is told, else what the data set holds. Source: torchvision/transforms/transforms.py (a number resizes the
  * shorter side, a crop is a square), transformers/image_processing_base.py (`size`, `crop_size` of `from_pretrained`).
  */
 import type { LocatedNode, PythonCall, PythonModule } from "../../syntax/tree";
 import type { LocatedSetting } from "../types";
-import { at, given, plain } from "./called";
+import { at, given, plain, qualified } from "./called";
 import { callsBefore } from "./training";
 
 /** What training crops at random goes before what evaluation crops in the middle. */
@@ -13,6 +13,31 @@ const RANDOM_CROPS = /(?:^|\.)(?:RandomResizedCrop|RandomCrop|RandomSizedCrop)$/
 const CENTER_CROPS = /(?:^|\.)CenterCrop$/;
 const RESIZES = /(?:^|\.)Resize$/;
 const PROCESSORS = /(?:ImageProcessor(?:Fast)?|Processor|FeatureExtractor)\.from_pretrained$/;
+
+/** Sides of the pictures of torchvision's data sets that have one size (torchvision/datasets/{mnist,usps,cifar,svhn,eurosat,pcam,stl10}.py). */
+const DATA_SETS: ReadonlyMap<string, number> = new Map([
+  ["USPS", 16],
+  ["MNIST", 28],
+  ["FashionMNIST", 28],
+  ["KMNIST", 28],
+  ["QMNIST", 28],
+  ["EMNIST", 28],
+  ["CIFAR10", 32],
+  ["CIFAR100", 32],
+  ["SVHN", 32],
+  ["EuroSAT", 64],
+  ["PCAM", 96],
+  ["STL10", 96],
+]);
+const OF_TORCHVISION = /^torchvision\.datasets\.(?:[a-z]\w*\.)?(\w+)$/;
+
+/** The side of what a data set of torchvision's holds; FakeData makes it as it is told (torchvision/datasets/fakedata.py). */
+function ofDataSet(call: PythonCall, python: PythonModule): number | undefined {
+  const name = OF_TORCHVISION.exec(qualified(call.callee, python))?.[1] ?? "";
+  if (name !== "FakeData") return DATA_SETS.get(name);
+  const size = call.positional[1] ?? given(call, "image_size");
+  return size?.kind === "list" ? sideOf(size.items.at(-1)) : undefined;
+}
 
 /** A side that is written as a number, a pair or a mapping; undefined: it is not known. */
 function sideOf(node: LocatedNode | undefined): number | undefined {
@@ -39,5 +64,9 @@ export function pictureSide(python: PythonModule): readonly LocatedSetting[] {
       const side = read(call);
       if (side !== undefined) return [at("image_size", call, side)];
     }
+  for (const call of before) {
+    const side = ofDataSet(call, python);
+    if (side !== undefined) return [at("image_size", call, side)];
+  }
   return [];
 }

@@ -3,12 +3,13 @@
  * they are most of the model, so that a number without them would be another model's; elsewhere they are named as not counted.
  */
 import type { PythonEffect, PythonModule, PythonStep } from "../../syntax/tree";
+import type { ReplacedModule } from "../../terms/replaced-module";
 import type { LocatedSetting } from "../types";
 import { placed, scalar, uncounted } from "./called";
 import { isModel } from "./freezing";
 import { LAYERS } from "./layers";
 import { rawOf } from "./loads";
-import { isReadHead } from "./networks";
+import { builtNetwork, isReadHead } from "./networks";
 import { loadsBehind, trainingOf } from "./training";
 
 /** A value that is made or changed by a call. */
@@ -31,7 +32,23 @@ export function replacedModules(python: PythonModule): readonly LocatedSetting[]
     return [placed("replaced_modules", key, inLayers, scalar(true, inLayers), true)];
   }
   const others = put.filter((effect) => !isReadHead(nameOf(effect), rawOf(effect.value) ?? "", python));
-  return others.slice(0, MOST).map((effect) => uncounted(nameOf(effect), effect, effect.value));
+  return [
+    ...others.slice(0, MOST).map((effect) => uncounted(nameOf(effect), effect, effect.value)),
+    ...replacements(others.slice(0, MOST), python),
+  ];
+}
+
+/** Layers of torch's in the place of modules of a library's network; which of them its graph can be given, the analysis says. */
+function replacements(effects: readonly PythonEffect[], python: PythonModule): readonly LocatedSetting[] {
+  const put = effects.flatMap((effect): ReplacedModule[] => {
+    const { path, attribute, layers } = effect;
+    const names = path.steps.flatMap((step) => (step.kind === "attribute" ? [step.name] : []));
+    return layers === undefined ? [] : [{ path: [...names, attribute].join("."), key: nameOf(effect), layers }];
+  });
+  const [first] = effects;
+  if (put.length === 0 || first === undefined || builtNetwork(python) === undefined) return [];
+  const value = JSON.stringify(put);
+  return [placed("module_replacements", nameOf(first), first, scalar(value, first), value)];
 }
 
 function puts({ path, attribute, value, deletes }: PythonEffect): boolean {

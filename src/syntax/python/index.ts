@@ -30,6 +30,7 @@ import { functionsIn } from "./loss-functions";
 import { childNamed, childrenNamed, childrenOf, span } from "./nodes";
 import { declaredDefaults, optionsOf, spellingsOf, startedFunctions, writtenOptions } from "./options";
 import { type Outside, outsideOf, usedIn } from "./outside";
+import { layersPut } from "./own-layers";
 import { functionTree } from "./own-loss";
 import { ownModuleOf } from "./own-module";
 import { Paths } from "./paths";
@@ -143,9 +144,15 @@ export function readModule(text: string, started: GivenOptions = NOTHING_GIVEN, 
     const source = (said.kind === "unknown" ? paths.of(value) : null) ?? null;
     const guards = guardsOf(reached.guards);
     const { order } = reached;
-    return paths
-      .each(object)
-      .map((path) => ({ path, attribute, value: said, test, source, order, guards, ...span(statement) }));
+    return paths.each(object).map((path) => {
+      const names = path.steps.flatMap((step) => (step.kind === "attribute" ? [step.name] : []));
+      const isNamed = names.length === path.steps.length;
+      const layers = isNamed ? layersPut([...names, attribute].join("."), value, found, evaluator) : undefined;
+      return {
+        ...{ path, attribute, value: said, test, source, order, guards, ...span(statement) },
+        ...(layers !== undefined && { layers }),
+      };
+    });
   });
   const deletions = found.deleted.flatMap((statement): PythonEffect[] => {
     const reached = flow.reachedAt(statement);

@@ -4,7 +4,7 @@ import type { LayerSize, OwnLayer } from "../../terms/own-loss";
 import type { Collector } from "./collect";
 import { unquote } from "./literals";
 import { argumentsOf, childNamed, childrenNamed, childrenOf } from "./nodes";
-import { Unread } from "./unread";
+import { Unread, unlessUnread } from "./unread";
 import type { Evaluator } from "./values";
 
 const OF_TORCH = /^torch\.nn\.(?:modules\.\w+\.)?(\w+)$/;
@@ -13,6 +13,8 @@ const LOSSES = /Loss$/;
 const ACTIVATIONS: ReadonlySet<string> = new Set(["ReLU", "LeakyReLU", "GELU", "Tanh", "Sigmoid", "SiLU"]);
 const POOLS_TO_ONE: ReadonlySet<string> = new Set(["AdaptiveMaxPool1d", "AdaptiveAvgPool1d"]);
 const OF_CONFIG = /(?:^|\.)config\.(\w{1,60})$/;
+/** A size of another module (`model.fc.in_features`). */
+const OF_MODULE = /^[\w.]{1,200}\.(?:in|out)_(?:features|channels)$/;
 /** Calls that make a tensor of the sizes that they are given, and of those one that has none. */
 const FILLED = /^torch\.(?:zeros|ones|empty|rand|randn|full)$/;
 const SCALAR = /^torch\.tensor$/;
@@ -103,6 +105,8 @@ export class LayerReader {
         return [{ path, kind, sizes: [size(0, "num_embeddings"), size(1, "embedding_dim")], bias: false }];
       case "Conv1d":
         return [this.convolution(path, kind, given, scope)];
+      case "Conv2d":
+        return [this.planarConvolution(path, kind, given, scope)];
       case "BatchNorm1d":
         if (isOff("affine") || isOff("track_running_stats")) throw new Unread();
         return [{ path, kind, sizes: [size(0, "num_features")], bias: true }];
@@ -115,6 +119,8 @@ export class LayerReader {
       if (size(0, "output_size") !== 1) throw new Unread();
       return [{ path, kind, sizes: [], bias: false }];
     }
+    if (ACTIVATIONS.has(kind) && this.isOn(call, "inplace"))
+      return [{ path, kind, sizes: [], bias: false, options: [1] }];
     if (kind === "Dropout" || kind === "Identity" || ACTIVATIONS.has(kind))
       return [{ path, kind, sizes: [], bias: false }];
     throw new Unread();
@@ -135,6 +141,40 @@ export class LayerReader {
     const bias = places[7] ?? keywords.get("bias");
     const hasBias = bias === undefined || this.slice(bias) !== "False";
     return { path, kind, sizes: [out!, inside!, window!], bias: hasBias, options: known };
+  }
+
+  /** A convolution over pictures whose windows are as high as wide (torch/nn/modules/conv.py, `Conv2d`). */
+  private planarConvolution(path: string, kind: string, { places, keywords }: Arguments, scope: LayerScope): OwnLayer {
+    const node = (place: number, name: string) => places[place] ?? keywords.get(name);
+    const size = (place: number, name: string): LayerSize => {
+      const found = node(place, name);
+      if (found === undefined) throw new Unread();
+      return this.size(found, scope);
+    };
+    const side = (place: number, name: string, standard?: number): number => {
+      const found = node(place, name);
+      const known = found === undefined ? standard : this.side(found, scope);
+      if (known === undefined) throw new Unread();
+      return known;
+    };
+    const [inside, out, window] = [size(0, "in_channels"), size(1, "out_channels"), side(2, "kernel_size")];
+    const options = [side(3, "stride", 1), side(4, "padding", 0), side(5, "dilation", 1), side(6, "groups", 1)];
+    const mode = node(8, "padding_mode");
+    if (options[3] !== 1 || (mode !== undefined && unquote(this.slice(mode)) !== "zeros")) throw new Unread();
+    const bias = node(7, "bias");
+    const hasBias = bias === undefined || this.slice(bias) !== "False";
+    return { path, kind, sizes: [out, inside, window, window], bias: hasBias, options };
+  }
+
+  /** A number, or the one that stands twice in a tuple; undefined: it is neither. */
+  private side(node: SyntaxNode, scope: LayerScope): number | undefined {
+    const known = this.evaluator.evaluate(node);
+    if (known.kind !== "list") {
+      const one = this.size(node, scope);
+      return typeof one === "number" ? one : undefined;
+    }
+    const [first, second, ...more] = known.items.map((item) => (item.kind === "scalar" ? item.value : undefined));
+    return typeof first === "number" && first === second && more.length === 0 ? first : undefined;
   }
 
   /** What stands in a module that holds others for loops over them; undefined: it is none that does. */
@@ -222,6 +262,7 @@ export class LayerReader {
     if (known.kind === "scalar" && typeof known.value === "number") return finite(known.value);
     const key = OF_CONFIG.exec(name)?.[1];
     if (key !== undefined) return { config: key, times: 1 };
+    if (OF_MODULE.test(name)) return { config: name, times: 1 };
     if (steps >= MOST_STEPS) throw new Unread();
     if (node.name === "CallExpression" && /^len\(/.test(name)) {
       const [list] = this.arguments(node).places;
@@ -259,6 +300,20 @@ function combined(a: LayerSize, b: LayerSize, sign: string): LayerSize {
   if ((sign === "//" || sign === "/") && typeof b === "number" && b > 0)
     return typeof a === "number" ? Math.floor(a / b) : { ...a, times: a.times / b };
   throw new Unread();
+}
+
+/** Layers of torch's that a value makes in the place of a module of a model's; undefined: it makes none, or others. */
+export function layersPut(
+  path: string,
+  value: SyntaxNode,
+  found: Collector,
+  evaluator: Evaluator,
+): readonly OwnLayer[] | undefined {
+  if (value.name !== "CallExpression") return undefined;
+  const layers = unlessUnread(() =>
+    new LayerReader(found, evaluator).layers(path, value, { body: null, given: new Map() }),
+  );
+  return layers === undefined || layers.length === 0 ? undefined : layers;
 }
 
 /** The statements of a class's `__init__`, or of a function. */
