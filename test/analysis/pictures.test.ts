@@ -21,7 +21,7 @@ describe("analysis: the side of pictures", () => {
     const told = 'p = AutoImageProcessor.from_pretrained("microsoft/resnet-50", size={"height": 320, "width": 320})';
     assert.equal(await side(told), 320);
     assert.equal(await side('import torchvision\ndata = torchvision.datasets.CIFAR10("data", train=True)'), 32);
-    assert.equal(await side('from torchvision.datasets import FakeData\ndata = FakeData(8, (1, 96, 112))'), 112);
+    assert.equal(await side("from torchvision.datasets import FakeData\ndata = FakeData(8, (1, 96, 112))"), 112);
     // Its config reads up to 518 pixels.
     assert.equal(await side("", "facebook/dinov2-small"), 224);
   });
