@@ -26,13 +26,12 @@ const OPERATORS: ReadonlyMap<string, string> = new Map([
   ["SiLU", "silu"],
 ]);
 /** Sizes of another module that a script names (`model.fc.in_features`), by the dimension of its weight. */
-const NAMED_SIZES: Readonly<Record<string, number>> = {
-  out_features: 0,
-  in_features: 1,
-  out_channels: 0,
-  in_channels: 1,
-};
-const NAMED = /(?:^|\.)([\w.]+)\.((?:in|out)_(?:features|channels))$/;
+const NAMED_SIZES: ReadonlyMap<string, number> = new Map([
+  ["out_features", 0],
+  ["in_features", 1],
+  ["out_channels", 0],
+  ["in_channels", 1],
+]);
 
 export interface WithReplaced {
   readonly graphs: FamilyGraphs;
@@ -98,8 +97,9 @@ function withChannels(tensor: BatchTensor, channels: Expression): BatchTensor {
 /** A size as an expression; undefined: it is of nothing that is known here. */
 function sizeIn(size: LayerSize, parameters: readonly TensorSpec[]): Expression | undefined {
   if (typeof size === "number") return String(size);
-  const [, named = "", kind = ""] = NAMED.exec(size.config) ?? [];
-  const dimension = NAMED_SIZES[kind];
+  const end = size.config.lastIndexOf(".");
+  const named = size.config.slice(0, Math.max(0, end));
+  const dimension = NAMED_SIZES.get(size.config.slice(end + 1));
   if (dimension === undefined) return undefined;
   // The name of the model stands before that of the module.
   const ends = (name: string): boolean => `.${named}.weight`.endsWith(`.${name}`);
