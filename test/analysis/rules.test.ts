@@ -175,4 +175,28 @@ describe("analysis: rules", () => {
     assert.equal(await found({}), true);
     assert.equal(await found({ attn_logit_softcapping: 50 }), false);
   });
+
+  it("says that a loop's own scaler stops at float16 weights, where it is on and steps, and all that is trained is float16", async () => {
+    const found = async (scaler: string, step = "scaler.step(optimizer)", load = "dtype=torch.float16") => {
+      const script = `import torch
+from transformers import AutoModelForCausalLM
+model = AutoModelForCausalLM.from_pretrained("./model", ${load}).cuda()
+optimizer = torch.optim.AdamW(model.parameters())
+scaler = ${scaler}
+for batch in torch.utils.data.DataLoader(data, batch_size=2):
+    loss = model(**batch).loss
+    scaler.scale(loss).backward()
+    ${step}
+    optimizer.zero_grad()
+`;
+      const { analysis } = await analyseExample({ script }, "en", UNESTIMATED);
+      return (analysis.runs[0]?.findings ?? []).some(({ code }) => code === "fp16-weights");
+    };
+    assert.equal(await found('torch.amp.GradScaler("cuda")'), true);
+    assert.equal(await found("torch.cuda.amp.GradScaler(enabled=True)", "scaler.unscale_(optimizer)"), true);
+    assert.equal(await found("torch.cuda.amp.GradScaler(enabled=args.half)"), false);
+    assert.equal(await found("torch.cuda.amp.GradScaler()", "optimizer.step()"), false);
+    assert.equal(await found("torch.cuda.amp.GradScaler()", "scaler.step(optimizer)", "dtype=torch.float32"), false);
+    assert.equal(await found("ShardedGradScaler()"), false);
+  });
 });

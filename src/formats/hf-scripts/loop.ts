@@ -63,6 +63,23 @@ function autocastOf(python: PythonModule): LocatedSetting[] {
   return [at("compute_dtype", call, shortOf(halfOf(named) ?? "float16"), named)];
 }
 
+/**
+ * A scaler of the loop's own that divides the gradients: float16 ones stop there (torch/amp/grad_scaler.py, `_unscale_grads_`; FSDP's
+ * ShardedGradScaler takes them). None where it may be switched off.
+ */
+function scalerOf(python: PythonModule): LocatedSetting[] {
+  const call = python.calls.find(({ callee }) => /(?:^|\.)GradScaler$/.test(callee));
+  const enabled = given(call, "enabled");
+  if (call === undefined || (call.guards ?? []).length > 0 || (enabled !== undefined && plain(enabled) !== true))
+    return [];
+  const divides = python.calls.some(
+    ({ callee, receiver }) =>
+      /(?:^|\.)(?:step|unscale_)$/.test(callee) &&
+      callsBehind(python, receiver).some(({ start }) => start === call.start),
+  );
+  return divides ? [at("loop_scales", call, true)] : [];
+}
+
 function clippingOf({ calls }: PythonModule): LocatedSetting[] {
   const call = calls.find(({ callee }) => /(?:^|\.)clip_grad_norm_?$/.test(callee));
   if (call === undefined) return [];
@@ -231,6 +248,7 @@ export function plainLoop(python: PythonModule): readonly LocatedSetting[] {
     ...loopSettings(python),
     ...workersOf(python),
     ...autocastOf(python),
+    ...scalerOf(python),
     ...clippingOf(python),
     ...accumulationOf(python),
     ...engineOf(python),

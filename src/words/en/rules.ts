@@ -106,7 +106,7 @@ export const RULES = {
   "optimizer-target-modules": "{optimizer} needs `optim_target_modules` and stops without it.",
   "fp32-load": "{bytes} per parameter with {optimizer}: weights load in float32. `{precision}` only turns on autocast.",
   "fp16-weights":
-    'float16 weights under `fp16: true` fail with "Attempting to unscale FP16 gradients": load float32, or use bf16.',
+    'float16 weights under `{key}` fail with "Attempting to unscale FP16 gradients": load float32, or use bf16.',
   "half-states":
     "Adam's states follow the bfloat16 weights: 8 bytes per parameter in all, not 16; there is no float32 master copy.",
   "bf16-gpu": "{device} has no bfloat16 units: `bf16` is emulated there, or refused. Use `fp16`.",

@@ -90,7 +90,7 @@ export const RULES: Readonly<Record<keyof typeof EN, string>> = {
   "optimizer-target-modules": "{optimizer} 需要 `optim_target_modules`，否则会报错。",
   "fp32-load": "使用 {optimizer} 时每个参数 {bytes}：权重以 float32 加载。`{precision}` 只开启 autocast。",
   "fp16-weights":
-    "`fp16: true` 下的 float16 权重会报错“Attempting to unscale FP16 gradients”：请以 float32 加载，或改用 bf16。",
+    "`{key}` 下的 float16 权重会报错“Attempting to unscale FP16 gradients”：请以 float32 加载，或改用 bf16。",
   "half-states": "Adam 状态与 bfloat16 权重同精度：每个参数共 8 字节而非 16 字节；没有 float32 主副本。",
   "bf16-gpu": "{device} 没有 bfloat16 单元：`bf16` 只能模拟或被拒绝，请使用 `fp16`。",
   "checkpoint-twice":

@@ -16,16 +16,19 @@ export const TRAINER_PRECISION_RULES: readonly Rule[] = [
     });
   }),
   rule("fp16-weights", "error", (facts) => {
-    const at = facts.own("fp16");
+    const at = [facts.own("fp16"), facts.own("loop_scales")].find((one) => one?.value === true);
     const trainable = facts.run !== null && facts.run.adapter === null && facts.run.quantization === null;
+    // A script's own modules beside frozen weights are float32.
+    const own = facts.run?.trained !== undefined && facts.run.ownLoss !== undefined;
     return hit(
       at,
-      at?.value === true &&
-        facts.run?.loadDtype === "float16" &&
+      facts.run?.loadDtype === "float16" &&
         trainable &&
+        !own &&
         // Those step on a float32 copy.
         facts.inputs.deepspeed === undefined &&
         facts.run.parallel.mainParameters === undefined,
+      { args: { key: at?.key ?? "" } },
     );
   }),
   rule("half-states", "hint", (facts) => {
