@@ -286,8 +286,8 @@ trainer = L.Trainer(${trainer})
 trainer.fit(Module(), torch.utils.data.DataLoader(data, batch_size=6))
 `;
 
-  async function fitted(trainer: string): Promise<TrainingRun> {
-    const files = { "train.py": script(trainer), "model/config.json": JSON.stringify(BERT) };
+  async function fitted(trainer: string, body = "", beside: Record<string, string> = {}): Promise<TrainingRun> {
+    const files = { "train.py": script(trainer, body), "model/config.json": JSON.stringify(BERT), ...beside };
     const inputs = await gatherFiles(files, "train.py");
     assert.equal(inputs.format.id, "lightning");
     const { run } = resolveRun(inputs, {});
@@ -306,7 +306,18 @@ trainer.fit(Module(), torch.utils.data.DataLoader(data, batch_size=6))
   });
 
   it("clears the gradients of the step before after the forward, and names nothing of it", async () => {
-    assert.deepEqual((await fitted("max_epochs=1")).loop, { holds: "nothing", zerosLate: true, keepsDtype: true });
+    const loop = { holds: "nothing", zerosLate: true, keepsDtype: true };
+    const body = "    def on_train_start(self):\n        self.model.train()";
+    assert.deepEqual((await fitted("max_epochs=1", body)).loop, loop);
+  });
+
+  it("leaves a loaded model in evaluation since 2.2", async () => {
+    const evaluates = async (requirements: string, body = ""): Promise<boolean | undefined> =>
+      (await fitted("max_epochs=1", body, { "requirements.txt": requirements })).loop?.evaluates;
+    // Lightning 2.6.6 on fake CUDA tensors: BERT from `from_pretrained` trains without dropout; fit_loop.py of 2.1 calls `train`
+    assert.equal(await evaluates("lightning==2.6.6\n"), true);
+    assert.equal(await evaluates("torch\npytorch-lightning==2.1.4\n"), undefined);
+    assert.equal(await evaluates("pytorch-lightning<2.2\n"), undefined);
   });
 
   it("shards by its strategy over its devices", async () => {

@@ -119,6 +119,8 @@ export interface Framework {
   readonly fillsSequences?: true;
   /** Releases whose first batch has the longest sample of all: what its loop names of a batch before is never beside it. */
   readonly longestFirst?: string;
+  /** Releases whose loop puts the whole model into training by itself. */
+  readonly setsTraining?: string;
   /** Lengths of batches are rounded up to it. */
   readonly padsTo?: number;
   /** How packed samples are kept apart: by the attention kernel alone; otherwise they are anyway. */

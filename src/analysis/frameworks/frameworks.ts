@@ -224,6 +224,8 @@ const ROWS: Readonly<Partial<Record<keyof typeof SCHEMAS, Framework>>> = {
     layersOfExperts: (settings) => runs(settings, "litgpt"),
     // finetune/lora.py, get_batch (lit-gpt 0.1: "force the longest sample at the beginning")
     longestFirst: "litgpt<0.2",
+    // lightning/pytorch/loops/fit_loop.py of 2.1, reset: `self.trainer.model.train()`
+    setsTraining: "lightning<2.2",
     fsdpOf: (settings, libraries) => lightningFsdp(settings, libraries),
     hydra: true,
     trainsTransformers: (settings) => settings.on("own_loop"),

@@ -118,7 +118,10 @@ export interface PinnedVersion {
   readonly end: number;
 }
 
-const NAMES = LIBRARIES.join("|");
+/** Other names that libraries are installed by. */
+const ALSO: Readonly<Record<string, Library>> = table({ pytorch: "torch", "pytorch-lightning": "lightning" });
+
+const NAMES = [...LIBRARIES, "pytorch-lightning"].join("|");
 
 /** `transformers[torch]>=4.40,<5 ; python_version > "3.9"`, quoted or not. */
 const REQUIREMENT = new RegExp(
@@ -161,8 +164,7 @@ export function pinnedVersions(original: string): PinnedVersion[] {
   const add = (match: RegExpExecArray, library: string, version: string | undefined): void => {
     if (version === undefined) return;
     const start = match.index + match[0].indexOf(library);
-    const known = library === "pytorch" ? "torch" : (library as Library);
-    found.push({ library: known, version, start, end: match.index + match[0].trimEnd().length });
+    found.push({ library: libraryNamed(library), version, start, end: match.index + match[0].trimEnd().length });
   };
   for (const match of text.matchAll(REQUIREMENT)) add(match, match[1] ?? "", versionOf(match[1] ?? "", match[2] ?? ""));
   for (const match of text.matchAll(LOCKED)) add(match, match[1] ?? "", match[2]);
@@ -182,6 +184,10 @@ export function pinnedVersions(original: string): PinnedVersion[] {
   return found.sort((a, b) => a.start - b.start);
 }
 
+function libraryNamed(name: string): Library {
+  return ALSO[name] ?? (name as Library);
+}
+
 /** The version a list of specifiers settles on; undefined when it leaves the newest open. */
 function versionOf(library: string, specifiers: string): string | undefined {
   const parts = [...specifiers.matchAll(/(===?|~=|!=|<=?|>=?)\s*(\d+(?:\.\d+)*)/g)];
@@ -193,7 +199,7 @@ function versionOf(library: string, specifiers: string): string | undefined {
 
 /** The last release below a bound; undefined when the newest release is below it or when it is not known. */
 function before(library: string, bound: string): string | undefined {
-  const newest = NEWEST[library as Library];
+  const newest = NEWEST[libraryNamed(library)];
   if (newest === undefined || compareVersions(newest, bound) < 0) return undefined;
   const short = bound.replace(/(?:\.0){1,9}$/, "");
   const known = BEFORE[`${library}<${short}`];

@@ -19,12 +19,13 @@ export function loopOf(c: ResolveContext, task: Task): Pick<TrainingRun, "loop">
   const held = c.settings.string("loop_holds");
   if (held !== "nothing" && held !== "loss" && held !== "outputs") return {};
   const first = c.framework.longestFirst !== undefined && holds(c.framework.longestFirst, c.libraries);
+  const trains = c.framework.setsTraining !== undefined && holds(c.framework.setsTraining, c.libraries);
   return {
     loop: {
       holds: first ? "nothing" : held,
       ...(held === "outputs" && !first && READS.has(task) && !evenBatches(c) ? { variesLengths: true } : {}),
       ...(c.settings.on("loop_zeros_late") ? { zerosLate: true } : {}),
-      ...(c.settings.on("loop_evaluates") ? { evaluates: true } : {}),
+      ...(c.settings.on("loop_evaluates") && !trains ? { evaluates: true } : {}),
       ...(c.settings.on("loop_keeps_dtype") ? { keepsDtype: true } : {}),
     },
   };

@@ -179,7 +179,8 @@ function loopSettings(python: PythonModule): readonly LocatedSetting[] {
 
 /**
  * What Lightning's own loop does around a module's `training_step`, whose names go when it returns; the gradients of the step
- * before stay until then (lightning/pytorch/loops/optimization/automatic.py, Closure).
+ * before stay until then (lightning/pytorch/loops/optimization/automatic.py, Closure). Modules keep the mode that they have
+ * (lightning/pytorch/loops/fit_loop.py calls no `train`; evaluation_loop.py, `_ModuleMode`, gives it back).
  *
  * @param trainer the call that makes the trainer
  */
@@ -190,6 +191,7 @@ export function lightningLoop(python: PythonModule, trainer: PythonCall): readon
     at("loop_zeros_late", trainer, true),
     at("loop_keeps_cache", trainer, true),
     at("loop_keeps_dtype", trainer, true),
+    ...(evaluates(python) ? [at("loop_evaluates", trainer, true)] : []),
     ...loopSettings(python),
   ];
 }
