@@ -105,6 +105,46 @@ train(DataLoader(data, batch_size=8), model, ${given}, optimizer)
     assert.equal(new Set(runs).size, 1);
   });
 
+  it("is what names mean where it is used, not what other functions call so", async () => {
+    const peaks = async (given: string, other: string): Promise<readonly [number | undefined, boolean]> => {
+      const text = `import torch
+from torch import nn
+from torch.utils.data import DataLoader
+from transformers import AutoModel
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = AutoModel.from_pretrained("google-bert/bert-base-uncased")
+        self.fc = nn.Linear(768, 30000)
+    def forward(self, ids):
+        return self.fc(self.body(ids).last_hidden_state)
+def train(model, criterion, optimizer):
+    for ids in DataLoader(data, batch_size=8):
+        logits = model(ids)
+        criterion(logits, torch.zeros_like(logits)).backward()
+        optimizer.step()
+def validate(model, criterion):
+    return criterion(model(ids), 0)
+model = Net().cuda()
+train(model, ${given}, torch.optim.SGD(model.parameters()))
+${other}
+`;
+      const [run] = (await createAnalyzer(memoryRuntime({ "train.py": text })).analyse(uri("train.py"), {})).runs;
+      return [run?.perDevice?.allocatedPeakBytes, run?.assumptions.some(({ id }) => id === "engine.own-loss") === true];
+    };
+    const squares = await peaks("nn.MSELoss()", "");
+    assert.equal(squares[1], false);
+    assert.notDeepEqual(await peaks("nn.L1Loss()", ""), squares);
+    for (const other of [
+      "validate(model, nn.L1Loss())",
+      "criterion = nn.L1Loss()",
+      "def test():\n    criterion = nn.L1Loss()",
+    ])
+      assert.deepEqual(await peaks("nn.MSELoss()", other), squares, other);
+    assert.deepEqual(await peaks("made", "made = nn.MSELoss()"), squares);
+    assert.equal((await peaks("somehow()", "validate(model, nn.L1Loss())"))[1], true);
+  });
+
   it("has tensors that it makes of sizes", async () => {
     for (const made of [
       "torch.full((6,), 2.0, device=model.device)",

@@ -29,7 +29,7 @@ import { unquote } from "./literals";
 import { functionsIn } from "./loss-functions";
 import { childNamed, childrenNamed, childrenOf, span } from "./nodes";
 import { declaredDefaults, optionsOf, spellingsOf, startedFunctions, writtenOptions } from "./options";
-import { type Outside, outsideOf, usedIn } from "./outside";
+import { type Outside, outsideOf } from "./outside";
 import { layersPut } from "./own-layers";
 import { functionTree } from "./own-loss";
 import { ownModuleOf } from "./own-module";
@@ -305,7 +305,7 @@ function withLoss(
   return {
     ...type,
     ...(own === undefined ? {} : { loss: lossIn(own, found, evaluator, outside) }),
-    ...(module === undefined ? {} : { module: { ...module, outside: usedIn(module, outside) } }),
+    ...(module === undefined ? {} : { module: { ...module, outside: outside(module, node) } }),
   };
 }
 
@@ -318,7 +318,7 @@ function lossIn(own: SyntaxNode, found: Collector, evaluator: Evaluator, outside
   const tree = functionTree(own, (one) => evaluator.slice(one), found.bound);
   if (tree === undefined) return null;
   const functions = functionsIn(tree, found, evaluator);
-  return { ...tree, outside: usedIn([tree, functions], outside), ...functions };
+  return { ...tree, outside: outside([tree, functions], own), ...functions };
 }
 
 /** Functions of outputs and labels, by their names: they may be a loss (`compute_loss_func`). */

@@ -1,9 +1,9 @@
-/** What names that a loss uses are bound to outside of it. */
+/** What names that a loss uses are bound to outside of it, as Python looks them up: in the functions around it, then in the module. */
 import type { SyntaxNode } from "@lezer/common";
 import type { LossExpression, OwnLoss } from "../../terms/own-loss";
 import type { Collector } from "./collect";
 import { expressionTree } from "./own-loss";
-import { argumentNode, parametersOf } from "./parameters";
+import { argumentNode, type Parameter, parametersOf } from "./parameters";
 import type { Evaluator } from "./values";
 
 /** What a name outside of it may be bound to. */
@@ -17,59 +17,115 @@ function isOfTorch(made: LossExpression): boolean {
   return root !== undefined && "name" in root && /^torch\b/.test(root.name);
 }
 
-/** What a module binds to numbers and to what torch gives; found once, where something asks. */
-export type Outside = () => OwnLoss["outside"];
+/** What of the names outside of a place stands in a tree. */
+export type Outside = (tree: unknown, at: SyntaxNode) => OwnLoss["outside"];
 
-/** Names that a loss may use; a module with more has none for the rest. */
-const MOST_OUTSIDE = 500;
+/** Bindings that are looked at; a module with more has none for the rest. */
+const MOST_BINDINGS = 2000;
+/** Functions that hand a value on, and calls of one function, that are followed. */
+const MOST_STEPS = 8;
+const TEXT = /"([^"]{1,200})"/g;
 
+/** Names are found once, where something asks. */
 export function outsideOf(all: Collector, evaluator: Evaluator): Outside {
-  let found: OwnLoss["outside"] | undefined;
-  const slice = (one: SyntaxNode): string => evaluator.slice(one);
-  return () => {
-    found ??= made([...givenTo(all, slice), ...all.assigned], slice, all.bound);
-    return found;
+  let names: Names | undefined;
+  return (tree, at) => {
+    names ??= new Names(all, (node) => evaluator.slice(node));
+    return names.usedIn(tree, at);
   };
 }
 
-/** What of the names outside stands in a tree. */
-export function usedIn(tree: unknown, outside: Outside): OwnLoss["outside"] {
-  const text = JSON.stringify(tree);
-  return Object.fromEntries(Object.entries(outside()).filter(([name]) => text.includes(`"${name.split(".").at(-1)}"`)));
+/** A name's value, as it is assigned, or the parameter that it is. */
+type Binding = SyntaxNode | Parameter;
+
+const SCOPE = /^(?:Function|Class)Definition$/;
+
+/** The function or class that a place is in; null: the module. */
+function scopeAround(node: SyntaxNode, kind = SCOPE): SyntaxNode | null {
+  let at = node.parent;
+  while (at !== null && !kind.test(at.name)) at = at.parent;
+  return at;
 }
 
-/** A name and what is bound to it. */
-interface Binding {
-  readonly name: SyntaxNode;
-  readonly value: SyntaxNode;
-}
+class Names {
+  /** By scope and name; attributes (`self.loss`) are their class's, whatever method sets them. */
+  private readonly bindings = new Map<string, Binding[]>();
+  private readonly names = new Set<string>();
 
-/** What the parameters of functions are given that one call calls (`train(model, nn.MSELoss())`), or stand for without. */
-function givenTo(found: Collector, slice: (one: SyntaxNode) => string): readonly Binding[] {
-  return found.functionNodes.flatMap((node) =>
-    parametersOf(node, slice).flatMap((parameter) => {
-      const [call, ...others] = parameter.function === undefined ? [] : found.callsOf(parameter.function);
-      if (others.length > 0) return [];
-      const value = (call && argumentNode(call, parameter, slice)) ?? parameter.standard;
-      return value === null || value === undefined ? [] : [{ name: parameter.node, value }];
-    }),
-  );
-}
-
-function made(
-  bindings: readonly Binding[],
-  slice: (one: SyntaxNode) => string,
-  bound: ReadonlyMap<string, string>,
-): OwnLoss["outside"] {
-  const known = new Map<string, LossExpression>();
-  for (const { name, value } of bindings.filter((one) => MADE.test(one.value.name)).slice(0, MOST_OUTSIDE)) {
-    const tree = expressionTree(value, slice, bound);
-    if (tree !== undefined && isOfTorch(tree)) known.set(slice(name), tree);
+  constructor(
+    private readonly found: Collector,
+    private readonly slice: (node: SyntaxNode) => string,
+  ) {
+    for (const { name, value } of found.assigned.slice(0, MOST_BINDINGS)) {
+      const scope = name.name === "MemberExpression" ? scopeAround(name, /^ClassDefinition$/) : scopeAround(name);
+      this.bind(scope, slice(name), value);
+    }
+    const parameters = found.functionNodes
+      .slice(0, MOST_BINDINGS)
+      .flatMap((node) => parametersOf(node, slice).map((parameter) => ({ node, parameter })));
+    for (const { node, parameter } of parameters.slice(0, MOST_BINDINGS)) this.bind(node, parameter.name, parameter);
   }
-  // A parameter has another name than what it is given.
-  for (const { name, value } of bindings.filter((one) => one.value.name === "VariableName").slice(0, MOST_OUTSIDE)) {
-    const tree = known.get(slice(value));
-    if (tree !== undefined && !known.has(slice(name))) known.set(slice(name), tree);
+
+  usedIn(tree: unknown, at: SyntaxNode): OwnLoss["outside"] {
+    const texts = new Set([...JSON.stringify(tree).matchAll(TEXT)].map(([, text]) => text));
+    const used = [...this.names].filter((name) => texts.has(name.split(".").at(-1)));
+    return Object.fromEntries(
+      used.flatMap((name) => {
+        const made = name.includes(".") ? this.attribute(name, at) : this.named(name, at, 0);
+        return made === undefined ? [] : [[name, made] as const];
+      }),
+    );
   }
-  return Object.fromEntries(known);
+
+  private bind(scope: SyntaxNode | null, name: string, binding: Binding): void {
+    this.names.add(name);
+    const key = keyOf(scope, name);
+    this.bindings.set(key, [...(this.bindings.get(key) ?? []), binding]);
+  }
+
+  /** What a name stands for where it is used; undefined: nothing, or what is not read. */
+  private named(name: string, at: SyntaxNode, steps: number): LossExpression | undefined {
+    let scope: SyntaxNode | null = at.name === "FunctionDefinition" ? at : scopeAround(at, /^FunctionDefinition$/);
+    while (scope !== null && !this.bindings.has(keyOf(scope, name))) scope = scopeAround(scope, /^FunctionDefinition$/);
+    return this.last(this.bindings.get(keyOf(scope, name)) ?? [], steps);
+  }
+
+  /** An attribute as the class around sets it; outside of one as any does. */
+  private attribute(name: string, at: SyntaxNode): LossExpression | undefined {
+    const type = at.name === "ClassDefinition" ? at : scopeAround(at, /^ClassDefinition$/);
+    const own = this.bindings.get(keyOf(type, name));
+    if (own !== undefined) return this.last(own, 0);
+    const others = [null, ...this.found.classNodes].flatMap((one) => this.bindings.get(keyOf(one, name)) ?? []);
+    return this.last(others, 0);
+  }
+
+  private last(bindings: readonly Binding[], steps: number): LossExpression | undefined {
+    return bindings
+      .map((one) => ("standard" in one ? this.given(one, steps) : this.made(one, steps)))
+      .findLast((one) => one !== undefined);
+  }
+
+  private made(value: SyntaxNode, steps: number): LossExpression | undefined {
+    if (value.name === "VariableName")
+      return steps < MOST_STEPS ? this.named(this.slice(value), value, steps + 1) : undefined;
+    const tree = MADE.test(value.name) ? expressionTree(value, this.slice, this.found.bound) : undefined;
+    return tree !== undefined && isOfTorch(tree) ? tree : undefined;
+  }
+
+  /** What all calls of a function give its parameter (`train(model, nn.MSELoss())`), or it stands for without. */
+  private given(parameter: Parameter, steps: number): LossExpression | undefined {
+    const { function: called, standard } = parameter;
+    const calls = called === undefined ? [] : this.found.callsOf(called);
+    if (calls.length > MOST_STEPS) return undefined;
+    const values = calls.map((call) => argumentNode(call, parameter, this.slice) ?? standard);
+    const [first, ...others] = (calls.length === 0 ? [standard] : values).map(
+      (value) => value && this.made(value, steps),
+    );
+    const isSame = others.every((one) => JSON.stringify(one) === JSON.stringify(first));
+    return isSame ? (first ?? undefined) : undefined;
+  }
+}
+
+function keyOf(scope: SyntaxNode | null, name: string): string {
+  return `${scope?.from ?? -1}:${name}`;
 }

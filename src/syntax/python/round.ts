@@ -1,10 +1,11 @@
 /** What a round of a loop of one's own computes: from the batch to the call that takes the gradients. */
 import type { SyntaxNode } from "@lezer/common";
-import type { LossStatement, OwnLoss } from "../../terms/own-loss";
+import type { LossStatement } from "../../terms/own-loss";
 import type { ListNode, PythonRound } from "../tree";
 import type { Collector } from "./collect";
 import { functionsIn } from "./loss-functions";
 import { childNamed, childrenOf, span } from "./nodes";
+import type { Outside } from "./outside";
 import { roundTree } from "./own-loss";
 import { partsCalled } from "./own-module";
 import { stepActions } from "./step-actions";
@@ -14,11 +15,7 @@ const BACKWARD = /(?:^|\.)(?:manual_)?backward$/;
 const LOOPS = /^(?:For|While)Statement$/;
 
 /** The round around the module's first call of `backward`; undefined: there is none. */
-export function roundIn(
-  found: Collector,
-  evaluator: Evaluator,
-  outside: () => OwnLoss["outside"],
-): PythonRound | undefined {
+export function roundIn(found: Collector, evaluator: Evaluator, outside: Outside): PythonRound | undefined {
   const { callNodes, bound } = found;
   const slice = (node: SyntaxNode): string => evaluator.slice(node);
   const backward = callNodes.find(({ firstChild }) => firstChild !== null && BACKWARD.test(slice(firstChild)));
@@ -43,8 +40,6 @@ export function roundIn(
   const ofRound = functionsIn(tree, found, evaluator);
   const beside = partsCalled([tree, ofRound], found, evaluator);
   const functions = beside === undefined ? ofRound : functionsIn([tree, beside], found, evaluator);
-  const text = JSON.stringify([tree, functions, beside]);
-  const used = Object.entries(outside()).filter(([name]) => text.includes(`"${name.split(".").at(-1)}"`));
   const parameters = [MODEL, more.length === 0 ? (only ?? BATCH) : BATCH];
   const named = behind.length === 0 ? {} : { behind };
   const keeps = apart ? {} : { keepsNames: true as const, targets: batch, ...named };
@@ -54,7 +49,7 @@ export function roundIn(
     loss: {
       parameters,
       body: begun,
-      outside: Object.fromEntries(used),
+      outside: outside([tree, functions, beside], around),
       ...functions,
       ...keeps,
       ...(beside && { beside }),
