@@ -3,6 +3,7 @@ import { NotModelled } from "../../../src/core/engine/not-modelled";
 import { add, cumsum, mul, prod, sum } from "../../../src/core/engine/ops/arithmetic";
 import { linear, matmul } from "../../../src/core/engine/ops/linear";
 import { logSumExp } from "../../../src/core/engine/ops/log-probs";
+import { elementwiseLoss } from "../../../src/core/engine/ops/losses";
 import { layerNorm, softmax } from "../../../src/core/engine/ops/nonlinear";
 import { pow } from "../../../src/core/engine/ops/unary";
 import { lab } from "./lab";
@@ -78,6 +79,19 @@ describe("autocast", () => {
     const product = prod(torch, leaf([4, 8]), [1], false, null);
     assert.deepEqual([product.dtype, product.sizes], ["float32", [4]]);
     assert.throws(() => differentiate(product), NotModelled);
+  });
+
+  it("takes what a loss is compared with in float32, too, and keeps it", () => {
+    const { torch, tensor, leaf, autocast, made } = lab();
+    const [x, target] = [leaf([16, 256], "bfloat16"), tensor([16, 256], "bfloat16")];
+    const before = torch.ledger.live;
+    autocast("bfloat16", () =>
+      assert.deepEqual(
+        made(() => elementwiseLoss(torch, "mse_loss", x, target)),
+        ["_to_copy 16384", "_to_copy 16384", "mse_loss 512"],
+      ),
+    );
+    assert.equal(torch.ledger.live - before, 2 * 16384 + 512);
   });
 
   it("casts frozen weights, views and activations every time", () => {

@@ -60,9 +60,13 @@ export function crossEntropy(
 
 const LOGITS_LOSS = "binary_cross_entropy_with_logits";
 
-/** `binary_cross_entropy_with_logits` and `mse_loss`: elementwise losses, their result reduced or not. */
+/**
+ * `binary_cross_entropy_with_logits` and `mse_loss`: elementwise losses, their result reduced or not. Autocast takes the input and
+ * what it is compared with in float32 (aten/src/ATen/autocast_mode.h, AT_FORALL_FP32), and both are kept.
+ */
 export function elementwiseLoss(torch: Torch, operator: string, input: Tensor, target: Tensor, reduces = true): Tensor {
-  const x = torch.autocasting ? torch.autocast(input, "float32") : input.retain();
+  const cast = torch.autocasting ? torch.castAll("float32", input, target) : [input.retain(), target.retain()];
+  const [x, y] = [cast[0]!, cast[1]!];
   const node = torch.record("ElementwiseLossBackward0", [x], (torch, [gradient], [self]) => {
     if (!gradient) return [null];
     if (operator !== LOGITS_LOSS) return [elementwise(torch, `${operator}_backward`, [self!])];
@@ -74,9 +78,9 @@ export function elementwiseLoss(torch: Torch, operator: string, input: Tensor, t
     difference.release();
     return [out];
   });
-  if (node !== null) for (const tensor of [x, target]) torch.save(node, tensor);
+  if (node !== null) for (const tensor of [x, y]) torch.save(node, tensor);
   const out = torch.attach(node, torch.empty(operator, reduces ? [] : x.sizes, x.dtype));
-  x.release();
+  for (const tensor of [x, y]) tensor.release();
   return out;
 }
 
