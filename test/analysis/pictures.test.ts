@@ -22,6 +22,15 @@ describe("analysis: the side of pictures", () => {
     assert.equal(await side(told), 320);
     assert.equal(await side('import torchvision\ndata = torchvision.datasets.CIFAR10("data", train=True)'), 32);
     assert.equal(await side("from torchvision.datasets import FakeData\ndata = FakeData(8, (1, 96, 112))"), 112);
+    // What brings them to another side does not say which.
+    const set = "from torchvision.datasets import CIFAR10\ndata = CIFAR10('data', transform=t)";
+    for (const other of [
+      'p = AutoImageProcessor.from_pretrained("google/vit-base-patch16-224")',
+      "t = weights.transforms()",
+      "t = Resize(args.side)",
+      "x = F.interpolate(x, size=224)",
+    ])
+      assert.notEqual(await side(`${other}\n${set}`), 32, other);
     // Its config reads up to 518 pixels.
     assert.equal(await side("", "facebook/dinov2-small"), 224);
   });

@@ -1,7 +1,8 @@
 /**
  * The side that a script brings its pictures to before the model sees them: what torchvision's or albumentations' last crop leaves,
- * else what they are resized to, else what the processor is told, else what the data set holds. Source: torchvision/transforms/transforms.py (a number resizes the
- * shorter side, a crop is a square), transformers/image_processing_base.py (`size`, `crop_size` of `from_pretrained`).
+ * else what they are resized to, else what the processor is told, else what the data set holds where nothing brings that to another
+ * side. Source: torchvision/transforms/transforms.py (a number resizes the shorter side, a crop is a square),
+ * transformers/image_processing_base.py (`size`, `crop_size` of `from_pretrained`).
  */
 import type { LocatedNode, PythonCall, PythonModule } from "../../syntax/tree";
 import type { LocatedSetting } from "../types";
@@ -14,7 +15,11 @@ const CENTER_CROPS = /(?:^|\.)CenterCrop$/;
 const RESIZES = /(?:^|\.)Resize$/;
 const PROCESSORS = /(?:ImageProcessor(?:Fast)?|Processor|FeatureExtractor)\.from_pretrained$/;
 
-/** Sides of the pictures of torchvision's data sets that have one size (torchvision/datasets/{mnist,usps,cifar,svhn,eurosat,pcam,stl10}.py). */
+/** What else brings pictures to a side that it does not say: presets of weights and of timm, padding, functions that a data set or a forward calls. */
+const OTHER_SIDES =
+  /(?:^|\.)(?:transforms|create_transform|resolve_data_config|interpolate|Upsample|Pad|resize|resized_crop|center_crop|pad)$/;
+
+/** Sides of torchvision's data sets whose pictures have one (torchvision/datasets/{mnist,usps,cifar,svhn,eurosat,pcam,stl10}.py). */
 const DATA_SETS: ReadonlyMap<string, number> = new Map([
   ["USPS", 16],
   ["MNIST", 28],
@@ -64,6 +69,8 @@ export function pictureSide(python: PythonModule): readonly LocatedSetting[] {
       const side = read(call);
       if (side !== undefined) return [at("image_size", call, side)];
     }
+  const changes = [OTHER_SIDES, ...made.map(([pattern]) => pattern)];
+  if (python.calls.some(({ callee }) => changes.some((pattern) => pattern.test(callee)))) return [];
   for (const call of before) {
     const side = ofDataSet(call, python);
     if (side !== undefined) return [at("image_size", call, side)];
