@@ -55,6 +55,15 @@ describe("analysis: weights that a script freezes", () => {
     ]);
   });
 
+  it("are not those of a module that is made anew behind it", async () => {
+    const all = "for p in model.parameters():\n    p.requires_grad = False\n";
+    assert.deepEqual((await rules(`${all}model.classifier = torch.nn.Linear(768, 3)`)).rules, [
+      { pattern: "", trained: false },
+      { pattern: "", trained: true, part: ["classifier"] },
+    ]);
+    assert.deepEqual((await rules("model.classifier = torch.nn.Linear(768, 3)")).rules, []);
+  });
+
   it("are told by tests of their names", async () => {
     const loop = (line: string) => `for name, p in model.named_parameters():\n${line}`;
     const patterns = async (line: string) =>

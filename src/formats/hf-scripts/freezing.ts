@@ -212,7 +212,20 @@ function deedsOf(python: PythonModule): readonly Deed[] {
     if (path === undefined || !/(?:^|\.)requires_grad_$/.test(callee)) return [];
     return [{ order, at: call.calleeSpan, path, guards, value: requiresGrad(call), raw: callee }];
   });
-  return [...set, ...called];
+  const told = [...set, ...called];
+  const first = Math.min(...told.map(({ order }) => order));
+  // What is made anew is trained, whatever was told of the module in whose place it stands.
+  const put = python.effects.flatMap(({ order, path, attribute, guards, layers, start, end }): Deed[] =>
+    layers === undefined || order < first || path.root === "self"
+      ? []
+      : [
+          {
+            ...{ order, at: { start, end }, guards, value: true, raw: `${path.root}.${attribute}` },
+            path: { ...path, steps: [...path.steps, { kind: "attribute", name: attribute }] },
+          },
+        ],
+  );
+  return [...told, ...put];
 }
 
 /** Rules as settings carry them: each as JSON. */
