@@ -66,6 +66,16 @@ export interface LossFunction {
 /** A number, or one of the loaded model's config, so many times. */
 export type LayerSize = number | { readonly config: string; readonly times: number };
 
+/** Modules that compute one function of every value, by the operator that each calls (torch/nn/modules/activation.py). */
+export const ACTIVATIONS: ReadonlyMap<string, string> = new Map([
+  ["ReLU", "relu"],
+  ["LeakyReLU", "leaky_relu"],
+  ["GELU", "gelu"],
+  ["Tanh", "tanh"],
+  ["Sigmoid", "sigmoid"],
+  ["SiLU", "silu"],
+]);
+
 /** A layer of torch's that a module of the script's own has, or a weight by itself. */
 export interface OwnLayer {
   /** As the module calls it: `self.classifier`, `self.head.0`. */
@@ -74,7 +84,10 @@ export interface OwnLayer {
   readonly kind: string;
   readonly sizes: readonly LayerSize[];
   readonly bias: boolean;
-  /** What else its operator takes behind weight and bias, in its order (a convolution's stride, padding, dilation). */
+  /**
+   * What else its operator takes behind weight and bias, in its order: a convolution's stride, padding, dilation and groups; 1 for
+   * an activation that computes in place.
+   */
   readonly options?: readonly number[];
 }
 

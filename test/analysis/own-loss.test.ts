@@ -154,6 +154,9 @@ ${other}
       const weighed = `F.binary_cross_entropy_with_logits(logits, torch.zeros_like(logits), pos_weight=${made})`;
       assert.equal((await runOf(`logits = model(**inputs).logits\nreturn ${weighed}`)).said, false, made);
     }
+    // Of which dtype they are is not known.
+    const { said } = await runOf("a = torch.zeros(6, dtype=mine)\nreturn model(**inputs).loss + a.sum()");
+    assert.equal(said, true);
   });
 
   it("is said not to be followed where it does something else", async () => {

@@ -33,6 +33,7 @@ describe("analysis: sizes of a script's own layers", () => {
       "nn.Linear(2**53 + 1, 2)",
       "nn.Conv1d(768, 8, 3, stride=0)",
       "nn.Conv1d(768, 8, 3, dilation=-1)",
+      "nn.Conv1d(768, 8, 3, padding=-1)",
     ])
       assert.equal((await runOf(head))?.perDevice ?? null, null, head);
     assert.notEqual((await runOf("nn.Conv1d(768, 8, 3, padding=0)"))?.perDevice ?? null, null);

@@ -33,6 +33,11 @@ export const ELEMENT_BYTES: Readonly<Record<DType, number>> = {
   bool: 1,
 };
 
+/** Whether a text names a dtype. */
+export function isDType(name: unknown): name is DType {
+  return typeof name === "string" && Object.hasOwn(ELEMENT_BYTES, name);
+}
+
 /** Category order of `result_type`: bool < integer < floating < complex. */
 const CATEGORY: Readonly<Record<DType, 0 | 1 | 2 | 3>> = {
   bool: 0,

@@ -2,7 +2,7 @@
  * A network's graphs with modules of a script's own in the place of some of theirs: what ran in a module goes, and the layers run there
  * instead, each on what the one before gives (torch/nn/modules/container.py, `Sequential.forward`, which lets go of its input then).
  */
-import type { LayerSize, OwnLayer } from "../../terms/own-loss";
+import { ACTIVATIONS, type LayerSize, type OwnLayer } from "../../terms/own-loss";
 import type { ReplacedModule } from "../../terms/replaced-module";
 import { bareName, madeBy, outsideNames } from "./reads";
 import type {
@@ -16,15 +16,6 @@ import type {
   TensorSpec,
 } from "./types";
 
-/** Operators of modules without weights (torch/nn/modules/activation.py, dropout.py). */
-const OPERATORS: ReadonlyMap<string, string> = new Map([
-  ["ReLU", "relu"],
-  ["LeakyReLU", "leaky_relu"],
-  ["GELU", "gelu"],
-  ["Tanh", "tanh"],
-  ["Sigmoid", "sigmoid"],
-  ["SiLU", "silu"],
-]);
 /** Sizes of another module that a script names (`model.fc.in_features`), by the dimension of its weight. */
 const NAMED_SIZES: ReadonlyMap<string, number> = new Map([
   ["out_features", 0],
@@ -77,15 +68,13 @@ function replacedIn(graph: ArchitectureGraph, module: ReplacedModule): Architect
   const put = bodyWith(main, module);
   if (put === undefined || weights.includes(undefined)) return undefined;
   const own = weights.flatMap((one) => one ?? []);
-  const first = module.layers.find(({ kind }) => kind === "Conv2d" || kind === "Linear");
-  const asked = first?.kind === "Conv2d" ? own[0]?.shape[1] : undefined;
-  const given = batch.find(({ name }) => put.input === name);
-  const isOther = asked !== undefined && given !== undefined && given.shape.length === 4;
+  // A network that begins with this convolution is given pictures of its channels.
+  const channels = module.layers[0]?.kind === "Conv2d" ? own[0]?.shape[1] : undefined;
   return {
     ...graph,
     parameters: [...parameters.filter(({ name }) => !isWithin(name, module.path)), ...own],
     buffers: graph.buffers.filter(({ name }) => !isWithin(name, module.path)),
-    batch: isOther ? batch.map((one) => (one === given ? withChannels(one, asked) : one)) : batch,
+    batch: batch.map((one) => (channels !== undefined && one.name === put.input ? withChannels(one, channels) : one)),
     main: { ...main, body: put.body },
   };
 }
@@ -112,7 +101,7 @@ function weightsOf(
   { kind, path, sizes, bias, options }: OwnLayer,
   sizeOf: (size: LayerSize) => Expression | undefined,
 ): readonly TensorSpec[] | undefined {
-  if (kind === "Identity" || kind === "Dropout" || OPERATORS.has(kind)) return [];
+  if (kind === "Identity" || kind === "Dropout" || ACTIVATIONS.has(kind)) return [];
   const known = sizes.map(sizeOf);
   const [first, second] = known;
   if (first === undefined || known.includes(undefined)) return undefined;
@@ -176,7 +165,7 @@ function chained(layers: readonly OwnLayer[], input: string, output: string): re
   let current = input;
   for (const [k, layer] of layers.entries()) {
     const isLast = k === layers.length - 1;
-    const inPlace = OPERATORS.get(layer.kind);
+    const inPlace = ACTIVATIONS.get(layer.kind);
     if (inPlace !== undefined && layer.options?.[0] === 1) {
       found.push({ scope: layer.path }, { op: `${inPlace}_`, in: [`%${current}`], out: [current] });
       if (isLast) found.push({ op: "alias", in: [`%${current}`], out: [output] });
@@ -205,6 +194,6 @@ function layerRun({ kind, path, options = [] }: OwnLayer, input: Operand, out: s
   const scope = { scope: path };
   if (kind === "Identity") return [scope, { op: "alias", in: [input], out: [out] }];
   if (kind === "Dropout") return [scope, { op: "dropout", in: [input, 0.5, true], out: [out] }];
-  const operator = OPERATORS.get(kind);
+  const operator = ACTIVATIONS.get(kind);
   return operator === undefined ? undefined : [scope, { op: operator, in: [input], out: [out] }];
 }

@@ -32,19 +32,15 @@ export function replacedModules(python: PythonModule): readonly LocatedSetting[]
     return [placed("replaced_modules", key, inLayers, scalar(true, inLayers), true)];
   }
   const others = put.filter((effect) => !isReadHead(nameOf(effect), rawOf(effect.value) ?? "", python));
-  return [
-    ...others.slice(0, MOST).map((effect) => uncounted(nameOf(effect), effect, effect.value)),
-    ...replacements(others.slice(0, MOST), python),
-  ];
+  const named = others.slice(0, MOST);
+  return [...named.map((effect) => uncounted(nameOf(effect), effect, effect.value)), ...replacements(named, python)];
 }
 
 /** Layers of torch's in the place of modules of a library's network; which of them its graph can be given, the analysis says. */
 function replacements(effects: readonly PythonEffect[], python: PythonModule): readonly LocatedSetting[] {
-  const put = effects.flatMap((effect): ReplacedModule[] => {
-    const { path, attribute, layers } = effect;
-    const names = path.steps.flatMap((step) => (step.kind === "attribute" ? [step.name] : []));
-    return layers === undefined ? [] : [{ path: [...names, attribute].join("."), key: nameOf(effect), layers }];
-  });
+  const put = effects.flatMap((effect): ReplacedModule[] =>
+    effect.layers === undefined ? [] : [{ path: pathOf(effect), key: nameOf(effect), layers: effect.layers }],
+  );
   const [first] = effects;
   if (put.length === 0 || first === undefined || builtNetwork(python) === undefined) return [];
   const value = JSON.stringify(put);
@@ -78,7 +74,11 @@ function setByName(python: PythonModule) {
   });
 }
 
-function nameOf({ path, attribute }: PythonEffect): string {
-  const names = path.steps.flatMap((step) => (step.kind === "attribute" ? [step.name] : []));
-  return [path.root, ...names, attribute].join(".");
+/** The module's path in the model. */
+function pathOf({ path, attribute }: PythonEffect): string {
+  return [...path.steps.flatMap((step) => (step.kind === "attribute" ? [step.name] : [])), attribute].join(".");
+}
+
+function nameOf(effect: PythonEffect): string {
+  return `${effect.path.root}.${pathOf(effect)}`;
 }

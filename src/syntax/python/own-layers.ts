@@ -1,6 +1,6 @@
 /** Layers of torch's that a script makes, and their sizes. */
 import type { SyntaxNode } from "@lezer/common";
-import type { LayerSize, OwnLayer } from "../../terms/own-loss";
+import { ACTIVATIONS, type LayerSize, type OwnLayer } from "../../terms/own-loss";
 import type { Collector } from "./collect";
 import { unquote } from "./literals";
 import { argumentsOf, childNamed, childrenNamed, childrenOf } from "./nodes";
@@ -10,7 +10,6 @@ import type { Evaluator } from "./values";
 const OF_TORCH = /^torch\.nn\.(?:modules\.\w+\.)?(\w+)$/;
 /** Modules that compute losses have no weights. */
 const LOSSES = /Loss$/;
-const ACTIVATIONS: ReadonlySet<string> = new Set(["ReLU", "LeakyReLU", "GELU", "Tanh", "Sigmoid", "SiLU"]);
 const POOLS_TO_ONE: ReadonlySet<string> = new Set(["AdaptiveMaxPool1d", "AdaptiveAvgPool1d"]);
 const OF_CONFIG = /(?:^|\.)config\.(\w{1,60})$/;
 /** A size of another module (`model.fc.in_features`). */
@@ -19,6 +18,8 @@ const OF_MODULE = /^[\w.]{1,200}\.(?:in|out)_(?:features|channels)$/;
 const FILLED = /^torch\.(?:zeros|ones|empty|rand|randn|full)$/;
 const SCALAR = /^torch\.tensor$/;
 const MOST_STEPS = 8;
+/** Layers that are put in the place of one module; more are left. */
+const MOST_PUT = 200;
 /** Modules that a list is made of. */
 const MOST_HELD = 64;
 
@@ -313,7 +314,7 @@ export function layersPut(
   const layers = unlessUnread(() =>
     new LayerReader(found, evaluator).layers(path, value, { body: null, given: new Map() }),
   );
-  return layers === undefined || layers.length === 0 ? undefined : layers;
+  return layers === undefined || layers.length === 0 || layers.length > MOST_PUT ? undefined : layers;
 }
 
 /** The statements of a class's `__init__`, or of a function. */

@@ -52,6 +52,7 @@ export const ENGINE = {
   "engine.sizes": "the model's `config.json` does not give every size",
   "engine.window":
     "PyTorch raises: a window of {window} does not fit into {over}, by the sizes in the model's `config.json`",
+  "engine.windows": "PyTorch raises: no convolution has stride {by}, padding {around} and dilation {apart}",
   "engine.view": "PyTorch raises: {count} elements do not fit into {sizes}, by the sizes in the model's `config.json`",
   "engine.broadcast":
     "PyTorch raises: sizes {sizes} and {others} do not go together, by the sizes in the model's `config.json`",

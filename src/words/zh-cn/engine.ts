@@ -40,6 +40,7 @@ export const ENGINE: Readonly<Record<keyof typeof EN, string>> = {
   "engine.too-many-bytes": "其训练步所需的字节数超出可精确计数的范围（8 PiB）",
   "engine.sizes": "模型的 `config.json` 没有给出全部尺寸",
   "engine.window": "PyTorch 会报错：按模型 `config.json` 的尺寸，{window} 的窗口放不进 {over}",
+  "engine.windows": "PyTorch 会报错：没有步长 {by}、填充 {around}、膨胀 {apart} 的卷积",
   "engine.view": "PyTorch 会报错：按模型 `config.json` 的尺寸，{count} 个元素放不进 {sizes}",
   "engine.broadcast": "PyTorch 会报错：按模型 `config.json` 的尺寸，{sizes} 与 {others} 不能相互广播",
   "engine.heads": "PyTorch 会报错：按模型 `config.json` 的尺寸，{heads} 个查询头与 {of} 个键头不匹配",

@@ -1,6 +1,6 @@
 /** Convolutions and their transposed kind. Source: derivatives.yaml. */
 import { say } from "../../../words/message";
-import { refuseSizes } from "../not-modelled";
+import { ImpossibleSizes, refuseSizes } from "../not-modelled";
 import { formatStrides, isChannelsLast, type Sizes } from "../shape";
 import { type Tensor, tensorBytes } from "../tensor";
 import type { Torch } from "../torch";
@@ -35,14 +35,23 @@ export function refuseTooLarge(window: Sizes, over: Sizes, places: Sizes): void 
   refuseSizes([...window, ...over], say("engine.window", { window: window.join(" × "), over: over.join(" × ") }));
 }
 
+/** Throws where windows go nowhere or padding takes away (aten/src/ATen/native/Convolution.cpp, ConvParams: `is_stride_nonpos`, `is_padding_neg`). */
+export function refuseWindows([stride, padding, dilation]: Windows): void {
+  if ([...stride, ...dilation].every((one) => one >= 1) && padding.every((one) => one >= 0)) return;
+  const [by, around, apart] = [stride, padding, dilation].map((one) => one.join(" × "));
+  throw new ImpossibleSizes(say("engine.windows", { by: by!, around: around!, apart: apart! }));
+}
+
 /** `convolution`: saves input and weight; the backward makes the needed gradients in one kernel call. */
 export function convolution(
   torch: Torch,
   input: Tensor,
   weight: Tensor,
   bias: Tensor | null,
-  [stride, padding, dilation]: Windows,
+  windows: Windows,
 ): Tensor {
+  refuseWindows(windows);
+  const [stride, padding, dilation] = windows;
   return lowered(torch, [input, weight, bias], (cast) => {
     const [x, w, b] = cast as [Tensor, Tensor, Tensor | null];
     const spatial = x.sizes.slice(2).map((size, k) => {

@@ -5,7 +5,7 @@
 
 import { floatNamed } from "../../../terms/dtypes";
 import { table } from "../../../terms/table";
-import type { DType } from "../../engine/dtype";
+import { type DType, isDType } from "../../engine/dtype";
 import { elementwise, isTensor, mean, mul, product, sub, sum } from "../../engine/ops/arithmetic";
 import { klDivergence } from "../../engine/ops/log-probs";
 import { absoluteLoss, crossEntropy, elementwiseLoss, nllLoss } from "../../engine/ops/losses";
@@ -73,10 +73,11 @@ const filled =
     const first = argument(given, 0, "size");
     const sizes = Array.isArray(first) || name === "full" ? [first].flat() : given.args;
     const dtype = given.keywords.has("dtype") ? dtypeOf({ args: [], keywords: given.keywords }) : "float32";
+    if (!isDType(dtype)) throw new NotFollowed();
     return torch.empty(
       name,
       sizes.map((one) => numberOf(one as Value)),
-      String(dtype) as DType,
+      dtype,
     );
   };
 

@@ -1,7 +1,8 @@
 /** Layers of a script's own, around the model that it loads or beside it. */
-import type { LayerSize, OwnLayer, OwnLoss } from "../../../terms/own-loss";
+import { ACTIVATIONS, type LayerSize, type OwnLayer, type OwnLoss } from "../../../terms/own-loss";
 import { say } from "../../../words/message";
 import { ImpossibleSizes } from "../../engine/not-modelled";
+import { refuseWindows } from "../../engine/ops/convolution";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { Scope } from "../../graph/expression";
@@ -12,40 +13,32 @@ import { decidedFor, type OwnWeight } from "../trained";
 import { dropout, maxOfRow, operator } from "./calling";
 import { NotFollowed, type Value } from "./values";
 
-const OPERATORS: ReadonlyMap<string, string> = new Map([
-  ["ReLU", "relu"],
-  ["LeakyReLU", "leaky_relu"],
-  ["GELU", "gelu"],
-  ["Tanh", "tanh"],
-  ["Sigmoid", "sigmoid"],
-  ["SiLU", "silu"],
-]);
-
 /**
  * @param scope the config as its class has it: by other names than the file's, too
  * @param path of the layer, for the message where the script gives a size that torch refuses (c10/core/TensorImpl, "negative dimension")
  */
 function sizeOf(size: LayerSize, scope: Scope, path: string): number {
   const known = typeof size === "number" ? size : Number(scope(size.config)) * size.times;
-  if (typeof size === "number" && !(Number.isSafeInteger(size) && size >= 0)) refuseLayer(path, size);
+  if (typeof size === "number" && !(Number.isSafeInteger(size) && size >= 0))
+    throw new ImpossibleSizes(say("engine.layer-size", { name: path, size: String(size) }));
   if (!Number.isSafeInteger(known) || known < 1) throw new NotFollowed();
   return known;
 }
 
-/** Its place among the options of a convolution, after the stride. */
-const PADDING = 1;
-
-function refuseLayer(path: string, size: number): never {
-  throw new ImpossibleSizes(say("engine.layer-size", { name: path, size: String(size) }));
-}
+/** Convolutions by the operator that each calls, and over how many dimensions they go (torch/nn/modules/conv.py). */
+const CONVOLUTIONS: ReadonlyMap<string, { readonly name: string; readonly dimensions: number }> = new Map([
+  ["Conv1d", { name: "conv1d", dimensions: 1 }],
+  ["Conv2d", { name: "conv2d", dimensions: 2 }],
+]);
 
 /** Sizes of a layer's weight, and of its bias. */
-function weightsOf({ kind, path, sizes, bias, options = [] }: OwnLayer, scope: Scope): (readonly [string, number[]])[] {
-  // "non-positive stride is not supported", "negative padding …" (aten/src/ATen/native/Convolution.cpp, check_shape_forward).
-  for (const [k, one] of options.entries()) if (!(one >= (k === PADDING ? 0 : 1))) refuseLayer(path, one);
+function weightsOf({ kind, path, sizes, bias, options }: OwnLayer, scope: Scope): (readonly [string, number[]])[] {
+  // Before the loss runs: what it does with a layer's result may be of sizes that are not known, this is the script's own.
+  const [stride = 1, padding = 0, dilation = 1] = options ?? [];
+  if (CONVOLUTIONS.has(kind)) refuseWindows([[stride], [padding], [dilation]]);
   const known = sizes.map((size) => sizeOf(size, scope, path));
   if (kind === "Parameter") return [["", known]];
-  const out = kind === "Conv1d" ? known[0] : known.at(-1);
+  const out = CONVOLUTIONS.has(kind) ? known[0] : known.at(-1);
   if (out === undefined) return [];
   const weight = kind === "Linear" ? known.toReversed() : known;
   return [[".weight", weight], ...(bias ? [[".bias", [out]] as readonly [string, number[]]] : [])];
@@ -127,14 +120,16 @@ function layerOf(
   const bias = weight(`${path}.bias`) ?? null;
   if (kind === "Embedding") return operator(torch, "embedding", [own, input]);
   if (kind === "Linear") return operator(torch, "linear", [input, own, bias]);
-  if (kind === "Conv1d") {
-    const [stride, padding, dilation] = options.map((one) => [one]);
-    return operator(torch, "conv1d", [input, own, bias, stride!, padding!, dilation!]);
+  const convolution = CONVOLUTIONS.get(kind);
+  if (convolution !== undefined) {
+    const { name, dimensions } = convolution;
+    const [stride, padding, dilation] = options.map((one) => Array.from({ length: dimensions }, () => one));
+    return operator(torch, name, [input, own, bias, stride!, padding!, dilation!]);
   }
   if (kind === "AdaptiveAvgPool1d") return operator(torch, "adaptive_avg_pool1d", [input, [1]]);
   if (kind === "AdaptiveMaxPool1d") return maxOfRow(torch, input);
   if (kind === "BatchNorm1d") return operator(torch, "batch_norm", [input, own, bias]);
   if (kind === "LayerNorm") return operator(torch, "layer_norm", [input, [...(own?.sizes ?? [])], own, bias]);
   if (kind === "Dropout") return dropout(torch, input, torch.training);
-  return operator(torch, OPERATORS.get(kind) ?? "", [input]);
+  return operator(torch, ACTIVATIONS.get(kind) ?? "", [input]);
 }
