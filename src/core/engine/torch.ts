@@ -16,7 +16,7 @@ import { NO_KERNEL, type Work } from "./labels";
 import type { Ledger } from "./ledger";
 import type { ModuleHooks } from "./module-hooks";
 import type { LeafHook } from "./node";
-import { type BackwardFunction, Edge, extended, Node, type Place, releaseNode, type SavedTensorHooks } from "./node";
+import { type BackwardFunction, Edge, extended, Node, type Place, releaseNode, type SavedHandle, type SavedTensorHooks } from "./node";
 import { type Note, tell, type Watcher } from "./notes";
 import type { Ring } from "./ops/ring-attention";
 import type { AllocationPolicy } from "./selective";
@@ -272,7 +272,23 @@ export class Torch {
 
   /** Saves a tensor for backward (through the hooks in force). */
   save(node: Node, tensor: Tensor): void {
-    node.saved = extended(node.saved, this.hooks.at(-1)?.pack(tensor) ?? tensor.retain());
+    const { base } = tensor;
+    if (base !== null && base.name !== null && this.watcher?.view !== undefined && this.hooks.length === 0)
+      node.saved = extended(node.saved, this.savedView(tensor, base));
+    else node.saved = extended(node.saved, this.hooks.at(-1)?.pack(tensor) ?? tensor.retain());
+  }
+
+  /** A view of a parameter is no leaf: its saved variable holds the memory that it was made over, whatever the parameter's name is given to later (torch/csrc/autograd/saved_variable.cpp). */
+  private savedView(view: Tensor, leaf: Tensor): SavedHandle {
+    view.retain();
+    this.note({ kind: "view", leaf, saved: true });
+    return {
+      unpack: () => view.unpack(),
+      release: () => {
+        this.note({ kind: "view", leaf, saved: false });
+        view.release();
+      },
+    };
   }
 
   /** Saves an output: its data without the graph, or the graph would hold itself. */

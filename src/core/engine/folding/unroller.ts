@@ -419,7 +419,7 @@ export class Unroller {
     if (note.kind === "module") return { ...note, path: this.pathIn(note.path, from, to) };
     const { layer } = note.leaf;
     const leaf = layer === null ? undefined : this.counterpart(note.leaf, layer + to - from);
-    return leaf === undefined ? null : { kind: "gradient", leaf };
+    return leaf === undefined ? null : { ...note, leaf };
   }
 
   private relativeOf(segment: Segment): Relative {

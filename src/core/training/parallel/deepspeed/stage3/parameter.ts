@@ -69,6 +69,15 @@ export class ZeroParameter {
     this.secondary = null;
   }
 
+  /** What views of it that backward needs lie in, the last one last. */
+  private readonly viewed: (Tensor | null)[] = [];
+
+  /** The name is given to other memory (`param.data = …`, `free_param`); a view that a node saved holds what it was made over. */
+  view(saved: boolean): void {
+    if (saved) this.viewed.push(this.data?.retain() ?? null);
+    else this.viewed.pop()?.release();
+  }
+
   /** Its place among the gathered ones goes. */
   drop(): void {
     this.data?.release();

@@ -158,6 +158,10 @@ export class Stage3 implements Strategy, Watcher, Gathered {
     this.engine?.gradient(torch, leaf);
   }
 
+  view(_: Torch, leaf: Tensor, saved: boolean): void {
+    this.parameters.get(leaf)?.view(saved);
+  }
+
   /** The hooks of parameter_offload.py. */
   module(torch: Torch, path: string, moment: Moment, tracked: boolean): void {
     if (moment === "read") {
