@@ -16,7 +16,16 @@ import { NO_KERNEL, type Work } from "./labels";
 import type { Ledger } from "./ledger";
 import type { ModuleHooks } from "./module-hooks";
 import type { LeafHook } from "./node";
-import { type BackwardFunction, Edge, extended, Node, type Place, releaseNode, type SavedHandle, type SavedTensorHooks } from "./node";
+import {
+  type BackwardFunction,
+  Edge,
+  extended,
+  Node,
+  type Place,
+  releaseNode,
+  type SavedHandle,
+  type SavedTensorHooks,
+} from "./node";
 import { type Note, tell, type Watcher } from "./notes";
 import type { Ring } from "./ops/ring-attention";
 import type { AllocationPolicy } from "./selective";

@@ -64,20 +64,27 @@ export function placesOf(groups: readonly FlatGroup[]): ReadonlyMap<Tensor, Plac
   return new Map(groups.flatMap((group) => group.members.map((member) => [member.tensor, { ...member, group }])));
 }
 
+/** Elements of a bucket that belong to one rank. */
+export interface Slice {
+  readonly count: number;
+  readonly isOwn: boolean;
+}
+
 /**
- * Elements of a bucket's slices by the rank they belong to, those next to one another for the same rank as one; with `apart`,
+ * A bucket's slices by the rank they belong to, those next to one another for the same rank as one; with `apart`,
  * this rank's stay apart, as each is added into a buffer of its own (`average_tensor`).
  */
-export function slicesOf(bucket: readonly Placed[], apart: boolean): readonly number[] {
-  const slices: number[] = [];
+export function slicesOf(bucket: readonly Placed[], apart: boolean): readonly Slice[] {
+  const slices: Slice[] = [];
   let before = -1;
   for (const { tensor, offset, group } of bucket) {
     const end = offset + tensor.elements;
     for (let at = offset; at < end; ) {
       const rank = Math.floor(at / group.partition);
       const next = Math.min(end, (rank + 1) * group.partition);
-      if (rank === before && !(apart && rank === RANK)) slices.push((slices.pop() ?? 0) + next - at);
-      else slices.push(next - at);
+      const joins = rank === before && !(apart && rank === RANK);
+      const count = (joins ? (slices.pop()?.count ?? 0) : 0) + next - at;
+      slices.push({ count, isOwn: rank === RANK });
       before = rank;
       at = next;
     }

@@ -11,7 +11,7 @@ import type { Optimizer } from "../../optimizers";
 import { elements, onStream, reserve, reserveWhole } from "../strategy";
 import { converted, dropGradient, flatten, moveGradient, normOf } from "./blocks";
 import { communicatedIn, type EngineOptions, type MakeOptimizer, masterOf, type ZeroEngine } from "./engine";
-import { type FlatGroup, flatGroup, type Placed, placesOf, slicesOf } from "./layout";
+import { type FlatGroup, flatGroup, type Placed, placesOf, type Slice, slicesOf } from "./layout";
 import { flattenParameters } from "./parameters";
 
 export class Stage12 implements ZeroEngine {
@@ -199,20 +199,31 @@ export class Stage12 implements ZeroEngine {
     const kept = this.accumulatesApart ? this.gradientDtype : this.dtype;
     if (this.compact) for (const group of this.groupsInBucket()) this.compactBuffer(torch, group);
     const { reduceScatter, reduceBucketSize } = this.options.spec;
-    // Without it all is reduced where it is (`gradient_reduction_w_predivide`).
-    const slices = reduceScatter === false ? [this.bucketElements] : slicesOf(this.bucket, this.compact);
-    let [count, total] = [0, 0];
+    const slices = slicesOf(this.bucket, this.compact);
+    let together: Slice[] = [];
+    let total = 0;
     slices.forEach((slice, k) => {
-      count++;
-      total += slice;
-      if (total <= reduceBucketSize && k < slices.length - 1) return;
-      const flat = count > 1 ? reserve(torch, "cat", total, kept, "communication") : null;
+      together.push(slice);
+      total += slice.count;
+      const isLast = k === slices.length - 1;
+      // Without it all is reduced where it is (`gradient_reduction_w_predivide`).
+      if (!isLast && (reduceScatter === false || total <= reduceBucketSize)) return;
+      const isPut = together.length > 1 && reduceScatter !== false;
+      const flat = isPut ? reserve(torch, "cat", total, kept, "communication") : null;
       // `allreduce_bucket`: reduced in the communication dtype.
       const sent = kept === communicated ? null : reserve(torch, "_to_copy", total, communicated, "communication");
+      if (reduceScatter !== false) sent?.release();
+      if (this.compact) for (const { count, isOwn } of together) if (isOwn) this.addToCompact(torch, count, kept);
       flat?.release();
-      sent?.release();
-      [count, total] = [0, 0];
+      if (reduceScatter === false) sent?.release();
+      together = [];
+      total = 0;
     });
+  }
+
+  /** `_add_to_grad_partition_buffer`: what comes of this rank's part is added in the dtype of its buffer. */
+  private addToCompact(torch: Torch, count: number, dtype: DType): void {
+    if (dtype !== this.gradientDtype) reserve(torch, "_to_copy", count, this.gradientDtype, "communication").release();
   }
 
   /** Groups of which the bucket has something that is this rank's. */
