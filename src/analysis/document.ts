@@ -216,60 +216,51 @@ class AnalysedDocument implements DocumentAnalysis {
     return linksOf(this.uri, this.analyses);
   }
 
-  async whatIf(runId: string, set: Readonly<Record<string, string>>): Promise<ReportRun | null> {
-    const analysis = this.analyses[this.runs.findIndex((run) => run.id === runId)];
-    if (analysis === undefined) return null;
+  /** What is asked of a run by its id, begun anew; null where no run has it. */
+  private begun<T>(runId: string, ask: (analysis: RunAnalysis, run: ReportRun) => T): T | null {
+    const index = this.runs.findIndex((run) => run.id === runId);
+    const [analysis, run] = [this.analyses[index], this.runs[index]];
+    if (analysis === undefined || run === undefined) return null;
     analysis.begin();
-    return reportOf(analysis, await triedVariant(analysis, set));
+    return ask(analysis, run);
+  }
+
+  async whatIf(runId: string, set: Readonly<Record<string, string>>): Promise<ReportRun | null> {
+    return this.begun(runId, async (analysis) => reportOf(analysis, await triedVariant(analysis, set)));
   }
 
   async guide(runId: string): Promise<ReportGuide | null> {
-    const analysis = this.analyses[this.runs.findIndex((run) => run.id === runId)];
-    if (analysis === undefined) return null;
-    analysis.begin();
-    return guideOf(analysis);
+    return this.begun(runId, guideOf);
   }
 
   compare(runId: string): readonly ReportCompared[] | null {
-    const analysis = this.analyses[this.runs.findIndex((run) => run.id === runId)];
-    if (analysis === undefined) return null;
-    analysis.begin();
-    return comparisonOf(analysis);
+    return this.begun(runId, comparisonOf);
   }
 
   sweep(runId: string): ReportSweep | null {
-    const analysis = this.analyses[this.runs.findIndex((run) => run.id === runId)];
-    if (analysis === undefined) return null;
-    analysis.begin();
-    return sweepOf(analysis);
+    return this.begun(runId, sweepOf);
   }
 
   async edited(runId: string, edits: readonly ReportEdit[]): Promise<ReportRun | null> {
-    const analysis = this.analyses[this.runs.findIndex((run) => run.id === runId)];
-    const again = await analysis?.reread(edits);
+    const again = await this.begun(runId, (analysis) => analysis.reread(edits));
     // What is read again for plans is followed for its peak alone; a person wants to see what takes it.
-    return again === undefined ? null : reportOf(again, again.vary({}));
+    return again == null ? null : reportOf(again, again.vary({}));
   }
 
   explain(runId: string, failure: Failure): Explanation | null {
-    const index = this.runs.findIndex((run) => run.id === runId);
-    const [analysis, report] = [this.analyses[index], this.runs[index]];
-    if (analysis === undefined || report === undefined) return null;
-    analysis.begin();
-    return explain(failure, analysis.locale, besideOf(failure, analysis, report));
+    return this.begun(runId, (analysis, run) => explain(failure, analysis.locale, besideOf(failure, analysis, run)));
   }
 
   parting(runId: string, measured: Stream): Parting | null {
-    const analysis = this.analyses[this.runs.findIndex((run) => run.id === runId)];
-    const simulation = analysis === undefined ? undefined : simulationOf(analysis);
-    return simulation === undefined ? null : partingOf(measured, streamOf(simulation.ledger));
+    const simulation = this.begun(runId, simulationOf);
+    return simulation == null ? null : partingOf(measured, streamOf(simulation.ledger));
   }
 
   whatIfEdits(runId: string, set: Readonly<Record<string, string>>): ReturnType<DocumentAnalysis["whatIfEdits"]> {
-    const analysis = this.analyses[this.runs.findIndex((run) => run.id === runId)];
-    if (analysis === undefined) return null;
-    const result = whatIfEdits(analysis, set);
-    return "refused" in result ? { refused: text(result.refused, analysis.locale) } : result;
+    return this.begun(runId, (analysis) => {
+      const result = whatIfEdits(analysis, set);
+      return "refused" in result ? { refused: text(result.refused, analysis.locale) } : result;
+    });
   }
 }
 

@@ -4,8 +4,8 @@
 import { strict as assert } from "node:assert";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { formatsPage } from "../../scripts/formats-page";
 import { FORMATS, recogniseFormat, SCHEMAS } from "../../src/formats";
-import { formatsPage } from "../../src/formats/pages";
 import { parseDocument } from "../../src/formats/parse";
 import type { ConfigDocument, LocatedSetting, ReadResult } from "../../src/formats/types";
 import { applyEdits } from "../../src/syntax/edit";

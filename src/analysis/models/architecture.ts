@@ -33,19 +33,43 @@ interface Dimensions {
   readonly expertsPerToken: number | undefined;
 }
 
-/** Keys of the decoders with gated feed-forwards and grouped heads. */
-const gated = (d: Dimensions): ModelConfig => ({
+/** Keys of a decoder, as most families call them. */
+const decoder = (d: Dimensions, inner = 4 * d.hidden): ModelConfig => ({
   hidden_size: d.hidden,
-  // Two thirds of four times the width keep the count of an ungated feed-forward.
-  intermediate_size: d.inner ?? Math.round((8 * d.hidden) / 3),
+  intermediate_size: d.inner ?? inner,
   num_hidden_layers: d.layers,
   num_attention_heads: d.heads,
-  num_key_value_heads: d.groups,
-  // Without a head there is none to be as wide as anything.
-  head_dim: d.headSize ?? (d.heads > 0 ? d.hidden / d.heads : 0),
   vocab_size: d.vocabulary,
   tie_word_embeddings: d.tied,
   ...(d.positions === undefined ? {} : { max_position_embeddings: d.positions }),
+});
+
+/** Decoders with gated feed-forwards and grouped heads. */
+const gated = (d: Dimensions): ModelConfig => ({
+  // Two thirds of four times the width keep the count of an ungated feed-forward.
+  ...decoder(d, Math.round((8 * d.hidden) / 3)),
+  num_key_value_heads: d.groups,
+  // Without a head there is none to be as wide as anything.
+  head_dim: d.headSize ?? (d.heads > 0 ? d.hidden / d.heads : 0),
+});
+
+/** A config whose keys a family calls otherwise. */
+const renamed = (config: ModelConfig, names: Readonly<Record<string, string>>): ModelConfig =>
+  Object.fromEntries(Object.entries(config).map(([key, value]) => [names[key] ?? key, value]));
+
+const GPT2_NAMES = table({
+  hidden_size: "n_embd",
+  intermediate_size: "n_inner",
+  num_hidden_layers: "n_layer",
+  num_attention_heads: "n_head",
+  max_position_embeddings: "n_positions",
+});
+
+const MPT_NAMES = table({
+  hidden_size: "d_model",
+  num_hidden_layers: "n_layers",
+  num_attention_heads: "n_heads",
+  max_position_embeddings: "max_seq_len",
 });
 
 const FAMILIES: Readonly<Record<string, (d: Dimensions) => ModelConfig>> = table({
@@ -61,41 +85,12 @@ const FAMILIES: Readonly<Record<string, (d: Dimensions) => ModelConfig>> = table
     num_local_experts: d.experts ?? 8,
     num_experts_per_tok: d.expertsPerToken ?? 2,
   }),
-  gpt_neox: (d) => ({
-    hidden_size: d.hidden,
-    intermediate_size: d.inner ?? 4 * d.hidden,
-    num_hidden_layers: d.layers,
-    num_attention_heads: d.heads,
-    vocab_size: d.vocabulary,
-    tie_word_embeddings: d.tied,
-    ...(d.positions === undefined ? {} : { max_position_embeddings: d.positions }),
-  }),
-  gpt2: (d) => ({
-    n_embd: d.hidden,
-    n_inner: d.inner ?? 4 * d.hidden,
-    n_layer: d.layers,
-    n_head: d.heads,
-    vocab_size: d.vocabulary,
-    tie_word_embeddings: d.tied,
-    ...(d.positions === undefined ? {} : { n_positions: d.positions }),
-  }),
-  bert: (d) => ({
-    architectures: ["BertForPreTraining"],
-    hidden_size: d.hidden,
-    intermediate_size: d.inner ?? 4 * d.hidden,
-    num_hidden_layers: d.layers,
-    num_attention_heads: d.heads,
-    vocab_size: d.vocabulary,
-    ...(d.positions === undefined ? {} : { max_position_embeddings: d.positions }),
-  }),
+  gpt_neox: (d) => decoder(d),
+  gpt2: (d) => renamed(decoder(d), GPT2_NAMES),
+  bert: (d) => ({ architectures: ["BertForPreTraining"], ...decoder(d) }),
   mpt: (d) => ({
-    d_model: d.hidden,
-    n_layers: d.layers,
-    n_heads: d.heads,
+    ...renamed(decoder(d), MPT_NAMES),
     expansion_ratio: d.inner === undefined ? 4 : d.inner / d.hidden,
-    vocab_size: d.vocabulary,
-    tie_word_embeddings: d.tied,
-    ...(d.positions === undefined ? {} : { max_seq_len: d.positions }),
   }),
 });
 

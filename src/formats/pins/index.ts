@@ -21,6 +21,7 @@ import { traceProblems, traceSchema } from "./traces";
 export const PINS_FILE = ".vramlens.yaml";
 
 const count = z.int().check(z.positive());
+const atLeastOne = z.number().check(z.minimum(1));
 const names = z.union([z.string(), z.array(z.string())]);
 
 const FIELD_SCHEMAS: Readonly<Partial<Record<string, z.ZodMiniType>>> = table({
@@ -30,29 +31,6 @@ const FIELD_SCHEMAS: Readonly<Partial<Record<string, z.ZodMiniType>>> = table({
 
 const DTYPES = ["float32", "float16", "bfloat16", "float64"] as const;
 const QUANTIZATIONS = ["nf4", "fp4", "int8", "gptq", "awq", "hqq", "none"] as const;
-
-const adapterSchema = z.strictObject({
-  type: z.optional(z.enum(PINNED_ADAPTERS)),
-  r: z.optional(count),
-  alpha: z.optional(z.number()),
-  dropout: z.optional(z.number().check(z.minimum(0), z.maximum(1))),
-  target_modules: z.optional(names),
-  modules_to_save: z.optional(names),
-  bias: z.optional(z.enum(["none", "all", "lora_only"])),
-  use_dora: z.optional(z.boolean()),
-  use_rslora: z.optional(z.boolean()),
-  autocast_adapter_dtype: z.optional(z.boolean()),
-  ...Object.fromEntries(
-    Object.keys(PINNED_FIELDS).map((name) => [name, z.optional(FIELD_SCHEMAS[pinnedType(name)] ?? z.any())]),
-  ),
-});
-
-const quantizationSchema = z.strictObject({
-  type: z.enum(QUANTIZATIONS),
-  double: z.optional(z.boolean()),
-  prepare_for_kbit: z.optional(z.boolean()),
-  compute_dtype: z.optional(z.enum(["float32", "float16", "bfloat16"])),
-});
 
 /** Libraries and frameworks whose version can be pinned. */
 const LIBRARIES = [
@@ -68,117 +46,126 @@ const LIBRARIES = [
   "ms-swift",
   "litgpt",
   "unsloth",
-];
+] as const;
 
-const librariesSchema = z.strictObject(
-  Object.fromEntries(
-    LIBRARIES.map((name) => [name, z.optional(z.union([z.string().check(z.regex(/^\d+(\.\d+)*/)), z.number()]))]),
-  ),
-);
+/** What may be pinned under a key: its values, the setting that it states, and the keys below it. */
+interface Pin {
+  readonly type: z.ZodMiniType;
+  readonly name?: SettingName;
+  readonly below?: Pins;
+}
 
-/** Tokens of the data set's samples: statistics of them. */
-const lengthsSchema = z.strictObject({
-  mean: z.optional(z.number().check(z.minimum(1))),
-  median: z.optional(z.number().check(z.minimum(1))),
-  p95: z.optional(z.number().check(z.minimum(1))),
-  max: z.optional(count),
+type Pins = Readonly<Record<string, Pin>>;
+
+const pin = (name: SettingName, type: z.ZodMiniType, below?: Pins): Pin => ({
+  name,
+  type,
+  ...(below === undefined ? {} : { below }),
 });
 
-const runSchema = z.strictObject({
-  match: z.optional(names),
-  model: z.optional(z.string()),
-  task: z.optional(z.enum(TASKS)),
-  sequence_length: z.optional(count),
-  target_length: z.optional(count),
-  lengths: z.optional(z.union([lengthsSchema, z.array(count).check(z.minLength(1))])),
-  /** Side in pixels; 0 for texts without pictures. */
-  image_size: z.optional(z.int().check(z.nonnegative())),
-  audio_seconds: z.optional(z.number().check(z.positive())),
-  choices: z.optional(z.int().check(z.positive())),
-  dtype: z.optional(z.enum(DTYPES)),
-  attention: z.optional(z.enum(ATTENTIONS)),
-  adapter: z.optional(z.union([adapterSchema, z.null()])),
-  /** Patterns of the names of the only weights that are trained. */
-  trained_parameters: z.optional(names),
-  quantization: z.optional(z.union([quantizationSchema, z.null()])),
-  device: z.optional(
-    z.union([
-      z.string(),
-      z.strictObject({
-        name: z.optional(z.string()),
-        memory: z.optional(z.string()),
-        count: z.optional(count),
-        /** What a desktop or another process takes of the card. */
-        occupied: z.optional(z.string()),
-      }),
+function schemaOf(pins: Pins, needed: readonly string[] = []): z.ZodMiniObject {
+  const shape = Object.entries(pins).map(([key, { type }]) => [key, needed.includes(key) ? type : z.optional(type)]);
+  return z.strictObject(Object.fromEntries(shape));
+}
+
+const ADAPTER: Pins = {
+  type: pin("adapter", z.enum(PINNED_ADAPTERS)),
+  r: pin("lora_rank", count),
+  alpha: pin("lora_alpha", z.number()),
+  dropout: pin("lora_dropout", z.number().check(z.minimum(0), z.maximum(1))),
+  target_modules: pin("lora_target_modules", names),
+  modules_to_save: pin("lora_modules_to_save", names),
+  bias: pin("lora_bias", z.enum(["none", "all", "lora_only"])),
+  use_dora: pin("use_dora", z.boolean()),
+  use_rslora: pin("use_rslora", z.boolean()),
+  autocast_adapter_dtype: pin("autocast_adapter_dtype", z.boolean()),
+  ...Object.fromEntries(
+    Object.entries(PINNED_FIELDS).map(([field, name]) => [
+      field,
+      pin(name, FIELD_SCHEMAS[pinnedType(field)] ?? z.any()),
     ]),
   ),
+};
+
+const QUANTIZATION: Pins = {
+  type: pin("quantization", z.enum(QUANTIZATIONS)),
+  double: pin("double_quantization", z.boolean()),
+  prepare_for_kbit: pin("prepare_for_kbit", z.boolean()),
+  compute_dtype: pin("quantization_compute_dtype", z.enum(["float32", "float16", "bfloat16"])),
+};
+
+/** Tokens of the data set's samples: statistics of them. */
+const LENGTHS: Pins = {
+  mean: pin("sample_length_mean", atLeastOne),
+  median: pin("sample_length_median", atLeastOne),
+  p95: pin("sample_length_p95", atLeastOne),
+  max: pin("sample_length_max", count),
+};
+
+const DEVICE: Pins = {
+  name: pin("device", z.string()),
+  memory: pin("device", z.string()),
+  count: pin("world_size", count),
+  /** What a desktop or another process takes of the card. */
+  occupied: pin("device_occupied", z.string()),
+};
+
+const VERSION = z.union([z.string().check(z.regex(/^\d+(\.\d+)*/)), z.number()]);
+const VERSIONS: Pins = Object.fromEntries(LIBRARIES.map((name) => [name, pin(`library.${name}`, VERSION)]));
+
+const RUN: Pins = {
+  match: { type: names },
+  model: pin("model", z.string()),
+  task: pin("task", z.enum(TASKS)),
+  sequence_length: pin("sequence_length", count),
+  target_length: pin("target_length", count),
+  lengths: pin("sample_lengths", z.union([schemaOf(LENGTHS), z.array(count).check(z.minLength(1))]), LENGTHS),
+  /** Side in pixels; 0 for texts without pictures. */
+  image_size: pin("image_size", z.int().check(z.nonnegative())),
+  audio_seconds: pin("audio_seconds", z.number().check(z.positive())),
+  choices: pin("choices", count),
+  dtype: pin("load_dtype", z.enum(DTYPES)),
+  attention: pin("attention", z.enum(ATTENTIONS)),
+  adapter: { type: z.union([schemaOf(ADAPTER), z.null()]), below: ADAPTER },
+  /** Patterns of the names of the only weights that are trained. */
+  trained_parameters: pin("trained_parameters", names),
+  quantization: { type: z.union([schemaOf(QUANTIZATION, ["type"]), z.null()]), below: QUANTIZATION },
+  device: pin("device", z.union([z.string(), schemaOf(DEVICE)]), DEVICE),
   /** Whether `mamba_ssm` is installed. */
-  state_space_kernels: z.optional(z.boolean()),
+  state_space_kernels: pin("state_space_kernels", z.boolean()),
   /** RAM of a machine, for states that wait there: `256GiB`. */
-  host_memory: z.optional(z.string()),
+  host_memory: pin("host_memory", z.string()),
   /** NUMA nodes that have it, and memory behind CXL, in the machine's far nodes. */
-  numa_nodes: z.optional(z.number().check(z.minimum(1))),
-  cxl_memory: z.optional(z.string()),
+  numa_nodes: pin("numa_nodes", atLeastOne),
+  cxl_memory: pin("cxl_memory", z.string()),
   /** Room on a machine's NVMe drives: `2TB`. */
-  nvme_space: z.optional(z.string()),
+  nvme_space: pin("nvme_space", z.string()),
   /** Between the GPUs of a machine, each way: `PCIe`, `NVLink` or `450GB/s`; between machines, of all network cards: `400Gbit/s`. */
-  gpu_link: z.optional(z.string()),
-  machine_link: z.optional(z.string()),
-  libraries: z.optional(librariesSchema),
-});
+  gpu_link: pin("gpu_link", z.string()),
+  machine_link: pin("machine_link", z.string()),
+  libraries: { type: schemaOf(VERSIONS), below: VERSIONS },
+};
 
 export const pinsSchema = z.strictObject({
-  runs: z.optional(z.array(runSchema)),
+  runs: z.optional(z.array(schemaOf(RUN))),
   traces: z.optional(z.record(z.string(), traceSchema)),
 });
 
+/** Every pin of a run by its path inside it. */
+const BY_PATH: Pins = table(byPath(RUN));
+
+function byPath(pins: Pins, above = ""): Pins {
+  const found = Object.entries(pins).flatMap(([key, one]) => {
+    const path = `${above}${key}`;
+    return [[path, one] as const, ...Object.entries(byPath(one.below ?? {}, `${path}.`))];
+  });
+  return Object.fromEntries(found);
+}
+
 /** Canonical setting of each pin, by its path inside a run. */
-const NAMES: Readonly<Record<string, SettingName>> = table({
-  model: "model",
-  task: "task",
-  sequence_length: "sequence_length",
-  target_length: "target_length",
-  lengths: "sample_lengths",
-  "lengths.mean": "sample_length_mean",
-  "lengths.median": "sample_length_median",
-  "lengths.p95": "sample_length_p95",
-  "lengths.max": "sample_length_max",
-  image_size: "image_size",
-  audio_seconds: "audio_seconds",
-  choices: "choices",
-  dtype: "load_dtype",
-  attention: "attention",
-  state_space_kernels: "state_space_kernels",
-  trained_parameters: "trained_parameters",
-  "adapter.type": "adapter",
-  "adapter.r": "lora_rank",
-  "adapter.alpha": "lora_alpha",
-  "adapter.dropout": "lora_dropout",
-  "adapter.target_modules": "lora_target_modules",
-  "adapter.modules_to_save": "lora_modules_to_save",
-  "adapter.bias": "lora_bias",
-  "adapter.use_dora": "use_dora",
-  "adapter.use_rslora": "use_rslora",
-  "adapter.autocast_adapter_dtype": "autocast_adapter_dtype",
-  ...Object.fromEntries(Object.entries(PINNED_FIELDS).map(([field, name]) => [`adapter.${field}`, name])),
-  "quantization.type": "quantization",
-  "quantization.double": "double_quantization",
-  "quantization.prepare_for_kbit": "prepare_for_kbit",
-  "quantization.compute_dtype": "quantization_compute_dtype",
-  device: "device",
-  "device.name": "device",
-  "device.memory": "device",
-  "device.count": "world_size",
-  "device.occupied": "device_occupied",
-  host_memory: "host_memory",
-  numa_nodes: "numa_nodes",
-  cxl_memory: "cxl_memory",
-  nvme_space: "nvme_space",
-  gpu_link: "gpu_link",
-  machine_link: "machine_link",
-  ...Object.fromEntries(LIBRARIES.map((name) => [`libraries.${name}`, `library.${name}` as const])),
-});
+const NAMES: Readonly<Record<string, SettingName>> = table(
+  Object.fromEntries(Object.entries(BY_PATH).flatMap(([path, { name }]) => (name === undefined ? [] : [[path, name]]))),
+);
 
 /** Canonical names that a pin can state. */
 export const PINNED_NAMES: ReadonlySet<string> = new Set(Object.values(NAMES));
@@ -305,43 +292,15 @@ export function keysBelow(path: readonly PropertyKey[]): readonly string[] {
   const [first, ...rest] = path.filter((part) => typeof part === "string");
   if (first === undefined) return Object.keys(pinsSchema.shape);
   if (first === "traces") return rest.length === 1 ? Object.keys(traceSchema.shape) : [];
-  return first === "runs" ? pinKeys(rest.join(".")) : [];
-}
-
-/** Keys allowed below a path of a pinned run (`""` for the run itself); none where values stand. */
-export function pinKeys(path: string): readonly string[] {
-  return KNOWN.get(path) ?? [];
+  return first !== "runs" ? [] : Object.keys((rest.length === 0 ? RUN : BY_PATH[rest.join(".")]?.below) ?? {});
 }
 
 /** The words that the pin at a path takes, where they are a closed list. */
 export function pinChoices(path: string): readonly string[] {
-  return CHOICES[path] ?? [];
+  const type = BY_PATH[path]?.type;
+  if (type instanceof z.ZodMiniBoolean) return ["true", "false"];
+  return type instanceof z.ZodMiniEnum ? type.options.map(String) : [];
 }
-
-const CHOICES: Readonly<Record<string, readonly string[]>> = table({
-  task: TASKS,
-  dtype: DTYPES,
-  attention: ATTENTIONS,
-  "quantization.type": QUANTIZATIONS,
-  "quantization.compute_dtype": ["float32", "float16", "bfloat16"],
-  "adapter.type": PINNED_ADAPTERS,
-  "adapter.bias": ["none", "all", "lora_only"],
-  ...Object.fromEntries(
-    ["use_dora", "use_rslora", "autocast_adapter_dtype"].map((name) => [`adapter.${name}`, ["true", "false"]]),
-  ),
-  "quantization.double": ["true", "false"],
-  "quantization.prepare_for_kbit": ["true", "false"],
-});
-
-/** Keys allowed below each path of a pinned run. */
-const KNOWN: ReadonlyMap<string, readonly string[]> = new Map([
-  ["", Object.keys(runSchema.shape)],
-  ["adapter", Object.keys(adapterSchema.shape)],
-  ["quantization", Object.keys(quantizationSchema.shape)],
-  ["lengths", Object.keys(lengthsSchema.shape)],
-  ["device", ["name", "memory", "count", "occupied"]],
-  ["libraries", Object.keys(librariesSchema.shape)],
-]);
 
 /** The node a zod path leads to, or the deepest one that exists. */
 function place(root: LocatedNode, path: readonly PropertyKey[]): LocatedNode {

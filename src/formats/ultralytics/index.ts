@@ -3,34 +3,13 @@
 import { dataView, pythonView, shellViews } from "../carriers";
 import type { Deriving } from "../deriving";
 import { has, hasKeys, NOT_RECOGNISED, runs, trains } from "../recognition";
-import { count, schemaFormat } from "../schema";
+import { count, namesOf, schemaFormat } from "../schema";
 import { problem } from "../table";
 import type { FormatProblem, LocatedSetting } from "../types";
 import accepted from "./accepted.json";
 import { ULTRALYTICS_KEYS } from "./keys";
 
-const MARKS = [
-  "task",
-  "mode",
-  "imgsz",
-  "batch",
-  "close_mosaic",
-  "mosaic",
-  "mixup",
-  "copy_paste",
-  "hsv_h",
-  "hsv_s",
-  "fliplr",
-  "overlap_mask",
-  "mask_ratio",
-  "nbs",
-  "warmup_bias_lr",
-  "box",
-  "cls",
-  "dfl",
-  "patience",
-  "epochs",
-];
+const ACCEPTED: ReadonlySet<string> = new Set(accepted.names);
 
 function derive(d: Deriving): void {
   const list = d.stated.find(
@@ -65,7 +44,7 @@ function check(settings: readonly LocatedSetting[]): readonly FormatProblem[] {
 const SHARED = {
   id: "ultralytics",
   keys: ULTRALYTICS_KEYS,
-  unknownKeys: { parents: [""], known: new Set(accepted.names), stops: "Ultralytics" },
+  unknownKeys: { parents: [""], known: ACCEPTED, stops: "Ultralytics" },
   derive,
   check,
 } as const;
@@ -74,7 +53,7 @@ export const ultralytics = schemaFormat({
   ...SHARED,
   views: (document) => dataView(document, ["yaml"]),
   recognise({ map }) {
-    const marks = count(map, MARKS);
+    const marks = [...namesOf(map)].filter((name) => ACCEPTED.has(name)).length;
     if (count(map, ["task", "mode", "imgsz", "batch"]) >= 3)
       return { confidence: 0.98, because: has("task", "mode", "imgsz", "batch") };
     return count(map, ["imgsz"]) > 0 && marks >= 3
