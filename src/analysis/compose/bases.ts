@@ -7,10 +7,9 @@ import type { ConfigDocument, Format } from "../../formats/types";
 import { merged, shifted } from "../../syntax/graft";
 import { rootOf } from "../../syntax/python";
 import type { Entry, MapNode, ParsedDocument } from "../../syntax/tree";
-import { say } from "../../words/message";
 import type { LoadedDocument } from "../documents/store";
 import { joinUri, parentOf } from "../documents/uris";
-import { add, type Composing, DEEPEST, MOST_INCLUDED, missing, type Part } from "./parts";
+import { add, type Composing, cyclic, DEEPEST, MOST_INCLUDED, missing, type Part } from "./parts";
 
 const BASE_KEYS: ReadonlySet<string> = new Set(["_BASE_", "_base_"]);
 
@@ -72,13 +71,7 @@ async function layered(
       continue;
     }
     if (above.includes(uri) || above.length > DEEPEST || parts.length > MOST_INCLUDED) {
-      composing.problems.push({
-        code: "cyclic-link",
-        severity: "error",
-        message: say("cyclic-link.include", { target }),
-        uri: document.uri,
-        span,
-      });
+      composing.problems.push(cyclic(target, document.uri, span));
       continue;
     }
     composing.links.push({ kind: "include", uri, from: document.uri, span });

@@ -13,12 +13,11 @@ import type { ConfigDocument } from "../../formats/types";
 import { merged, shifted, wrapped } from "../../syntax/graft";
 import type { MapNode, ParsedDocument } from "../../syntax/tree";
 import { withoutEnding } from "../../terms/text";
-import { say } from "../../words/message";
 import type { LoadedDocument } from "../documents/store";
 import { joinUri, parentOf } from "../documents/uris";
 import { sitePackages } from "../linking/hydra-program";
 import { groupOption, type Override, overridesOf } from "./overrides";
-import { add, type Composing, DEEPEST, MOST_INCLUDED, missing, type Part } from "./parts";
+import { add, type Composing, cyclic, DEEPEST, MOST_INCLUDED, missing, type Part } from "./parts";
 
 /** Configs read for one list, counting those named several times. */
 const MOST_VISITED = 1000;
@@ -182,13 +181,7 @@ export class Defaults {
       // A search path may lead to a config of the same name: that one is meant.
       if (uri === from && this.roots.length > 1) continue;
       if (visit.above.includes(uri) || visit.above.length > DEEPEST || this.parts.length > MOST_INCLUDED) {
-        problems.push({
-          code: "cyclic-link",
-          severity: "error",
-          message: say("cyclic-link.include", { target: name }),
-          uri: from,
-          span: entry.span,
-        });
+        problems.push(cyclic(name, from, entry.span));
         return undefined;
       }
       links.push({ kind: "include", uri, from, span: entry.span });

@@ -3,7 +3,7 @@ import type { DocumentLink } from "../../formats/types";
 import type { Span } from "../../syntax/tree";
 import { type MessageId, say } from "../../words/message";
 import type { DocumentStore, LoadedDocument } from "../documents/store";
-import type { Problem } from "../problems";
+import { type Problem, problemAt } from "../problems";
 import type { CommandLine } from "./overrides";
 
 export const MOST_INCLUDED = 100;
@@ -56,5 +56,10 @@ export function missing(
   uri: string,
   span: Span,
 ): Problem {
-  return { code: "missing-file", severity, message: say(id, { target }), uri, span };
+  return problemAt({ uri, span }, "missing-file", severity, say(id, { target }));
+}
+
+/** A file that is reached again from itself, or through more files than are followed. */
+export function cyclic(target: string, uri: string, span: Span): Problem {
+  return problemAt({ uri, span }, "cyclic-link", "error", say("cyclic-link.include", { target }));
 }

@@ -5,15 +5,15 @@ import { suggestDevices } from "../../core/hardware/devices";
 import { earlierTwin } from "../../formats/edit";
 import { replacing } from "../../formats/fix";
 import { strictMend } from "../../formats/trainer";
-import type { FormatProblem } from "../../formats/types";
+import type { ProblemFix } from "../../formats/types";
 import { isProgram, isScript } from "../../syntax/dispatch";
 import type { Span } from "../../syntax/tree";
 import { table } from "../../terms/table";
-import { say } from "../../words/message";
+import { type Message, say } from "../../words/message";
 import type { LoadedDocument } from "../documents/store";
 import { frameworkOf } from "../frameworks/frameworks";
 import type { RunInputs } from "../linking/inputs";
-import type { Problem } from "../problems";
+import { type Problem, type ProblemPlace, problemAt } from "../problems";
 import type { Obstacle, Resolution } from "../resolve";
 
 /** Problems that hold without an estimate. */
@@ -28,6 +28,7 @@ export function documentProblems(
     ...(inputs.deepspeed === undefined || inputs.deepspeed === inputs.main ? [] : [inputs.deepspeed]),
   ];
   for (const document of read) {
+    const at = (span: Span): ProblemPlace => ({ uri: document.uri, span });
     // A parser that stumbles complains of one place more than once; what it made of that place is wrong for the same reason.
     const broken = new Set<number>();
     for (const found of document.config?.parsed.problems ?? []) {
@@ -41,53 +42,31 @@ export function documentProblems(
         if (broken.has(found.start)) continue;
         broken.add(found.start);
       }
-      problems.push({
-        code,
-        severity: syntaxSeverity(code, document.config?.languageId),
-        message: found.message,
-        uri: document.uri,
-        span: { start: found.start, end: found.end },
-        ...(code === "duplicate-key" ? duplicateFix(document, found) : {}),
-      });
+      const fixes = code === "duplicate-key" ? duplicateFix(document, found) : [];
+      problems.push(
+        problemAt(at(found), code, syntaxSeverity(code, document.config?.languageId), found.message, fixes),
+      );
     }
     problems.push(...(document === inputs.main ? [] : strictness(inputs, document)));
     const own = document === inputs.main ? inputs.program?.problems : undefined;
     for (const found of own ?? document.read.problems) {
       if (broken.has(found.start)) continue;
-      problems.push({
-        code: found.code,
-        severity: found.severity,
-        message: found.message,
-        uri: document.uri,
-        span: { start: found.start, end: found.end },
-        ...fixesOf(document, found),
-      });
+      const fixes = found.code === "duplicate-key" ? duplicateFix(document, found) : found.fixes;
+      problems.push(problemAt(at(found), found.code, found.severity, found.message, fixes));
     }
-    for (const found of document.directives.unknown) {
-      problems.push({
-        code: "unknown-key",
-        severity: "warning",
-        message: say("unknown-key.directive", { key: found.key }),
-        uri: document.uri,
-        span: found,
-      });
-    }
+    for (const found of document.directives.unknown)
+      problems.push(problemAt(at(found), "unknown-key", "warning", say("unknown-key.directive", { key: found.key })));
   }
   problems.push(...modelProblems(inputs, resolution, result), ...obstacleProblems(inputs, resolution));
   problems.push(...deviceProblems(resolution));
   return problems;
 }
 
-function fixesOf(document: LoadedDocument, { code, fixes, start, end }: FormatProblem): Pick<Problem, "fixes"> {
-  if (code === "duplicate-key") return duplicateFix(document, { start, end });
-  return fixes === undefined ? {} : { fixes };
-}
-
 /** Readers that keep a key stated twice keep the last; taking the earlier away changes nothing for them. */
-function duplicateFix({ config }: LoadedDocument, { start }: Span): Pick<Problem, "fixes"> {
+function duplicateFix({ config }: LoadedDocument, { start }: Span): readonly ProblemFix[] {
   const twin = config === undefined ? undefined : earlierTwin(config, start);
-  if (twin === undefined) return {};
-  return { fixes: [{ title: say("fix.remove-earlier", { key: twin.key }), safe: true, remove: twin.keySpan }] };
+  if (twin === undefined) return [];
+  return [{ title: say("fix.remove-earlier", { key: twin.key }), safe: true, remove: twin.keySpan }];
 }
 
 /** DeepSpeed takes HJSON, but these trainers read its file themselves (`json.load` in accelerate/utils/deepspeed.py). */
@@ -95,14 +74,7 @@ function strictness({ format }: RunInputs, { uri, config }: LoadedDocument): Pro
   if (frameworkOf(format).trainer === undefined || config?.languageId !== "json") return [];
   return config.parsed.problems
     .filter(({ code }) => code === "not-strict-json")
-    .map((found) => ({
-      code: "strict-json",
-      severity: "error",
-      message: say("strict-json.hf"),
-      uri,
-      span: { start: found.start, end: found.end },
-      fixes: strictMend(found),
-    }));
+    .map((found) => problemAt({ uri, span: found }, "strict-json", "error", say("strict-json.hf"), strictMend(found)));
 }
 
 /** A data file that cannot be read stops its consumer; scripts have readers of their own that say so better. */
@@ -124,79 +96,44 @@ function modelProblems(inputs: RunInputs, resolution: Resolution, result: Estima
   const uri = stated?.place?.uri ?? inputs.main.uri;
   const span = stated?.place?.valueSpan ?? { start: 0, end: 0 };
   const at = { uri, span };
+  const unknown = (severity: Problem["severity"], message: Message): Problem =>
+    problemAt(at, "unknown-model", severity, message);
   if (model === undefined) {
     // A part of a run names no model of its own; neither does a run that is not estimated anyway.
-    const [first] = inputs.main.read.settings;
     const alone =
       frameworkOf(inputs.format).part === "engine" ||
       inputs.used === true ||
       resolution.obstacles.some((found) => found.code === "not-modelled");
     if (alone || resolution.settings.open("model")?.unknown) return [];
-    return [
-      {
-        code: "unknown-model",
-        severity: "information",
-        message: say("unknown-model.nothing"),
-        uri: inputs.main.uri,
-        // Of a script that only starts a program nothing is read but what that one says.
-        span: first?.keySpan ?? { start: 0, end: 0 },
-      },
-    ];
+    // Of a script that only starts a program nothing is read but what that one says.
+    return [problemAt(firstPlace(inputs), "unknown-model", "information", say("unknown-model.nothing"))];
   }
   if (model.kind === "missing" && model.own === true)
-    return [
-      {
-        code: "unknown-model",
-        severity: "information",
-        message: say("unknown-model.own", { name: model.name }),
-        ...at,
-      },
-    ];
+    return [unknown("information", say("unknown-model.own", { name: model.name }))];
   if (model.kind === "missing") {
     const id = model.local
       ? (`unknown-model.${model.refused ? "untrusted" : "local"}` as const)
       : model.near === undefined
         ? "unknown-model.hub"
         : "unknown-model.hub-near";
-    return [
-      {
-        code: "unknown-model",
-        severity: "warning",
-        message: say(id, { name: model.name, near: model.near ?? "" }),
-        ...at,
-        ...(model.near === undefined || stated?.place == null
-          ? {}
-          : { fixes: [{ ...replacing({ key: stated.key, valueSpan: span }, model.near, false) }] }),
-      },
-    ];
+    const fixes =
+      model.near === undefined || stated?.place == null
+        ? []
+        : [replacing({ key: stated.key, valueSpan: span }, model.near, false)];
+    return [problemAt(at, "unknown-model", "warning", say(id, { name: model.name, near: model.near ?? "" }), fixes)];
   }
   if (model.kind === "broken") {
-    const code = model.reason === "cyclic" ? "cyclic-link" : "unknown-model";
-    return [
-      {
-        code,
-        severity: "warning",
-        message: say(`unknown-model.broken-${model.reason}`, { uri: model.uri.replace(/^.*\/(?=[^/]+\/[^/]+$)/, "") }),
-        ...at,
-      },
-    ];
+    const shown = model.uri.replace(/^.*\/(?=[^/]+\/[^/]+$)/, "");
+    const message = say(`unknown-model.broken-${model.reason}`, { uri: shown });
+    return [model.reason === "cyclic" ? problemAt(at, "cyclic-link", "warning", message) : unknown("warning", message)];
   }
   if (result !== undefined && !result.ok) {
     const family = String(model.config["model_type"]);
     const id = result.code === "unknown-model" ? "unknown-model.family" : "not-modelled";
-    return [
-      {
-        code:
-          result.code === "unknown-model"
-            ? "unknown-model"
-            : result.code === "invalid-config"
-              ? "invalid-value"
-              : "not-modelled",
-        severity: "information",
-        message: say(id, { family, reason: result.reason }),
-        ...at,
-      },
-    ];
+    const message = say(id, { family, reason: result.reason });
+    if (result.code === "unknown-model") return [unknown("information", message)];
+    const code = result.code === "invalid-config" ? "invalid-value" : "not-modelled";
+    return [problemAt(at, code, "information", message)];
   }
   return [];
 }
@@ -206,16 +143,13 @@ function obstacleProblems(inputs: RunInputs, resolution: Resolution): Problem[] 
   const obstacle =
     resolution.obstacles.find((found) => found.code === "not-modelled") ?? unsaidBatch(inputs, resolution);
   if (obstacle === undefined) return [];
-  const [first] = inputs.main.read.settings;
-  return [
-    {
-      code: "not-modelled",
-      severity: "information",
-      message: say("not-modelled", { reason: obstacle.message }),
-      uri: inputs.main.uri,
-      span: first?.keySpan ?? { start: 0, end: 0 },
-    },
-  ];
+  const message = say("not-modelled", { reason: obstacle.message });
+  return [problemAt(firstPlace(inputs), "not-modelled", "information", message)];
+}
+
+/** The first key that a run's own document states. */
+function firstPlace({ main }: RunInputs): ProblemPlace {
+  return { uri: main.uri, span: main.read.settings[0]?.keySpan ?? { start: 0, end: 0 } };
 }
 
 /**
@@ -234,16 +168,8 @@ function deviceProblems(resolution: Resolution): Problem[] {
   if (asked?.place == null || spec !== null || asked.value === "") return [];
   const name = String(asked.value);
   const near = suggestDevices(name, 1)[0]?.name;
-  return [
-    {
-      code: "unknown-device",
-      severity: "warning",
-      message: say(near === undefined ? "unknown-device" : "unknown-device.near", { name, near: near ?? "" }),
-      uri: asked.place.uri,
-      span: asked.place.valueSpan,
-      ...(near === undefined
-        ? {}
-        : { fixes: [replacing({ key: asked.key, valueSpan: asked.place.valueSpan }, near, false)] }),
-    },
-  ];
+  const { uri, valueSpan } = asked.place;
+  const message = say(near === undefined ? "unknown-device" : "unknown-device.near", { name, near: near ?? "" });
+  const fixes = near === undefined ? [] : [replacing({ key: asked.key, valueSpan }, near, false)];
+  return [problemAt({ uri, span: valueSpan }, "unknown-device", "warning", message, fixes)];
 }

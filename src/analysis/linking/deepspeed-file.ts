@@ -80,13 +80,7 @@ export async function followDeepspeed(
   const root = example === undefined ? null : parseJson(example).root;
   if (root?.kind === "map") {
     const message = say("missing-example", { target: link.target, framework: frameworkOf(format).name });
-    following.problems.push({
-      code: "missing-file",
-      severity: "information",
-      message,
-      uri: holder.uri,
-      span: link.span,
-    });
+    stop("missing-file", "information", message);
     const place = { uri: holder.uri, keySpan: link.span, valueSpan: link.span };
     const read = located(deepspeedReader(root).settings, holder.uri, "linked");
     return { document: holder, settings: read.map((setting) => ({ ...setting, place })) };

@@ -3,7 +3,7 @@ import { PINS_FILE, type PinnedRun, type PinsFile, pinnedFor, readPins } from ".
 import type { DocumentStore, LoadedDocument } from "../documents/store";
 import { joinUri, parentOf, relativePath } from "../documents/uris";
 import { located, type Setting } from "../frameworks/settings";
-import type { Problem } from "../problems";
+import { type Problem, problemAt } from "../problems";
 
 interface AppliedPins {
   readonly document: LoadedDocument;
@@ -53,18 +53,11 @@ export async function readNearestPins(
     const settings = pinnedFor(file, path)
       .toReversed()
       .flatMap((run) => located(run.settings, uri, "pin"));
-    const problems = file.problems.map(
-      (found): Problem => ({ ...found, uri, span: { start: found.start, end: found.end } }),
+    const problems = file.problems.map((found) =>
+      problemAt({ uri, span: found }, found.code, found.severity, found.message, found.fixes),
     );
-    for (const found of document.config?.parsed.problems ?? []) {
-      problems.push({
-        code: "syntax",
-        severity: "error",
-        message: found.message,
-        uri,
-        span: found,
-      });
-    }
+    for (const found of document.config?.parsed.problems ?? [])
+      problems.push(problemAt({ uri, span: found }, "syntax", "error", found.message));
     return { document, settings, problems };
   }
   return undefined;

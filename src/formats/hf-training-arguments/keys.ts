@@ -166,26 +166,16 @@ export const OWN_ADAPTER_KEYS: readonly KeySpec[] = [
   memory("double_quant", "double_quantization", "bnb_4bit_use_double_quant"),
 ];
 
-/** TrainingArguments keys without effect on GPU memory: known, so that they are not called misspelt. */
-export const OTHER_TRAINING_ARGUMENTS: readonly string[] = (
-  "output_dir overwrite_output_dir num_train_epochs max_steps learning_rate lr_scheduler_type lr_scheduler_kwargs " +
-  "warmup_steps warmup_ratio adam_beta1 adam_beta2 adam_epsilon average_tokens_across_devices " +
-  "logging_strategy logging_steps logging_first_step log_on_each_node logging_nan_inf_filter logging_dir " +
-  "include_num_input_tokens_seen include_tokens_per_second log_level log_level_replica disable_tqdm report_to " +
-  "run_name project trackio_space_id trackio_bucket_id trackio_static_space_id eval_steps eval_delay " +
-  "eval_use_gather_object include_for_metrics include_inputs_for_metrics " +
-  "save_steps save_on_each_node save_total_limit save_safetensors " +
-  "enable_jit_checkpoint push_to_hub push_to_hub_model_id push_to_hub_organization push_to_hub_token hub_token " +
-  "hub_private_repo hub_model_id hub_strategy hub_always_push hub_revision load_best_model_at_end " +
-  "greater_is_better ignore_data_skip restore_callback_states_from_checkpoint " +
-  "full_determinism seed data_seed jit_mode_eval use_ipex dataloader_drop_last dataloader_pin_memory " +
-  "dataloader_persistent_workers dataloader_multiprocessing_context dataloader_in_order " +
-  "remove_unused_columns label_names train_sampling_strategy length_column_name ddp_broadcast_buffers " +
-  "ddp_backend ddp_timeout debug skip_memory_metrics do_train do_predict local_rank " +
-  "fp16_opt_level fp16_backend half_precision_backend use_mps_device tpu_num_cores tpu_metrics_debug mp_parameters " +
-  "past_index ray_scope use_legacy_prediction_loop sortish_sampler " +
-  "generation_config dispatch_batches split_batches env " +
-  "model_revision use_fast_tokenizer cache_dir dataset_name dataset_config_name dataset_config train_file " +
-  "validation_file max_train_samples streaming preprocessing_num_workers overwrite_cache token " +
-  "validation_split_percentage keep_linebreaks low_cpu_mem_usage text_column source_prefix task_name"
-).split(" ");
+const WITH_ROWS: ReadonlySet<string> = new Set(
+  TRAINING_ARGUMENTS_KEYS.flatMap(({ key, aliases = [] }) => [key, ...aliases]),
+);
+
+/** TrainingArguments without effect on GPU memory, and arguments of transformers' scripts: known, so that they are not called misspelt. */
+export const OTHER_TRAINING_ARGUMENTS: readonly string[] = [
+  ...Object.keys(captured.fields).filter((name) => !WITH_ROWS.has(name)),
+  ...(
+    "env model_revision use_fast_tokenizer cache_dir dataset_name dataset_config_name dataset_config train_file " +
+    "validation_file max_train_samples streaming preprocessing_num_workers overwrite_cache token " +
+    "validation_split_percentage keep_linebreaks low_cpu_mem_usage text_column source_prefix task_name"
+  ).split(" "),
+];

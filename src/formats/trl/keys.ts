@@ -87,23 +87,17 @@ export const TRL_KEYS: readonly KeySpec[] = [
   own.memory("lmbda"),
 ];
 
-/** Other keys of TRL scripts and the alignment handbook. */
-export const OTHER_TRL_KEYS: readonly string[] = (
-  "use_lora use_qlora loss_top_k beta1 beta2 dataset_name dataset_config dataset_train_split dataset_test_split dataset_mixture dataset_mixer dataset_splits " +
-  "dataset_configs dataset_num_proc dataset_text_field dataset_kwargs dataset_streaming datasets test_split_size " +
-  "streaming chat_template " +
-  "chat_template_path system_prompt auto_insert_empty_system_msg preprocessing_num_workers model_revision " +
-  "tokenizer_name_or_path truncation_side eos_token pad_token completion_only_loss assistant_only_loss " +
-  "label_pad_token_id padding_value truncation_mode label_smoothing " +
-  "reference_free desirable_weight undesirable_weight loss_weights f_divergence_type ld_alpha " +
-  "temperature top_p top_k min_p repetition_penalty epsilon epsilon_high delta scale_rewards " +
-  "reward_weights reward_funcs mask_truncated_completions log_completions vllm_server_host vllm_server_port " +
-  "vllm_server_timeout vllm_max_model_length " +
-  "remove_unused_columns seq_kd cliprange vf_coef gamma lam kl_coef whiten_rewards " +
-  "reward_adapter total_episodes stop_token " +
-  "missing_eos_penalty ignore_bias_buffers bos_token unsloth use_unsloth benchmarks callbacks " +
-  "hub_model_revision overwrite_hub_revision push_to_hub_revision wandb_entity wandb_project wandb_run_group"
-).split(" ");
+/** Arguments of TRL's trainers, and other keys of its scripts and of the alignment handbook. */
+export const OTHER_TRL_KEYS: readonly string[] = [
+  ...Object.keys(captured.fields),
+  ...(
+    "loss_top_k beta1 beta2 dataset_name dataset_config dataset_train_split dataset_test_split dataset_mixture dataset_mixer " +
+    "dataset_splits dataset_configs dataset_streaming datasets test_split_size streaming chat_template system_prompt " +
+    "auto_insert_empty_system_msg preprocessing_num_workers model_revision tokenizer_name_or_path truncation_side reward_funcs " +
+    "reward_adapter ignore_bias_buffers bos_token unsloth use_unsloth benchmarks callbacks hub_model_revision " +
+    "overwrite_hub_revision push_to_hub_revision wandb_entity wandb_project wandb_run_group"
+  ).split(" "),
+];
 
 /** Keys that only one trainer of TRL has, and which one. */
 export const TRAINER_MARKS: readonly { readonly trainer: string; readonly keys: readonly string[] }[] = [
