@@ -283,8 +283,7 @@ export function namesOf(map: MapNode): ReadonlySet<string> {
   return names;
 }
 
-/** How many of `names` a view has at its first level. */
-export function count(map: MapNode, names: readonly string[]): number {
-  const own = namesOf(map);
-  return names.filter((name) => own.has(name)).length;
+/** How many of some keys, by their dotted paths, a view has. */
+export function count(map: MapNode, paths: readonly string[]): number {
+  return paths.filter((path) => lookUp(map, path) !== undefined).length;
 }

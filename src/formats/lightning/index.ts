@@ -4,10 +4,11 @@ import { dataView, shellViews } from "../carriers";
 import type { Deriving } from "../deriving";
 import { flatten } from "../reader";
 import { builds, has, hasKeys, hasWith, NOT_RECOGNISED, runs } from "../recognition";
-import { count, lookUp, schemaFormat, type View } from "../schema";
+import { count, lookUp, schemaFormat, type View, valueAt } from "../schema";
 import type { Format } from "../types";
 import accepted from "./accepted.json";
 import { litgptCommands, startsLitgpt } from "./commands";
+import captured from "./fields.json";
 import { LIGHTNING_GROUP_KEYS, LIGHTNING_KEYS, LITGPT_KEYS } from "./keys";
 import { mergedParts, publishedModel, targetsOf } from "./litgpt";
 import { deriveStrategy } from "./strategies";
@@ -67,6 +68,30 @@ function deriveLitgpt(d: Deriving): void {
   }
 }
 
+const OF_OTHERS = [
+  "actor_rollout_ref",
+  "base_model",
+  "model_name_or_path",
+  "exp_manager",
+  "model.tensor_model_parallel_size",
+];
+
+const OPTIONS = [
+  "trainer.accelerator",
+  "trainer.devices",
+  "trainer.precision",
+  "trainer.strategy",
+  "trainer.max_epochs",
+  "trainer.max_steps",
+  "trainer.num_nodes",
+  "trainer.callbacks",
+  "trainer.logger",
+  "trainer.gradient_clip_val",
+  "trainer.accumulate_grad_batches",
+  "trainer.check_val_every_n_epoch",
+  "trainer.log_every_n_steps",
+];
+
 export const lightning = schemaFormat({
   id: "lightning",
   keys: LIGHTNING_KEYS,
@@ -74,39 +99,13 @@ export const lightning = schemaFormat({
   derive,
   recognise(view) {
     const { map } = view;
-    if (
-      count(map, ["actor_rollout_ref", "base_model", "model_name_or_path", "exp_manager"]) > 0 ||
-      lookUp(map, "model.tensor_model_parallel_size") !== undefined
-    )
-      return NOT_RECOGNISED;
-    const trainer = lookUp(map, "trainer");
-    const options =
-      trainer?.kind === "map"
-        ? count(trainer, [
-            "accelerator",
-            "devices",
-            "precision",
-            "strategy",
-            "max_epochs",
-            "max_steps",
-            "num_nodes",
-            "callbacks",
-            "logger",
-            "gradient_clip_val",
-            "accumulate_grad_batches",
-            "check_val_every_n_epoch",
-            "log_every_n_steps",
-          ])
-        : 0;
+    if (count(map, OF_OTHERS) > 0) return NOT_RECOGNISED;
+    const options = count(map, OPTIONS);
     const classes = hasClassPath(view);
-    if (
-      trainer?.kind === "map" &&
-      classes &&
-      count(map, ["model", "data", "optimizer", "lr_scheduler", "seed_everything"]) > 0
-    )
+    const isWhole = count(map, ["model", "data", "optimizer", "lr_scheduler", "seed_everything"]) > 0;
+    if (lookUp(map, "trainer")?.kind === "map" && classes && isWhole)
       return { confidence: 0.94, because: has("trainer", "class_path") };
-    const target = lookUp(map, "trainer._target_");
-    if (target?.kind === "scalar" && /lightning/.test(String(target.value)))
+    if (/lightning/.test(String(valueAt(map, "trainer._target_"))))
       return { confidence: 0.92, because: builds("Lightning trainer") };
     if (options >= 3 && count(map, ["model", "data", "seed_everything"]) > 0)
       return { confidence: 0.75, because: hasKeys(options, "Lightning Trainer") };
@@ -121,6 +120,9 @@ export const lightning = schemaFormat({
   },
 });
 
+/** What its `train` block takes. */
+const STEPS = Object.keys(captured.fields).filter((name) => name.startsWith("train."));
+
 export const litgpt = schemaFormat({
   id: "lightning",
   keys: LITGPT_KEYS,
@@ -128,20 +130,7 @@ export const litgpt = schemaFormat({
   views: (document) => dataView(document, ["yaml"]),
   derive: deriveLitgpt,
   recognise({ map }) {
-    const train = lookUp(map, "train");
-    const arguments_ =
-      train?.kind === "map"
-        ? count(train, [
-            "save_interval",
-            "log_interval",
-            "micro_batch_size",
-            "global_batch_size",
-            "max_tokens",
-            "epochs",
-            "max_seq_length",
-            "lr_warmup_steps",
-          ])
-        : 0;
+    const steps = count(map, STEPS);
     const own = count(map, [
       "checkpoint_dir",
       "out_dir",
@@ -153,9 +142,7 @@ export const litgpt = schemaFormat({
       "initial_checkpoint_dir",
       "eval",
     ]);
-    return arguments_ >= 2 && own >= 2
-      ? { confidence: 0.95, because: hasWith("train", own, "litgpt") }
-      : NOT_RECOGNISED;
+    return steps >= 2 && own >= 2 ? { confidence: 0.95, because: hasWith("train", own, "litgpt") } : NOT_RECOGNISED;
   },
 });
 
@@ -188,8 +175,7 @@ export const lightningGroup = schemaFormat({
   views: (document) => dataView(document, ["yaml"], true),
   derive,
   recognise({ map }) {
-    const target = lookUp(map, "_target_");
-    const built = target?.kind === "scalar" ? String(target.value) : "";
+    const built = String(valueAt(map, "_target_") ?? "");
     if (/lightning[.\w]{0,200}\.Trainer$/.test(built)) return { confidence: 0.9, because: builds("Lightning trainer") };
     if (/DataModule$/.test(built) && count(map, ["batch_size", "num_workers", "data_dir"]) > 0)
       return { confidence: 0.75, because: builds("LightningDataModule") };

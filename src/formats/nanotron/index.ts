@@ -20,13 +20,13 @@ export const nanotron = schemaFormat({
     const blocks = count(map, ["parallelism", "tokens", "optimizer", "model", "general", "checkpoints", "data_stages"]);
     if (count(map, ["parallelism", "tokens"]) === 2 && blocks >= 3)
       return { confidence: 0.98, because: has("parallelism", "tokens") };
-    const own = [
+    const own = count(map, [
       "tokens.micro_batch_size",
       "parallelism.tp_mode",
       "parallelism.dp",
       "model.model_config",
       "optimizer.accumulate_grad_in_fp32",
-    ].filter((path) => lookUp(map, path) !== undefined).length;
+    ]);
     return own >= 2 ? { confidence: 0.85, because: hasKeys(own, "nanotron") } : NOT_RECOGNISED;
   },
   derive(d, { map }) {

@@ -39,7 +39,7 @@ export const nemo = schemaFormat({
   views: (document) => dataView(document, ["yaml"], true),
   derive,
   recognise({ map }) {
-    const model = [
+    const model = count(map, [
       "model.tensor_model_parallel_size",
       "model.pipeline_model_parallel_size",
       "model.micro_batch_size",
@@ -47,7 +47,7 @@ export const nemo = schemaFormat({
       "model.activations_checkpoint_granularity",
       "model.restore_from_path",
       "model.encoder_seq_length",
-    ].filter((path) => lookUp(map, path) !== undefined).length;
+    ]);
     if (count(map, ["trainer"]) > 0 && model >= 2) return { confidence: 0.97, because: has("trainer", "model") };
     if (count(map, ["trainer", "exp_manager", "model"]) === 3)
       return { confidence: 0.95, because: has("trainer", "exp_manager", "model") };

@@ -28,8 +28,8 @@ const OF_ALL = /^(?:actor_rollout_ref\.)?(?:actor\.)?ppo_micro_batch_size$/;
  */
 function multiplied(map: View["map"], completions: unknown): number {
   const actor = "actor_rollout_ref.actor";
-  const isWhole = lookUp(map, `${actor}.ppo_epochs`) !== undefined;
-  const knowsOwn = lookUp(map, `${actor}.ppo_micro_batch_size_per_gpu`) !== undefined;
+  const isWhole = count(map, [`${actor}.ppo_epochs`]) > 0;
+  const knowsOwn = count(map, [`${actor}.ppo_micro_batch_size_per_gpu`]) > 0;
   return isWhole && !knowsOwn && typeof completions === "number" ? completions : 1;
 }
 
@@ -129,7 +129,7 @@ export const verl = schemaFormat({
   check,
   recognise({ map }) {
     if (count(map, ["actor_rollout_ref"]) > 0) return { confidence: 0.98, because: has("actor_rollout_ref") };
-    const parts = [
+    const parts = count(map, [
       "critic.optim",
       "critic.ppo_micro_batch_size_per_gpu",
       "algorithm.adv_estimator",
@@ -139,7 +139,7 @@ export const verl = schemaFormat({
       "data.max_response_length",
       "custom_reward_function.path",
       "data.reward_model_key",
-    ].filter((path) => lookUp(map, path) !== undefined).length;
+    ]);
     return parts >= 2 ? { confidence: 0.85, because: hasKeys(parts, "verl") } : NOT_RECOGNISED;
   },
 });
@@ -148,14 +148,14 @@ export const verlSft = schemaFormat({
   ...DATA,
   keys: VERL_SFT_KEYS,
   recognise({ map }) {
-    const parts = [
+    const parts = count(map, [
       "data.micro_batch_size_per_gpu",
       "model.partial_pretrain",
       "model.fsdp_config",
       "data.multiturn",
       "ulysses_sequence_parallel_size",
       "trainer.default_local_dir",
-    ].filter((path) => lookUp(map, path) !== undefined).length;
+    ]);
     return parts >= 2 ? { confidence: 0.92, because: hasKeys(parts, "verl SFT") } : NOT_RECOGNISED;
   },
 });
