@@ -2,7 +2,7 @@
  * Which graphs of an earlier release of transformers (`capture/storing/earlier.py`) are worth to be stored: those by which runs take
  * another peak than by the newest ones. Writes a line of JSON for each: family, release, task, attention, the largest difference.
  *
- * usage: node --import tsx bench/earlier.ts RELEASE
+ * usage: node --require ./scripts/typescript.cjs bench/earlier.ts RELEASE
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -2,7 +2,7 @@
  * The event stream that the engine makes of a receipt's case, for `python -m capture.truth.parting`: one line of JSON an event of the
  * steps, `[bytes, operator, module, phase]`; what is freed has negative bytes and the operator that made it.
  *
- *     node --import tsx bench/events.ts CASE.json
+ *     node --require ./scripts/typescript.cjs bench/events.ts CASE.json
  */
 import { readFileSync } from "node:fs";
 import { simulate } from "../src/core/simulate";

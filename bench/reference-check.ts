@@ -1,7 +1,7 @@
 /**
  * Reports of configs whose loop is the reference's, as JSON; what `npm run verify` compares with PyTorch.
  *
- * usage: node --import tsx bench/reference-check.ts FILE ...
+ * usage: node --require ./scripts/typescript.cjs bench/reference-check.ts FILE ...
  */
 import { resolve } from "node:path";
 import { collect } from "../src/analysis/collect";

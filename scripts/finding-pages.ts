@@ -80,7 +80,7 @@ function findingIndex(pages: readonly FindingPage[]): string {
   return [
     "# Findings",
     "",
-    "Every diagnostic has a stable code, a page, and a severity that the setting `vramlens.severity` can change. This table is made of the pages by `npx tsx scripts/findings-pages.ts`.",
+    "Every diagnostic has a stable code, a page, and a severity that the setting `vramlens.severity` can change. This table is made of the pages by `npm run generate`.",
     "",
     "| code | severity | what it says |",
     "|---|---|---|",

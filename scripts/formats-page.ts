@@ -30,7 +30,7 @@ export function formatsPage(): string {
   const lines = [
     "# Formats",
     "",
-    "What VRAM Lens reads, and the keys of each format that change GPU memory. Made from the tables in `src/formats` by `npx tsx scripts/formats-page.ts`.",
+    "What VRAM Lens reads, and the keys of each format that change GPU memory. Made from the tables in `src/formats` by `npm run generate`.",
     "",
     "| format | id | where it is found |",
     "|---|---|---|",

@@ -17,7 +17,7 @@ const keepers = readdirSync(join(root, "test"), { recursive: true, encoding: "ut
 const [node, mocha] = tool("mocha/bin/mocha.js");
 const [, biome] = tool("@biomejs/biome/bin/biome");
 const steps = [
-  ...WRITERS.map((writer) => [["--import", "tsx", join("scripts", writer)], {}]),
+  ...WRITERS.map((writer) => [["--require", "./scripts/typescript.cjs", join("scripts", writer)], {}]),
   [[biome, "format", "--write", "schemas", "package.json"], {}],
   [[mocha, ...keepers], { env: { ...process.env, UPDATE_DOCS: "1" } }],
 ];

@@ -1,6 +1,6 @@
 /**
  * JSON Schema of `.vramlens.yaml`, made from the schema the analysis validates with, so that editors complete and
- * explain its keys. `node --import tsx scripts/pins-schema.ts` writes schemas/vramlens.schema.json; a test compares.
+ * explain its keys. `node --require ./scripts/typescript.cjs scripts/pins-schema.ts` writes schemas/vramlens.schema.json; a test compares.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

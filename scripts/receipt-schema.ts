@@ -1,5 +1,5 @@
 /**
- * JSON Schema of a receipt, made from the schema that receipts are read with. `node --import tsx scripts/receipt-schema.ts`
+ * JSON Schema of a receipt, made from the schema that receipts are read with. `node --require ./scripts/typescript.cjs scripts/receipt-schema.ts`
  * writes schemas/receipt.schema.json; a test compares.
  */
 import { writeFileSync } from "node:fs";

@@ -2,7 +2,7 @@
  * Estimates beside what `own_models.py` measured: says each run's difference and the first block where the two part, and writes the table of
  * `docs/your-own-model.md`.
  *
- * usage: node --import tsx capture/truth/own-models.ts FOLDER [--page]: rows of models that FOLDER does not have stay as they are
+ * usage: node --require ./scripts/typescript.cjs capture/truth/own-models.ts FOLDER [--page]: rows of models that FOLDER does not have stay as they are
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

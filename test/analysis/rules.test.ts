@@ -161,7 +161,7 @@ describe("analysis: rules", () => {
     for (const { code, severity } of RULES) assert.equal(pages.get(code), severity, code);
   });
 
-  it("have pages that are up to date (npx tsx scripts/findings-pages.ts)", () => {
+  it("have pages that are up to date (npm run generate)", () => {
     for (const [name, text] of findingPages(CASES)) {
       assert.equal(readFileSync(join(FOLDER, name), "utf8"), text, name);
     }

@@ -83,7 +83,7 @@ describe("manifest", () => {
     assert.deepEqual(severity.enum, [...SEVERITIES]);
     const names = properties["vramlens.severity"]?.["propertyNames"] as { anyOf: { enum?: string[] }[] };
     const codes = readFindingPages().map(({ code }) => code);
-    assert.deepEqual(names.anyOf[0]?.enum, codes, "run npx tsx scripts/findings-pages.ts");
+    assert.deepEqual(names.anyOf[0]?.enum, codes, "run npm run generate");
   });
 
   it("has every string in both languages, and none too many", () => {
@@ -167,7 +167,7 @@ describe("manifest", () => {
   });
 
   it("has the schema of the pins file as the analysis validates it", () => {
-    const hint = "run node --import tsx scripts/pins-schema.ts";
+    const hint = "run node --require ./scripts/typescript.cjs scripts/pins-schema.ts";
     assert.deepEqual(json("schemas/vramlens.schema.json"), JSON.parse(pinsSchemaText()), hint);
   });
 
