@@ -123,7 +123,10 @@ export interface PythonGuard extends Span {
 /** `model.lm_head.requires_grad = False`: an attribute of a part of an object is set. */
 export interface PythonEffect extends Span {
   readonly path: PythonPath;
+  /** Its name; of an item of a list, its number. */
   readonly attribute: string;
+  /** Where it is an item of a list of modules (`model.classifier[6] = …`). */
+  readonly item?: PythonStep;
   readonly value: LocatedNode;
   /** The value where it is a condition. */
   readonly test: PythonTest | null;

@@ -62,6 +62,10 @@ describe("analysis: weights that a script freezes", () => {
       { pattern: "", trained: true, part: ["classifier"] },
     ]);
     assert.deepEqual((await rules("model.classifier = torch.nn.Linear(768, 3)")).rules, []);
+    assert.deepEqual((await rules(`${all}model.classifier[6] = torch.nn.Linear(768, 3)`)).rules, [
+      { pattern: "", trained: false },
+      { pattern: "", trained: true, part: ["classifier", { from: 6, to: 7 }] },
+    ]);
   });
 
   it("are told by tests of their names", async () => {

@@ -215,13 +215,13 @@ function deedsOf(python: PythonModule): readonly Deed[] {
   const told = [...set, ...called];
   const first = Math.min(...told.map(({ order }) => order));
   // What is made anew is trained, whatever was told of the module in whose place it stands.
-  const put = python.effects.flatMap(({ order, path, attribute, guards, layers, start, end }): Deed[] =>
+  const put = python.effects.flatMap(({ order, path, attribute, item, guards, layers, start, end }): Deed[] =>
     layers === undefined || order < first || path.root === "self"
       ? []
       : [
           {
             ...{ order, at: { start, end }, guards, value: true, raw: `${path.root}.${attribute}` },
-            path: { ...path, steps: [...path.steps, { kind: "attribute", name: attribute }] },
+            path: { ...path, steps: [...path.steps, item ?? { kind: "attribute", name: attribute }] },
           },
         ],
   );

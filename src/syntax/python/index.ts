@@ -138,7 +138,10 @@ export function readModule(text: string, started: GivenOptions = NOTHING_GIVEN, 
     const object = name.name === "MemberExpression" ? name.firstChild : null;
     const reached = flow.reachedAt(statement);
     if (object === null || reached === undefined) return [];
-    const attribute = evaluator.slice(name.lastChild ?? name);
+    const item = paths.of(name)?.steps.at(-1);
+    const isItem = item?.kind === "items";
+    const attribute =
+      isItem && typeof item.from === "number" ? `${item.from}` : evaluator.slice(name.lastChild ?? name);
     const said = evaluator.evaluate(value);
     const test = said.kind === "unknown" ? conditions.test(value) : null;
     const source = (said.kind === "unknown" ? paths.of(value) : null) ?? null;
@@ -151,6 +154,7 @@ export function readModule(text: string, started: GivenOptions = NOTHING_GIVEN, 
       return {
         ...{ path, attribute, value: said, test, source, order, guards, ...span(statement) },
         ...(layers !== undefined && { layers }),
+        ...(isItem && { item }),
       };
     });
   });
