@@ -191,6 +191,9 @@ if (watch) {
   await Promise.all(contexts.map((one) => one.watch()));
   console.log(`watching ${entries.map((entry) => entry.out).join(", ")}`);
 } else {
+  const dist = join(root, "dist");
+  // Compressed in a thread of its own while programs are made.
+  const archive = writeModelArchive(dist);
   const results = await Promise.all(entries.map((entry) => build({ ...optionsOf(entry), metafile: true }))).catch(
     () => {
       // esbuild has already said where.
@@ -199,8 +202,7 @@ if (watch) {
   );
   const shipped = entries.filter(({ out, options }) => options.platform !== "node" && out.endsWith(".js"));
   if (!development) await Promise.all(shipped.map(({ out }) => shorten(join(root, "dist", out))));
-  const dist = join(root, "dist");
-  const packed = [...(await writeModelArchive(dist)), ...(development ? [] : await packProgram(dist, "analysis"))];
+  const packed = [...(await archive), ...(development ? [] : await packProgram(dist, "analysis"))];
   const written = new Set([
     ...results.flatMap((result) => Object.keys(result.metafile.outputs)),
     ...packed.map((file) => `dist/${basename(file)}`),

@@ -58,9 +58,15 @@ export interface PressedPool {
  *
  * @param loaded of the first `loaded` events only what survives them counts: a checkpoint is loaded without the
  *   temporaries of random initialisation
+ * @param isEnough whether so many bytes are all that is asked for: the stream is not followed beyond them
  */
-export function reservedPeak(stream: EventStream, loaded = 0, settings: PoolSettings = {}): number {
-  return replay(stream, loaded, settings, Number.POSITIVE_INFINITY).peak * GRANULE;
+export function reservedPeak(
+  stream: EventStream,
+  loaded = 0,
+  settings: PoolSettings = {},
+  isEnough?: (bytes: number) => boolean,
+): number {
+  return replay(stream, loaded, settings, Number.POSITIVE_INFINITY, isEnough).peak * GRANULE;
 }
 
 /**
@@ -88,7 +94,13 @@ export function sidesIn(sides: EventStream["sides"]): number {
   return last + 1;
 }
 
-function replay(stream: EventStream, loaded: number, settings: PoolSettings, limit: number): Replayed {
+function replay(
+  stream: EventStream,
+  loaded: number,
+  settings: PoolSettings,
+  limit: number,
+  isEnough: (bytes: number) => boolean = () => false,
+): Replayed {
   const { events, bytes, sides, emptied = [] } = stream;
   const apart = stream.apart?.size === 0 ? undefined : stream.apart;
   const maxSplit = (settings.maxSplitBytes ?? Number.POSITIVE_INFINITY) / GRANULE;
@@ -150,7 +162,10 @@ function replay(stream: EventStream, loaded: number, settings: PoolSettings, lim
         block = blocks.make(length, end, NONE, NONE);
         end += length;
         reserved += length;
-        if (reserved > peak) peak = reserved;
+        if (reserved > peak) {
+          peak = reserved;
+          if (isEnough(peak * GRANULE)) return { peak, releases, served: true };
+        }
       }
       const rest = blocks.sizeOf(block) - size;
       if (isSmall ? rest >= MIN_BLOCK : rest > SMALL_LIMIT && size < maxSplit) pool.insert(blocks.split(block, size));
