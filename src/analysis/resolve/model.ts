@@ -199,10 +199,15 @@ export function runsBody(c: ResolveContext): boolean {
   return named && ownHeadOf(c, String(loaded.value)) !== undefined && c.ownLoss() !== undefined;
 }
 
-/** The task of a model without a head that a small one is put on; undefined: its class has a head, or none is known. */
+/**
+ * The task of a model without a head that a small one is put on; undefined: its class has a head, or none is known. What `AutoModel`
+ * makes of models of two towers has a loss of its own (transformers/models/auto/modeling_auto.py, MODEL_MAPPING_NAMES), which trains
+ * where the script has none.
+ */
 function ownHeadOf(c: ResolveContext, loaded: string): Task | undefined {
   if (!BODIES.test(loaded) || TASK_OF_CLASS.some(([pattern]) => pattern.test(loaded))) return undefined;
   const known = knownTasks(c);
+  if (known.has("contrastive") && c.ownLoss() === undefined) return "contrastive";
   return OWN_HEADS.find((task) => known.has(task));
 }
 
@@ -221,7 +226,8 @@ export function taskOf(c: ResolveContext, config: ModelConfig): Task {
   }
   const headed = loaded === undefined ? undefined : ownHeadOf(c, String(loaded.value));
   if (headed !== undefined) {
-    if (!runsBody(c)) c.suppose(say("assume.own-head", { class: String(loaded?.value) }), "task");
+    if (headed !== "contrastive" && !runsBody(c))
+      c.suppose(say("assume.own-head", { class: String(loaded?.value) }), "task");
     return headed;
   }
   const architecture = Array.isArray(config["architectures"]) ? String(config["architectures"][0] ?? "") : "";
