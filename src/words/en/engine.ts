@@ -43,7 +43,7 @@ export const ENGINE = {
   "graph.first-word": "global attention on the first token only, as the library's classifier sets it",
   "graph.first-of-choice":
     "global attention on the first token only, where the library's class gives it to every token of the choice",
-  "graph.no-word": "no token with global attention: batches hold no `global_attention_mask`",
+  "graph.no-word": "no token with global attention: a `global_attention_mask` in batches is not counted",
   "graph.balanced-experts": "experts have equal shares of the tokens; each runs by itself, on the tokens it is given",
 
   // Why there is no estimate

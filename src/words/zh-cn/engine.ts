@@ -33,7 +33,7 @@ export const ENGINE: Readonly<Record<keyof typeof EN, string>> = {
   "graph.no-cache": "假设不保留 KV 缓存：文本部分自己的 `use_cache` 也为 false，Trainer 不会修改它",
   "graph.first-word": "假设只有首个 token 使用全局注意力，与库中分类头的设置一致",
   "graph.first-of-choice": "假设只有首个 token 使用全局注意力，而库中该类让选项的每个 token 都使用",
-  "graph.no-word": "假设没有 token 使用全局注意力：批中没有 `global_attention_mask`",
+  "graph.no-word": "假设没有 token 使用全局注意力：批中的 `global_attention_mask` 未计入",
   "graph.balanced-experts": "假设各专家分到的 token 数相等；每个专家只在分给它的 token 上单独运行",
 
   "engine.family": "模型族 “{family}” 没有计算图",
