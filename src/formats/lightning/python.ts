@@ -5,9 +5,11 @@ import { pythonView } from "../carriers";
 import type { Deriving } from "../deriving";
 import { configOverrides } from "../hf-scripts/built";
 import { at, given, qualified } from "../hf-scripts/called";
+import { freezingOf } from "../hf-scripts/freezing";
 import { CALL_KEYS } from "../hf-scripts/keys";
 import { loadedClass } from "../hf-scripts/loads";
 import { LOADER, lightningLoop, trainingLoader } from "../hf-scripts/loop";
+import { madeData } from "../hf-scripts/made-data";
 import { builtNetwork, networkSettings } from "../hf-scripts/networks";
 import { ownSettings } from "../hf-scripts/own";
 import { pictureSide } from "../hf-scripts/pictures";
@@ -75,7 +77,9 @@ function settingsOf(d: Deriving, _: View, { parsed: { python } }: ConfigDocument
   const wraps = python.calls.find(({ callee }) => WRAPS.test(qualified(callee, python)));
   if (wraps !== undefined && !d.has("fsdp_wrap_class")) d.made.push(at("fsdp_wrap_class", wraps, ""));
   const trained = trainingOf(python).load === undefined ? trainedSettings(python) : [];
-  const said = [...tokenizedLengths(python), ...lightningLoop(python, trainer), ...trained, ...pictureSide(python)];
+  const tokenized = tokenizedLengths(python);
+  const data = tokenized.length > 0 ? tokenized : madeData(python);
+  const said = [...data, ...lightningLoop(python, trainer), ...trained, ...pictureSide(python), ...freezingOf(python)];
   const open = said.filter(({ name }) => name === null || !d.has(name));
   d.made.push(...loadedClass(python), ...configOverrides(python), ...open);
 }
