@@ -77,8 +77,7 @@ export function estimate(
     // exact: addresses of the pool would not be told apart.
     if (![ledger.live, ledger.peak].every(Number.isSafeInteger) || ledger.peakEvent < 0)
       return beyondBytes(ledger.peak) ?? refused(run, graphs, { reason: say("engine.sizes") });
-    const overhead = overheadOf(run).likely;
-    const pool = once(() => poolOf(run, ledger, simulation.loadedEvents, (bytes) => enough(bytes + overhead)));
+    const pool = once(() => poolOf(run, ledger, simulation.loadedEvents));
     const plain = read(run, simulation, detail, enough, graphs, pool);
     if (!countable(plain))
       return beyondBytes(plain.usedPeakBytes) ?? refused(run, graphs, { reason: say("engine.sizes") });
@@ -87,6 +86,7 @@ export function estimate(
     if (!countable(whole))
       return beyondBytes(whole.band.highBytes) ?? refused(run, graphs, { reason: say("engine.sizes") });
     if (batches === undefined || whole.events > MOST_PADDED) return { ok: true, estimate: whole };
+    const overhead = whole.usedPeakBytes - whole.reservedPeakBytes;
     return { ok: true, estimate: whole, padded: reserveOfPadded(run, graphs, batches, overhead, simulation) };
   } catch (error) {
     // Sizes that no library takes are the config's fault wherever they were met.
@@ -236,20 +236,11 @@ function beforeOptimizer(ledger: Ledger): number {
   return sum;
 }
 
-/**
- * What the pool comes to over a stream, of whose first `loaded` events only what survives them counts.
- *
- * @param isEnough as in {@link reservedPeak}; pools of expandable segments are followed to their end
- */
-export function poolOf(
-  run: TrainingRun,
-  stream: Ledger,
-  loaded: number,
-  isEnough?: (bytes: number) => boolean,
-): number {
+/** What the pool comes to over a stream, of whose first `loaded` events only what survives them counts. */
+export function poolOf(run: TrainingRun, stream: Ledger, loaded: number): number {
   return run.expandableSegments
     ? expandablePeak(streamOf(stream, run), loaded)
-    : reservedPeak(streamOf(stream, run), loaded, run.allocator, isEnough);
+    : reservedPeak(streamOf(stream, run), loaded, run.allocator);
 }
 
 function read(
@@ -262,12 +253,13 @@ function read(
 ): Estimate {
   const { ledger, parameters, trainableParameters, host } = simulation;
   const overhead = overheadOf(run);
-  const steps = enough(ledger.peak + overhead.likely) ? ledger.peak : Math.max(pool(), ledger.peak);
-  const isAtLeast = enough(steps + overhead.likely);
+  const isAtLeast = enough(ledger.peak + overhead.likely);
   const loading = isAtLeast ? null : simulation.loading();
   // Loading is over before the steps begin: whichever needs more is the peak of the run.
   const fullest = loading !== null && loading.peak > ledger.peak ? loading : ledger;
-  const reserved = Math.max(steps, loading === null ? 0 : poolOf(run, loading, 0), fullest.peak);
+  const reserved = isAtLeast
+    ? fullest.peak
+    : Math.max(pool(), loading === null ? 0 : poolOf(run, loading, 0), fullest.peak);
   const releases =
     loading === null && reserved > fullest.peak ? releasesOf(run, simulation, overhead.likely, reserved) : null;
   const { components, modules } = detail !== "peaks" ? breakdown(fullest) : { components: [], modules: [] };

@@ -58,15 +58,9 @@ export interface PressedPool {
  *
  * @param loaded of the first `loaded` events only what survives them counts: a checkpoint is loaded without the
  *   temporaries of random initialisation
- * @param isEnough whether so many bytes are all that is asked for: the stream is not followed beyond them
  */
-export function reservedPeak(
-  stream: EventStream,
-  loaded = 0,
-  settings: PoolSettings = {},
-  isEnough?: (bytes: number) => boolean,
-): number {
-  return replay(stream, loaded, settings, Number.POSITIVE_INFINITY, isEnough).peak * GRANULE;
+export function reservedPeak(stream: EventStream, loaded = 0, settings: PoolSettings = {}): number {
+  return replay(stream, loaded, settings, Number.POSITIVE_INFINITY).peak * GRANULE;
 }
 
 /**
@@ -94,13 +88,7 @@ export function sidesIn(sides: EventStream["sides"]): number {
   return last + 1;
 }
 
-function replay(
-  stream: EventStream,
-  loaded: number,
-  settings: PoolSettings,
-  limit: number,
-  isEnough: (bytes: number) => boolean = () => false,
-): Replayed {
+function replay(stream: EventStream, loaded: number, settings: PoolSettings, limit: number): Replayed {
   const { events, bytes, sides, emptied = [] } = stream;
   const apart = stream.apart?.size === 0 ? undefined : stream.apart;
   const maxSplit = (settings.maxSplitBytes ?? Number.POSITIVE_INFINITY) / GRANULE;
@@ -162,10 +150,7 @@ function replay(
         block = blocks.make(length, end, NONE, NONE);
         end += length;
         reserved += length;
-        if (reserved > peak) {
-          peak = reserved;
-          if (isEnough(peak * GRANULE)) return { peak, releases, served: true };
-        }
+        if (reserved > peak) peak = reserved;
       }
       const rest = blocks.sizeOf(block) - size;
       if (isSmall ? rest >= MIN_BLOCK : rest > SMALL_LIMIT && size < maxSplit) pool.insert(blocks.split(block, size));

@@ -106,15 +106,6 @@ describe("the caching allocator", () => {
     }
   });
 
-  it("is followed no further than to what is enough", () => {
-    const stream = streamOf([40 * MIB, 40 * MIB, 40 * MIB, "-0", "-1", 200 * MIB]);
-    assert.equal(reservedPeak(stream), 320 * MIB);
-    const asked: number[] = [];
-    const isEnough = (bytes: number): boolean => asked.push(bytes) > 0 && bytes > 50 * MIB;
-    assert.equal(reservedPeak(stream, 0, {}, isEnough), 80 * MIB);
-    assert.deepEqual(asked, [40 * MIB, 80 * MIB]);
-  });
-
   it("takes the smallest free block that is large enough, then the lowest", () => {
     // free blocks of 4 and 3 MiB: the 3 MiB request takes the second and leaves room for 4
     const script = [4 * MIB, 2 * MIB, 3 * MIB, 2 * MIB, 9 * MIB, "-0", "-2", 3 * MIB, 4 * MIB];
