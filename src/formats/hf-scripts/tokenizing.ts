@@ -79,12 +79,19 @@ function cutByHand({ assignments, calls }: PythonModule): readonly LocatedSettin
   const made = calls.flatMap(({ callee, positional: [value] }) =>
     value === undefined ? [] : [{ key: callee, value }],
   );
+  const scalars = new Map(
+    assignments.entries
+      .filter(({ value }) => value.kind === "scalar")
+      .map((one) => [one.key, one] as const)
+      .toReversed(),
+  );
   for (const { key, value } of [...assignments.entries, ...made]) {
     const raw = rawOf(value) ?? "";
     const bound = raw.includes(TOKENS) || key === TOKENS ? CUT.exec(raw)?.[1] : undefined;
-    const named = assignments.entries.find((one) => one.key === bound && one.value.kind === "scalar");
+    if (bound === undefined) continue;
+    const named = scalars.get(bound);
     const length = named?.value.kind === "scalar" ? named.value.value : Number(bound);
-    if (bound === undefined || typeof length !== "number" || !(length >= 1)) continue;
+    if (typeof length !== "number" || !(length >= 1)) continue;
     return [said("sequence_length", named ?? { key, keySpan: value, value }, length)];
   }
   return [];
