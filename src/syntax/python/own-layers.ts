@@ -260,7 +260,7 @@ export class LayerReader {
     const given = scope.given.get(name);
     if (given !== undefined) return given();
     const known = this.evaluator.evaluate(node);
-    if (known.kind === "scalar" && typeof known.value === "number") return finite(known.value);
+    if (known.kind === "scalar" && typeof known.value === "number") return sizeOf(known.value);
     const key = OF_CONFIG.exec(name)?.[1];
     if (key !== undefined) return { config: key, times: 1 };
     if (OF_MODULE.test(name)) return { config: name, times: 1 };
@@ -287,16 +287,25 @@ export class LayerReader {
   }
 }
 
-/** A number that is one: what has no end is no size (`nn.Linear(768, 1e400)`), and no message holds it. */
-function finite(value: number): number {
-  if (!Number.isFinite(value)) throw new Unread();
-  return value;
+/** Stands for what has no end (`nn.Linear(768, 1e400)`), which no message holds: torch takes neither. */
+const NO_SIZE = Number.MAX_VALUE;
+
+function sizeOf(value: number): number {
+  return Number.isFinite(value) ? value : NO_SIZE;
+}
+
+/** How many times a size of another's is taken. */
+function times(size: Exclude<LayerSize, number>, count: number): LayerSize {
+  const all = count * size.times;
+  if (!Number.isFinite(all)) throw new Unread();
+  return { ...size, times: all };
 }
 
 function combined(a: LayerSize, b: LayerSize, sign: string): LayerSize {
+  if (a === NO_SIZE || b === NO_SIZE) return NO_SIZE;
   if (sign === "*") {
-    if (typeof a === "number") return typeof b === "number" ? finite(a * b) : { ...b, times: finite(a * b.times) };
-    if (typeof b === "number") return { ...a, times: finite(a.times * b) };
+    if (typeof a === "number") return typeof b === "number" ? sizeOf(a * b) : times(b, a);
+    if (typeof b === "number") return times(a, b);
   }
   if ((sign === "//" || sign === "/") && typeof b === "number" && b > 0)
     return typeof a === "number" ? Math.floor(a / b) : { ...a, times: a.times / b };

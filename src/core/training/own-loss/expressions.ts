@@ -1,6 +1,6 @@
 /** What expressions of a loss say by themselves, and what is made of them. */
 import type { LossExpression, LossIndex } from "../../../terms/own-loss";
-import { NotModelled } from "../../engine/not-modelled";
+import { NotModelled, RefusedSizes } from "../../engine/not-modelled";
 import { bounded, NotFollowed, type Value } from "./values";
 
 /** What is computed of values that do not fit together is a loss that was read wrongly. */
@@ -8,6 +8,7 @@ export function computed(make: () => Value): Value {
   try {
     return bounded(make());
   } catch (error) {
+    if (error instanceof RefusedSizes) throw error;
     throw error instanceof NotModelled || error instanceof TypeError ? new NotFollowed() : error;
   }
 }

@@ -5,7 +5,9 @@
 
 import { floatNamed } from "../../../terms/dtypes";
 import { table } from "../../../terms/table";
+import { say } from "../../../words/message";
 import { type DType, isDType } from "../../engine/dtype";
+import { RefusedSizes } from "../../engine/not-modelled";
 import { elementwise, isTensor, mean, mul, product, sub, sum } from "../../engine/ops/arithmetic";
 import { klDivergence } from "../../engine/ops/log-probs";
 import { absoluteLoss, crossEntropy, elementwiseLoss, nllLoss } from "../../engine/ops/losses";
@@ -74,11 +76,11 @@ const filled =
     const sizes = Array.isArray(first) || name === "full" ? [first].flat() : given.args;
     const dtype = given.keywords.has("dtype") ? dtypeOf({ args: [], keywords: given.keywords }) : "float32";
     if (!isDType(dtype)) throw new NotFollowed();
-    return torch.empty(
-      name,
-      sizes.map((one) => numberOf(one as Value)),
-      dtype,
-    );
+    const known = sizes.map((one) => numberOf(one as Value));
+    // torch/csrc/utils/python_arg_parser.cpp: sizes are integers; c10/core/TensorImpl: none is negative.
+    if (!known.every((one) => Number.isSafeInteger(one) && one >= 0))
+      throw new RefusedSizes(say("engine.layer-size", { name: `torch.${name}`, size: known.join(" × ") }));
+    return torch.empty(name, known, dtype);
   };
 
 function dtypeOf({ args, keywords }: Given): Value {
