@@ -23,7 +23,7 @@ from ..recording.run import make_config
 from ..storing.stored import content_of
 from ..truth.receipts import ROOT
 from .data import save
-from .fsdp_units import STOPS, units_of
+from .fsdp_units import STOPS, ends_of, units_of
 
 OUT = ROOT / "src" / "core" / "graph" / "family-facts.json"
 
@@ -203,11 +203,14 @@ def uses_cache(config_class):
 def of_captured(family, graphs):
     """Facts of a captured family, from a small model of each of its tasks."""
     modules, kept, cacheless, layers = set(), set(), set(), set()
+    ends = {}
     stopped = {name: set() for name in STOPS}
     for task in sorted({graph["task"] for graph in graphs}):
         model = model_of(family, next(graph for graph in graphs if graph["task"] == task))
         modules |= {sys.modules[type(part).__module__] for part in model.modules() if "transformers.models" in type(part).__module__}
         layers |= layer_classes(model)
+        if found := ends_of(model):
+            ends[task] = found
         for name, stops in STOPS.items():
             stopped[name] |= {task} if stops(model) else set()
         kept |= set(getattr(model, "_keep_in_fp32_modules", None) or [])
@@ -225,7 +228,10 @@ def of_captured(family, graphs):
         **stopped,
     }
     return (
-        of_modules(sys.modules[type(model).__module__], modules) | unsplit | {name: sorted(found) for name, found in lists.items() if found}
+        of_modules(sys.modules[type(model).__module__], modules)
+        | unsplit
+        | {name: sorted(found) for name, found in lists.items() if found}
+        | ({"ends": ends} if ends else {})
     )
 
 

@@ -2,6 +2,8 @@
 
 import re
 
+import torch
+
 
 def numbered(path):
     """The path with `{i}` for every number."""
@@ -60,6 +62,38 @@ def embeds_in_unit(model):
         return False
     embeddings = model.get_input_embeddings()
     return any(module is not embeddings and embeddings in set(module.modules()) for module in wrapped_modules(model).values())
+
+
+def final_norm(model):
+    """Path of the last norm among the direct children of the base model (accelerate/utils/fsdp_utils.py, _find_final_norm), or none."""
+    prefix = model.base_model_prefix
+    base = getattr(model, prefix, None) if prefix else model
+    children = base.named_children() if isinstance(base, torch.nn.Module) else ()
+    norms = [name for name, module in children if "Norm" in type(module).__name__]
+    return ".".join(filter(None, (prefix, norms[-1]))) if norms else None
+
+
+def norm_by_weights(model, embeddings):
+    """The same as it looks from the weights' names alone: the last one with a weight beside the input embeddings' table."""
+    root = embeddings.split(".")[0]
+    norms = [
+        path
+        for path, module in model.named_modules()
+        if "Norm" in type(module).__name__ and path.split(".")[:-1] == [root] and any(True for _ in module.parameters(recurse=False))
+    ]
+    return norms[-1] if norms else None
+
+
+def ends_of(model):
+    """Modules that accelerate's FSDP2 shards by themselves and that cannot be told from the weights' names; "" for a norm that it misses."""
+    if lacks_embeddings(model):
+        return {}
+    embeddings = model.get_input_embeddings()
+    path = next(path for path, module in model.named_modules() if module is embeddings)
+    norm = final_norm(model)
+    if not isinstance(embeddings, torch.nn.Embedding):
+        return {"embedding": path, "norm": norm or ""}
+    return {} if norm == norm_by_weights(model, path) else {"norm": norm or ""}
 
 
 STOPS = {"lacksUnits": lacks_units, "lacksEmbeddings": lacks_embeddings, "embedsInUnit": embeds_in_unit}

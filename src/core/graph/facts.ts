@@ -2,6 +2,14 @@
 import { table } from "../../terms/table";
 import captured from "./family-facts.json";
 
+/** Modules at a model's ends (accelerate/utils/fsdp_utils.py, fsdp2_prepare_model). */
+export interface ShardedEnds {
+  /** Path of the input embeddings that are no table; absent: the model's first table. */
+  readonly embedding?: string;
+  /** Path of the last norm beside the base model's layers, which may have no weights; empty: it finds none. */
+  readonly norm: string;
+}
+
 /** A fact that is left out does not hold. */
 export interface FamilyFacts {
   /** Tasks whose class switches `use_cache` off where labels are given (`forward` of the modeling file). */
@@ -32,6 +40,8 @@ export interface FamilyFacts {
   readonly lacksEmbeddings?: readonly string[];
   /** Tasks whose input embeddings stand inside of a module that FSDP wraps. */
   readonly embedsInUnit?: readonly string[];
+  /** By task, modules that accelerate's FSDP2 shards by themselves, where the weights' names do not tell them. */
+  readonly ends?: Readonly<Record<string, ShardedEnds>>;
   /** `model_type` of the text side that AutoModelForCausalLM loads alone. */
   readonly textSide?: string;
   /** What the sides of pictures of any size are rounded to, where the config's file leaves it out: pixels of a patch, and patches a side that become one token. */

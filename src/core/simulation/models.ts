@@ -6,6 +6,7 @@ import type { Ledger } from "../engine/ledger";
 import type { Tensor } from "../engine/tensor";
 import type { Torch } from "../engine/torch";
 import type { RunSizes } from "../graph/config";
+import { factsOf } from "../graph/facts";
 import { initializesOnDevice } from "../training/adapters/initialization";
 import { promptSizes } from "../training/adapters/prompt-sizes";
 import type { LoadedModel, LoadOptions } from "../training/loaded-model";
@@ -141,7 +142,9 @@ function withOutputs(unitOf: UnitOf, head: string | null): UnitOf {
 function endsOf({ run, program }: Setup, { embedding, byName }: LoadedModel): ModelEnds {
   const head = program.head !== null && GENERATES.has(run.task) ? byName.get(`${program.head}.weight`) : undefined;
   const table = embedding?.name ?? null;
+  const said = factsOf(run.model.family).ends?.[run.task];
   return {
+    ...(said === undefined ? {} : { said }),
     embedding: embedding === null || table === null ? null : { path: table.replace(/\.[^.]+$/, ""), weight: embedding },
     head: head === undefined ? null : { path: program.head!, weight: head },
     adapted: run.adapter !== null,

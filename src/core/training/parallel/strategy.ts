@@ -10,6 +10,7 @@ import type { LeafHook } from "../../engine/node";
 import type { Watcher } from "../../engine/notes";
 import { hostTensor, type Tensor } from "../../engine/tensor";
 import type { Torch, UsageHooks } from "../../engine/torch";
+import type { ShardedEnds } from "../../graph/facts";
 import type { Optimizer } from "../optimizers";
 import type { SavingSpec } from "../specs/generation";
 import type { UnitOf } from "../ties";
@@ -36,6 +37,8 @@ export interface WeightedModule {
 /** The modules at a model's ends, which some strategies treat apart. */
 export interface ModelEnds {
   readonly embedding: WeightedModule | null;
+  /** Those that the weights' names do not tell, as the family's class says. */
+  readonly said?: ShardedEnds;
   /** `get_output_embeddings()`. */
   readonly head: WeightedModule | null;
   /** peft's wrapper stands around the model. */

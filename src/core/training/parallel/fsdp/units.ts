@@ -155,8 +155,8 @@ export function byLayersAndEnds(
     for (const parameter of own) taken.add(parameter);
     return own;
   };
-  const lookup: Unit[] =
-    embedding === null || tied ? [] : [{ modules: [embedding.path], parameters: take(embedding.path), resharded }];
+  const first = model.said?.embedding ?? embedding?.path ?? null;
+  const lookup: Unit[] = first === null || tied ? [] : [{ modules: [first], parameters: take(first), resharded }];
   const norm = finalNorm(model);
   const last = [norm, tied ? embedding.path : null, head?.path ?? null].filter((path) => path !== null);
   const modules = last.filter((path, k) => last.indexOf(path) === k);
@@ -171,9 +171,10 @@ export function byLayersAndEnds(
  * `_find_final_norm`: the last norm among the direct children of the base model, whose name (`base_model_prefix`) is the first of
  * the embedding's path. Around peft's wrapper the name `model` is the wrapped model's, whose children are no norms.
  */
-function finalNorm({ parameters, embedding, adapted }: ShardedModel): string | null {
-  const prefix = embedding?.path.split(".")[0];
+function finalNorm({ parameters, embedding, adapted, said }: ShardedModel): string | null {
+  const prefix = (said?.norm ?? embedding?.path)?.split(".")[0];
   if (prefix === undefined || (adapted && prefix === "model")) return null;
+  if (said !== undefined) return said.norm === "" ? null : said.norm;
   const norms = parameters.filter(
     ({ name, layer, moduleKind }) =>
       layer === null &&
