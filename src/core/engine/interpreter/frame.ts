@@ -10,8 +10,8 @@ export type Input = Tensor | null;
 /** A module with hooks whose recorded code runs. */
 export interface OpenModule {
   readonly path: string;
-  /** Name of what it made last. */
-  made: string | null;
+  /** Names of what it makes that is read after it: what it hands out. */
+  readonly outputs: readonly string[];
   /** What the caller's names held that the module was given something else for. */
   readonly kept: ReadonlyMap<string, Tensor>;
 }

@@ -30,14 +30,10 @@ export class HookedModules {
   /** Before an instruction of such a function: modules whose code begins or ends with it are entered and left. */
   cross(instruction: Instruction, at: number, context: Context): void {
     if (this.options.hooks === undefined) return;
-    const { open } = context;
     const path = this.pathOf(instruction, context);
-    if (path !== null) {
-      this.leaveUpTo(path, context);
-      for (const entered of this.entered(path, context)) this.enter(entered, context.fn.body.slice(at), context);
-    }
-    const [made] = madeBy(instruction);
-    if (made !== undefined) for (const module of open) module.made = made;
+    if (path === null) return;
+    this.leaveUpTo(path, context);
+    for (const entered of this.entered(path, context)) this.enter(entered, context.fn.body.slice(at), context);
   }
 
   /** Path of the module whose code an instruction is; null: it goes on with what runs. */
@@ -88,13 +84,14 @@ export class HookedModules {
   }
 
   /**
-   * What a module's code reads and does not make is what it is given. Names that are read after it, too, are its caller's, which
+   * What a module's code reads and does not make is what it is given, what is read of it later what it hands out. Names that are read after it, too, are its caller's, which
    * have what they had once it is done.
    */
   private enter(path: string, code: readonly Instruction[], context: Context): void {
     const { frame, fn } = context;
     const end = this.lengthOf(path, code, context);
-    const names = [...outsideNames(code.slice(0, end))].filter((name) => frame.has(name));
+    const own = code.slice(0, end);
+    const names = [...outsideNames(own)].filter((name) => frame.has(name));
     const given = names.map((name) => frame.get(name)!.retain());
     const later = readIn({ outputs: fn.outputs, body: code.slice(end) });
     const instead = this.options.hooks!.before(this.torch, path, given);
@@ -106,7 +103,8 @@ export class HookedModules {
       if (now !== before && later.has(name)) kept.set(name, before);
       else before.release();
     });
-    context.open.push({ path, made: null, kept });
+    const outputs = own.flatMap(madeBy).filter((name) => later.has(name));
+    context.open.push({ path, outputs, kept });
   }
 
   /** How many of these instructions are a module's. */
@@ -133,18 +131,24 @@ export class HookedModules {
     this.leaveUpTo(null, context);
   }
 
-  private left({ path, made, kept }: OpenModule, context: Context): void {
+  private left({ path, outputs, kept }: OpenModule, { frame }: Context): void {
     for (const [name, before] of kept) {
-      context.frame.get(name)?.release();
-      context.frame.set(name, before);
+      frame.get(name)?.release();
+      frame.set(name, before);
     }
     if (this.torch.halted) return;
-    const key = made === null ? null : this.operands.name(made);
-    const given = key === null ? undefined : context.frame.get(key);
-    const [instead] = this.options.hooks!.after(this.torch, path, given === undefined ? [] : [given.retain()]);
-    if (key === null || given === undefined || !instead) return;
-    context.frame.set(key, instead);
-    given.release();
+    const names = outputs.filter((name) => frame.has(name));
+    const given = names.map((name) => frame.get(name)!);
+    const instead = this.options.hooks!.after(
+      this.torch,
+      path,
+      given.map((tensor) => tensor.retain()),
+    );
+    names.forEach((name, k) => {
+      if (instead[k] === undefined) return;
+      frame.set(name, instead[k]);
+      given[k]!.release();
+    });
   }
 
   /** What a called module gets for `called`: owned where it has hooks. */
