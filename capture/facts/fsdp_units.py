@@ -84,6 +84,11 @@ def norm_by_weights(model, embeddings):
     return norms[-1] if norms else None
 
 
+def first_table(model):
+    """The first module that looks rows up, which is one of positions where a tower comes before the text."""
+    return next((module for module in model.modules() if isinstance(module, torch.nn.Embedding)), None)
+
+
 def ends_of(model):
     """Modules that accelerate's FSDP2 shards by themselves and that cannot be told from the weights' names; "" for a norm that it misses."""
     if lacks_embeddings(model):
@@ -91,7 +96,7 @@ def ends_of(model):
     embeddings = model.get_input_embeddings()
     path = next(path for path, module in model.named_modules() if module is embeddings)
     norm = final_norm(model)
-    if not isinstance(embeddings, torch.nn.Embedding):
+    if embeddings is not first_table(model):
         return {"embedding": path, "norm": norm or ""}
     return {} if norm == norm_by_weights(model, path) else {"norm": norm or ""}
 

@@ -131,7 +131,13 @@ function copyWeights(torch: Torch, which: "trained" | "all", parameters: readonl
 }
 
 /** Tasks whose models have `get_output_embeddings`. */
-const GENERATES: ReadonlySet<string> = new Set(["causal-lm", "masked-lm", "seq2seq-lm", "image-text-to-text"]);
+const GENERATES: ReadonlySet<string> = new Set([
+  "causal-lm",
+  "masked-lm",
+  "seq2seq-lm",
+  "speech-seq2seq",
+  "image-text-to-text",
+]);
 
 /** Units of a model whose `get_output_embeddings` is the module at `head`. */
 function withOutputs(unitOf: UnitOf, head: string | null): UnitOf {
@@ -141,11 +147,12 @@ function withOutputs(unitOf: UnitOf, head: string | null): UnitOf {
 /** The modules at both ends of the trained model. */
 function endsOf({ run, program }: Setup, { embedding, byName }: LoadedModel): ModelEnds {
   const head = program.head !== null && GENERATES.has(run.task) ? byName.get(`${program.head}.weight`) : undefined;
-  const table = embedding?.name ?? null;
   const said = factsOf(run.model.family).ends?.[run.task];
+  const path = said?.embedding ?? embedding?.name?.replace(/\.[^.]+$/, "");
+  const table = path === undefined ? undefined : byName.get(`${path}.weight`);
   return {
     ...(said === undefined ? {} : { said }),
-    embedding: embedding === null || table === null ? null : { path: table.replace(/\.[^.]+$/, ""), weight: embedding },
+    embedding: path === undefined || table === undefined ? null : { path, weight: table },
     head: head === undefined ? null : { path: program.head!, weight: head },
     adapted: run.adapter !== null,
     names: byName,
@@ -158,9 +165,11 @@ export function loadModels(torch: Torch, setup: Setup, strategy: Strategy): Mode
   const { graph, view, head } = program;
   const loading = loadingOptions(setup, strategy);
   const outputs = GENERATES.has(run.task) ? head : null;
+  const embeddings = factsOf(run.model.family).ends?.[run.task]?.embedding;
   const adapted = {
     ...loading,
     ...(strategy.unitOf === undefined ? {} : { unitOf: withOutputs(strategy.unitOf, outputs) }),
+    ...(embeddings === undefined ? {} : { embeddings }),
     // What computes in a dtype of its own casts the whole module, adapters included.
     adapter: run.adapter && {
       ...run.adapter,

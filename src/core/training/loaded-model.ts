@@ -76,6 +76,8 @@ export interface LoadOptions {
   readonly splits?: (parameter: PlacedTensor) => PlacedTensor;
   /** Which unit of a sharded model a weight's module is in; absent: a weight of several names is one. */
   readonly unitOf?: UnitOf;
+  /** Path of the input embeddings, where they are not the model's first table. */
+  readonly embeddings?: string;
   /** Adapters are made from the weights with what that takes (see `adapters/initialization.ts`). */
   readonly initializes?: boolean;
 }

@@ -68,7 +68,7 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
   const listed = options.splits === undefined ? whole : whole.map(options.splits);
   for (const { name, sharedWith } of listed) if (sharedWith !== null) names.set(name, sharedWith);
   const { found, tied, copies } = tiesOf(listed, names, options.unitOf, {
-    embedding: moduleOf(embeddingOf(listed)?.name ?? "") || null,
+    embedding: options.embeddings ?? (moduleOf(embeddingOf(listed)?.name ?? "") || null),
     head: options.head,
   });
   const own = found.filter(({ name }) => !tied.has(name));
