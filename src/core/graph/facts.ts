@@ -4,9 +4,9 @@ import captured from "./family-facts.json";
 
 /** Modules at a model's ends (accelerate/utils/fsdp_utils.py, fsdp2_prepare_model). */
 export interface ShardedEnds {
-  /** Path of the input embeddings that are no table; absent: the model's first table. */
+  /** Path of what `get_input_embeddings` answers: no table, or not the first one; absent: the model's first table. */
   readonly embedding?: string;
-  /** Path of the last norm beside the base model's layers, which may have no weights; empty: it finds none. */
+  /** Path of the last norm beside the base model's layers, which may have no weights; empty: accelerate finds none. */
   readonly norm: string;
 }
 

@@ -6,7 +6,7 @@ import type { Ledger } from "../engine/ledger";
 import type { Tensor } from "../engine/tensor";
 import type { Torch } from "../engine/torch";
 import type { RunSizes } from "../graph/config";
-import { factsOf } from "../graph/facts";
+import { factsOf, type ShardedEnds } from "../graph/facts";
 import { initializesOnDevice } from "../training/adapters/initialization";
 import { promptSizes } from "../training/adapters/prompt-sizes";
 import type { LoadedModel, LoadOptions } from "../training/loaded-model";
@@ -144,10 +144,15 @@ function withOutputs(unitOf: UnitOf, head: string | null): UnitOf {
   return (item, ends) => unitOf(item, head === null ? { ...ends, head, isTied: false } : ends);
 }
 
+/** Modules at a model's ends that its weights' names do not tell. */
+function saidEnds({ model, task }: TrainingRun): ShardedEnds | undefined {
+  return factsOf(model.family).ends?.[task];
+}
+
 /** The modules at both ends of the trained model. */
 function endsOf({ run, program }: Setup, { embedding, byName }: LoadedModel): ModelEnds {
   const head = program.head !== null && GENERATES.has(run.task) ? byName.get(`${program.head}.weight`) : undefined;
-  const said = factsOf(run.model.family).ends?.[run.task];
+  const said = saidEnds(run);
   const path = said?.embedding ?? embedding?.name?.replace(/\.[^.]+$/, "");
   const table = path === undefined ? undefined : byName.get(`${path}.weight`);
   return {
@@ -165,7 +170,7 @@ export function loadModels(torch: Torch, setup: Setup, strategy: Strategy): Mode
   const { graph, view, head } = program;
   const loading = loadingOptions(setup, strategy);
   const outputs = GENERATES.has(run.task) ? head : null;
-  const embeddings = factsOf(run.model.family).ends?.[run.task]?.embedding;
+  const embeddings = saidEnds(run)?.embedding;
   const adapted = {
     ...loading,
     ...(strategy.unitOf === undefined ? {} : { unitOf: withOutputs(strategy.unitOf, outputs) }),

@@ -10,7 +10,7 @@ export type Input = Tensor | null;
 /** A module with hooks whose recorded code runs. */
 export interface OpenModule {
   readonly path: string;
-  /** Names of what it makes that is read after it: what it hands out. */
+  /** Names of what it makes and what is read after it: what it hands out. */
   readonly outputs: readonly string[];
   /** What the caller's names held that the module was given something else for. */
   readonly kept: ReadonlyMap<string, Tensor>;

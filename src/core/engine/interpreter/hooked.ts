@@ -84,8 +84,8 @@ export class HookedModules {
   }
 
   /**
-   * What a module's code reads and does not make is what it is given, what is read of it later what it hands out. Names that are read after it, too, are its caller's, which
-   * have what they had once it is done.
+   * What a module's code reads and does not make is what it is given; what it makes and what is read after it is what it hands out.
+   * Names that it is given and that are read after it, too, are its caller's, which have what they had once it is done.
    */
   private enter(path: string, code: readonly Instruction[], context: Context): void {
     const { frame, fn } = context;
