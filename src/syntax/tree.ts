@@ -192,10 +192,20 @@ export interface PythonCut extends Span {
   readonly last: number;
 }
 
+/** A list of whole numbers, some of them several times over (`[101] + [5] * 510`). */
+export interface PythonRepeat extends Span {
+  readonly length: number;
+  /** The key of a written dictionary that it stands under, by itself or in a list. */
+  readonly key?: string;
+  /** It stands in another list, as one of its rows. */
+  readonly inList: boolean;
+}
+
 /** What can be known of a Python module without running it. */
 export interface PythonModule {
   /** Ends that are cut off by whole numbers (`tokens[:-1]`). */
   readonly cuts?: readonly PythonCut[];
+  readonly repeats?: readonly PythonRepeat[];
   readonly round?: PythonRound;
   /** Options that it gives its own parser as a list. */
   readonly written?: readonly Entry[];

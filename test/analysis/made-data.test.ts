@@ -69,4 +69,42 @@ loader = DataLoader(Rows(), batch_size=2)
 `;
     assert.deepEqual(said(shifted), { sequence_length: 64, padding: "max_length" });
   });
+
+  it("has the lengths of lists that its samples repeat, and of sums of them", () => {
+    const own = `LENGTH = 384
+class Rows(Dataset):
+    def __getitem__(self, i):
+        return {"input_ids": [101] + [5] * (LENGTH - 2) + [102], "labels": 96 * [7], "choices": ["a"] * 900}
+loader = DataLoader(Rows(), batch_size=2)
+`;
+    assert.deepEqual(said(own), { sequence_length: 384, padding: "max_length" });
+    assert.deepEqual(said(own, "AutoModelForSeq2SeqLM"), {
+      sequence_length: 384,
+      target_length: 96,
+      padding: "max_length",
+    });
+    assert.deepEqual(said(own.replace("(LENGTH - 2)", "length_of(i)")), { sequence_length: 96, padding: "max_length" });
+  });
+
+  it("has the lengths of rows of a table that is written out, not how many there are", () => {
+    const columns = (rows: string): string =>
+      `data = Dataset.from_dict({"input_ids": ${rows}, "label": [0] * 4096})\nloader = DataLoader(data, batch_size=2)\n`;
+    assert.deepEqual(said(columns("[[1] * 256] * 64")), { sequence_length: 256, padding: "max_length" });
+    assert.deepEqual(said(columns("[[1] * 128 for _ in range(64)]")), { sequence_length: 128, padding: "max_length" });
+    const rows = 'data = Dataset.from_list([{"input_ids": [1] * 64, "labels": [1] * 64}] * 1000)\n';
+    assert.deepEqual(said(rows + "loader = DataLoader(data, batch_size=2)\n"), {
+      sequence_length: 64,
+      padding: "max_length",
+    });
+  });
+
+  it("has sizes that a list is spread into", () => {
+    const pictures = `side = [96, 72]
+class Rows(Dataset):
+    def __getitem__(self, i):
+        return {"pixel_values": torch.zeros(3, *side)}
+loader = DataLoader(Rows(), batch_size=2)
+`;
+    assert.deepEqual(said(pictures), { image_size: 96 });
+  });
 });

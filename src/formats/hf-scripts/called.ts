@@ -16,8 +16,12 @@ export function placed(name: SettingName, key: string, keySpan: Span, node: Loca
 }
 
 /** A setting that a call says by being made. */
-export function at(name: SettingName, call: PythonCall, value: Value, node?: LocatedNode): LocatedSetting {
-  const { calleeSpan, callee } = call;
+export function at(
+  name: SettingName,
+  { calleeSpan, callee }: Pick<PythonCall, "callee" | "calleeSpan">,
+  value: Value,
+  node?: LocatedNode,
+): LocatedSetting {
   const said = node ?? scalar(value === null || typeof value === "object" ? "" : value, calleeSpan);
   return placed(name, callee, calleeSpan, said, value);
 }

@@ -1,9 +1,9 @@
 /**
  * Data that a script makes of numbers itself: what its data set's samples, or the batches of its loop, are shaped like. Source:
  * torch/_refs and torch/_torch_docs.py (`size` of the makers), torch/utils/data/dataset.py (TensorDataset takes tensors along their
- * first dimension).
+ * first dimension), datasets/arrow_dataset.py (`from_dict` takes columns, `from_list` rows).
  */
-import type { LocatedNode, PythonCall, PythonModule, Span } from "../../syntax/tree";
+import type { LocatedNode, PythonCall, PythonModule, PythonRepeat, Span } from "../../syntax/tree";
 import type { SettingName } from "../../terms/settings";
 import type { LocatedSetting } from "../types";
 import { at, given, isInside, lastName, plain } from "./called";
@@ -19,9 +19,11 @@ const WHOLE_DTYPE = /(?:^|\.)(?:long|int|int64|int32)$/;
 const DATA_SET = /(?:^|\.)(?:Iterable|Map)?Dataset$/;
 const STACKS = /^(?:torch\.)?stack$/;
 const TENSORS = /(?:^|\.)TensorDataset$/;
+const OF_COLUMNS = /(?:^|\.)from_dict$/;
+const OF_ROWS = /(?:^|\.)from_list$/;
 const WRITTEN = /label|target|tgt|decoder/i;
-/** Models that read one text, a picture or sound, and write another text. */
-const WRITES = /Seq2Seq|ConditionalGeneration|MTModel|EncoderDecoderModel/;
+/** Models that read one text, a picture or sound, and whose labels are another text. */
+const WRITES = /Seq2Seq|ConditionalGeneration|MTModel|EncoderDecoderModel|ForCTC/;
 /** Samples of a second (transformers, `Wav2Vec2FeatureExtractor`). */
 const RATE = 16_000;
 
@@ -40,7 +42,9 @@ function isWhole(call: PythonCall): boolean {
 }
 
 interface Made {
-  readonly call: PythonCall;
+  /** What makes it, and where that stands. */
+  readonly from: Pick<PythonCall, "callee" | "calleeSpan">;
+  readonly whole: boolean;
   /** Of one sample. */
   readonly sizes: readonly (number | undefined)[];
   readonly name: string;
@@ -78,19 +82,36 @@ function madeBy(python: PythonModule): readonly Made[] {
     const bound = assignments.entries.find(({ value }) => value.start === call.start)?.key;
     const name = call.key ?? bound ?? "";
     const sizes = sizesOf(call);
+    const made = { from: call, whole: isWhole(call), name, sizes };
     const set = sets.find((one) => isInside(call, one));
     if (set !== undefined) {
       const shift = bound === undefined || sizes.length !== 1 ? 0 : shiftOf(bound, set, python);
-      return [{ call, sizes: sizes.map((size) => size && size - shift), name, batch: undefined }];
+      return [{ ...made, sizes: sizes.map((size) => size && size - shift), batch: undefined }];
     }
     // Samples that are laid on one another, each made by itself (`torch.stack([torch.zeros(16000) for row in rows])`).
-    if (stacks.some((one) => isInside(call, one))) return [{ call, sizes, name, batch: undefined }];
-    if (along.has(call)) return [{ call, sizes: sizes.slice(1), name, batch: undefined }];
+    if (stacks.some((one) => isInside(call, one))) return [{ ...made, batch: undefined }];
+    if (along.has(call)) return [{ ...made, sizes: sizes.slice(1), batch: undefined }];
     if (loader !== undefined) {
       const inRow = call.key !== undefined && (isInside(call, listed) || !held.has(call));
-      return inRow ? [{ call, sizes, name, batch: undefined }] : [];
+      return inRow ? [{ ...made, batch: undefined }] : [];
     }
-    return [{ call, sizes: sizes.slice(1), name, batch: sizes[0] }];
+    return [{ ...made, sizes: sizes.slice(1), batch: sizes[0] }];
+  });
+}
+
+/** Lists of numbers that samples are made of: what a data set gives, and the rows of a table. */
+function listedBy({ repeats = [], classes, calls, assignments }: PythonModule): readonly Made[] {
+  const sets = classes.filter(({ bases }) => bases.some((base) => DATA_SET.test(base)));
+  const isSample = (list: PythonRepeat): boolean => {
+    const isIn = (name: RegExp) => calls.some((call) => name.test(call.callee) && isInside(list, call));
+    if (list.inList) return isIn(OF_COLUMNS);
+    return sets.some((set) => isInside(list, set)) || (list.key !== undefined && isIn(OF_ROWS));
+  };
+  return repeats.filter(isSample).flatMap((list): Made[] => {
+    const name = list.key ?? assignments.entries.find(({ value }) => value.start === list.start)?.key;
+    if (name === undefined) return [];
+    const from = { callee: name, calleeSpan: { start: list.start, end: list.end } };
+    return [{ from, whole: true, sizes: [list.length], name, batch: undefined }];
   });
 }
 
@@ -98,27 +119,26 @@ function madeBy(python: PythonModule): readonly Made[] {
 export function madeData(python: PythonModule): readonly LocatedSetting[] {
   const load = trainingOf(python).load ?? builtNetwork(python);
   if (load === undefined) return [];
-  const longest = new Map<SettingName, { readonly call: PythonCall; readonly value: number }>();
-  const keep = (name: SettingName, call: PythonCall, value: number | undefined): void => {
-    if (value !== undefined && value > (longest.get(name)?.value ?? 0)) longest.set(name, { call, value });
+  const longest = new Map<SettingName, { readonly from: Made["from"]; readonly value: number }>();
+  const keep = (name: SettingName, from: Made["from"], value: number | undefined): void => {
+    if (value !== undefined && value > (longest.get(name)?.value ?? 0)) longest.set(name, { from, value });
   };
-  for (const { call, sizes, name, batch } of madeBy(python)) {
+  for (const { from, whole, sizes, name, batch } of [...madeBy(python), ...listedBy(python)]) {
     const [first, second, third] = sizes;
-    const whole = isWhole(call);
     if (whole && sizes.length === 1 && (first ?? 0) > 1) {
       const writes = WRITTEN.test(name) && WRITES.test(load.callee);
-      keep(writes ? "target_length" : "sequence_length", call, first);
-      keep("micro_batch_size", call, batch);
+      keep(writes ? "target_length" : "sequence_length", from, first);
+      keep("micro_batch_size", from, batch);
     } else if (!whole && sizes.length === 3 && (first === 3 || first === 1)) {
-      keep("image_size", call, Math.max(second ?? 0, third ?? 0) || undefined);
-      keep("micro_batch_size", call, batch);
+      keep("image_size", from, Math.max(second ?? 0, third ?? 0) || undefined);
+      keep("micro_batch_size", from, batch);
     } else if (!whole && sizes.length === 1 && first !== undefined && hearsWaves(load.callee))
-      keep("audio_seconds", call, first / RATE);
+      keep("audio_seconds", from, first / RATE);
   }
   const lengths = longest.has("sequence_length") ? longest.get("sequence_length") : undefined;
   return [
-    ...[...longest].map(([name, { call, value }]) => at(name, call, value)),
+    ...[...longest].map(([name, { from, value }]) => at(name, from, value)),
     // All samples are of one shape.
-    ...(lengths === undefined ? [] : [at("padding", lengths.call, "max_length")]),
+    ...(lengths === undefined ? [] : [at("padding", lengths.from, "max_length")]),
   ];
 }

@@ -25,6 +25,8 @@ export class Collector {
   readonly assigned: { readonly name: SyntaxNode; readonly value: SyntaxNode; readonly statement: SyntaxNode }[] = [];
   /** What is taken of something by an index or between two. */
   readonly indexed: SyntaxNode[] = [];
+  /** Sums and products of lists that are written out (`[101] + [5] * 510`), each as a whole. */
+  readonly repeated: SyntaxNode[] = [];
   /** Statements that delete something. */
   readonly deleted: SyntaxNode[] = [];
   readonly imports: string[] = [];
@@ -56,6 +58,9 @@ export class Collector {
             break;
           case "MemberExpression":
             if (cursor.node.lastChild?.name === "]") this.indexed.push(cursor.node);
+            break;
+          case "BinaryExpression":
+            if (isListed(cursor.node)) this.repeated.push(cursor.node);
             break;
           case "DeleteStatement":
             this.deleted.push(cursor.node);
@@ -183,4 +188,12 @@ export class Collector {
 
 function isSequence({ name }: SyntaxNode): boolean {
   return name === "TupleExpression" || name === "ArrayExpression";
+}
+
+/** Whether it is no part of another one, and begins or ends with a list. */
+function isListed({ parent, firstChild, lastChild }: SyntaxNode): boolean {
+  if (parent?.name === "BinaryExpression") return false;
+  let first = firstChild;
+  while (first?.name === "BinaryExpression") first = first.firstChild;
+  return first?.name === "ArrayExpression" || lastChild?.name === "ArrayExpression";
 }

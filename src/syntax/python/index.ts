@@ -25,7 +25,6 @@ import { Collector } from "./collect";
 import { Conditions } from "./conditions";
 import { cutsOf } from "./cuts";
 import { Flow } from "./flow";
-import { unquote } from "./literals";
 import { functionsIn } from "./loss-functions";
 import { childNamed, childrenNamed, childrenOf, span } from "./nodes";
 import { declaredDefaults, optionsOf, spellingsOf, startedFunctions, writtenOptions } from "./options";
@@ -34,6 +33,7 @@ import { layersPut } from "./own-layers";
 import { functionTree } from "./own-loss";
 import { ownModuleOf } from "./own-module";
 import { Paths } from "./paths";
+import { keyOf, repeatsOf } from "./repeats";
 import { roundIn } from "./round";
 import { Evaluator } from "./values";
 import type { Guard } from "./walking";
@@ -130,7 +130,7 @@ export function readModule(text: string, started: GivenOptions = NOTHING_GIVEN, 
         guards: guardsOf(guards),
         ...(receiver === undefined ? {} : { receiver }),
         ...(path ? { path } : {}),
-        ...keyOf(node, text),
+        ...keyOf(node, (one) => evaluator.slice(one)),
       },
     ];
   });
@@ -180,6 +180,7 @@ export function readModule(text: string, started: GivenOptions = NOTHING_GIVEN, 
   const given = allGiven(written, started);
   const round = roundIn(found, evaluator, outside);
   const cuts = cutsOf(found.indexed, (node) => evaluator.slice(node));
+  const repeats = repeatsOf(found.repeated, evaluator);
   const entries = found.assigned.map(
     ({ name, value }): Entry => ({ key: evaluator.slice(name), keySpan: span(name), value: evaluator.evaluate(value) }),
   );
@@ -200,15 +201,9 @@ export function readModule(text: string, started: GivenOptions = NOTHING_GIVEN, 
     losses: lossesOf(found, evaluator, outside),
     ...(round === undefined ? {} : { round }),
     ...(cuts.length === 0 ? {} : { cuts }),
+    ...(repeats.length === 0 ? {} : { repeats }),
     dataFiles: [...new Set(found.callNodes.flatMap((node) => evaluator.dataFile(node) ?? []))],
   };
-}
-
-/** The key of a dictionary that a call stands under: `{"labels": torch.zeros(8)}`. */
-function keyOf(node: SyntaxNode, text: string): Pick<PythonCall, "key"> {
-  const colon = node.parent?.name === "DictionaryExpression" ? node.prevSibling : null;
-  const key = colon?.name === ":" ? colon.prevSibling : null;
-  return key?.name === "String" ? { key: unquote(text.slice(key.from, key.to)) } : {};
 }
 
 /** Longer conditions are not gone through. */

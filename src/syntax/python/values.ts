@@ -136,8 +136,11 @@ export class Evaluator implements Evaluating {
       } else if (this.slice(child) === "**" && next !== undefined) {
         this.spread(this.evaluate(next, depth + 1), entries);
         index++;
-      } else if (this.slice(child) === "*") index++;
-      else positional.push(this.evaluate(child, depth + 1));
+      } else if (this.slice(child) === "*" && next !== undefined) {
+        const items = this.evaluate(next, depth + 1);
+        if (items.kind === "list" && !this.spend(items.items.length)) positional.push(...items.items);
+        index++;
+      } else positional.push(this.evaluate(child, depth + 1));
     }
     return { positional, entries };
   }
