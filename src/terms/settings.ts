@@ -739,6 +739,7 @@ export const SETTINGS = {
   loop_keeps_dtype: { type: "boolean" },
   loop_zeros_late: { type: "boolean" },
   loop_evaluates: { type: "boolean" },
+  adapter_drops: { type: "boolean" },
   loop_scales: { type: "boolean" },
   one_group: { type: "boolean" },
   own_loop: { type: "boolean" },

@@ -188,6 +188,7 @@ function adapterFrom(
     modulesToSave: [...new Set([...(c.settings.list("lora_modules_to_save") ?? []), ...heads, ...whole])],
     bias: (c.settings.string("lora_bias") ?? "none") as AdapterSpec["bias"],
     useRslora: c.settings.boolean("use_rslora") ?? false,
+    ...(c.settings.on("adapter_drops") ? { drops: true as const } : {}),
     autocastAdapterDtype: c.settings.boolean("autocast_adapter_dtype") ?? !takesBaseDtype(c.libraries),
     // TRL casts what it trains beside weights of bitsandbytes to bfloat16 (trl/trainer/sft_trainer.py and its siblings).
     ...(castsAdapters(c, quantization) ? { castTo: "bfloat16" as const } : castByScript(c)),

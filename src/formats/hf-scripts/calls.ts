@@ -34,6 +34,7 @@ const TRAINER_CALL = new RegExp(
 );
 /** What copies the model of a loop of one's own to every GPU, or is told how. */
 const COPIES = /(?:^|\.)(?:DistributedDataParallel(?:Kwargs)?|DDP)$/;
+export const ACCELERATOR = /(?:^|\.)Accelerator$/;
 /** What a training loop of one's own calls. */
 export const LOOP = /(?:^|\.)(?:backward|AdamW|SGD|Adam|Adafactor|AdamW8bit|PagedAdamW\w*)$/;
 /** What has layers computed again in backward: of transformers' models, and of timm's, which can be told not to. */
@@ -62,7 +63,7 @@ export const CALLS: readonly (readonly [RegExp, string])[] = [
   [/prepare_model_for_kbit_training$/, "kbit."],
   [TRAINER_CALL, "trainer."],
   [/(?:^|\.)ModelConfig$/, "model_args."],
-  [/(?:^|\.)Accelerator$/, "accelerator."],
+  [ACCELERATOR, "accelerator."],
   [COPIES, "ddp."],
   [LOADER, "loader."],
   [LOOP, "loop."],
@@ -75,13 +76,16 @@ export function pythonViews(document: ConfigDocument): readonly View[] {
   const { python } = document.parsed;
   if (python === undefined) return [];
   const training = trainingOf(python);
-  // Where a trainer runs, a loop beside it is another training.
+  // Where a trainer runs, a loop beside it is another training, and it makes an accelerator of its own.
   const ownLoop = backwardCall(python) !== undefined && !hasTrainer(python);
   const loader = ownLoop ? trainingLoader(python) : undefined;
   const isRead = (call: PythonCall) =>
     call === training.load ||
     call === loader ||
-    (reaches(training, call) && (ownLoop ? !onlyWritten(python, call) : !COPIES.test(call.callee)));
+    (reaches(training, call) &&
+      (ownLoop
+        ? !onlyWritten(python, call)
+        : !COPIES.test(call.callee) && !(training.trainer !== undefined && ACCELERATOR.test(call.callee))));
   return pythonView(document, CALLS, isRead, argumentsSet).map((view) => {
     const lora = python.calls.some(
       (call) => (/(?:^|\.)LoraConfig$/.test(call.callee) || unslothAdapts(call.callee)) && isRead(call),

@@ -37,6 +37,7 @@ import { ownModelCall, ownSettings, statedSizes } from "./own";
 import { lossOfRound, ownLossOf, unreadModule } from "./own-loss";
 import { pictureSide } from "./pictures";
 import { bareSwitches, callPlace, commandPlace } from "./places";
+import { preparedBeforeTrainer } from "./prepared";
 import { recognisedLoop, recognisePython, recogniseShell } from "./recognise";
 import { replacedModules } from "./replaced";
 import { resizedVocabulary } from "./resizing";
@@ -92,6 +93,7 @@ function derive({ stated: settings, made: result }: Deriving, view: View, { pars
         ...trainerOptimizer(python),
         ...resetArguments(python),
         ...castBeforeTrainer(python),
+        ...preparedBeforeTrainer(python),
         ...compiledModel(python),
         ...evaluatesAfter(python),
         ...loaderOfTrainer(python),

@@ -8,6 +8,7 @@ import type { LocatedSetting } from "../types";
 import { at, given, isInside, keyword, plain, said, scalar, uncounted } from "./called";
 import { castInLoop } from "./casts";
 import { compileInLoop } from "./compiling";
+import { adaptedAt } from "./freezing";
 import { namesBeside, rawOf, trainedNames } from "./loads";
 import { isOptimizer, optimizerSettings } from "./optimizer";
 import { spreadSettings } from "./spread";
@@ -191,7 +192,7 @@ export function lightningLoop(python: PythonModule, trainer: PythonCall): readon
     at("loop_zeros_late", trainer, true),
     at("loop_keeps_cache", trainer, true),
     at("loop_keeps_dtype", trainer, true),
-    ...(evaluates(python) ? [at("loop_evaluates", trainer, true)] : []),
+    ...modeOf(python, trainer),
     ...loopSettings(python),
   ];
 }
@@ -210,9 +211,10 @@ function zerosLate({ calls }: PythonModule, backward: PythonCall, names: Readonl
 
 /**
  * Whether the model is in evaluation while the loop runs: as `from_pretrained` gives it, or by `eval()`, and no call of `train` ends it.
- * What stands beside the model has a mode of its own.
+ * What stands beside the model has a mode of its own, and so have layers of adapters that are put on it later: new modules are in
+ * training (torch/nn/modules/module.py; peft/tuners/lora/layer.py, update_layer).
  */
-function evaluates(python: PythonModule): boolean {
+function modeOf(python: PythonModule, loop: PythonCall): readonly LocatedSetting[] {
   const { load } = trainingOf(python);
   const beside = namesBeside(python);
   const trains = python.calls.some(
@@ -220,11 +222,16 @@ function evaluates(python: PythonModule): boolean {
       (/\.train$/.test(callee) && !beside.has(callee.slice(0, -".train".length))) ||
       (callee === "train" && receiver !== undefined),
   );
-  if (load === undefined || trains) return false;
+  if (load === undefined || trains) return [];
   const begins = python.round?.start ?? 0;
-  const asked = ({ callee, receiver, start }: PythonCall): boolean =>
-    /(?:^|\.)eval$/.test(callee) && start < begins && loadsBehind(python, receiver).includes(load);
-  return load.callee.endsWith("from_pretrained") || (beside.size > 0 && python.calls.some(asked));
+  const asked = python.calls.filter(
+    ({ callee, receiver, start }) =>
+      /(?:^|\.)eval$/.test(callee) && start < begins && loadsBehind(python, receiver).includes(load),
+  );
+  if (!load.callee.endsWith("from_pretrained") && (beside.size === 0 || asked.length === 0)) return [];
+  const adapted = adaptedAt(python, trainingOf(python));
+  const drops = Number.isFinite(adapted) && asked.every(({ order = 0 }) => order < adapted);
+  return [at("loop_evaluates", loop, true), ...(drops ? [at("adapter_drops", loop, true)] : [])];
 }
 
 /** Whether a call is one of an object that wraps the models it prepares, whatever its name is. */
@@ -244,7 +251,7 @@ export function plainLoop(python: PythonModule): readonly LocatedSetting[] {
     at("loop_holds", backward, python.round?.apart === true ? "nothing" : heldOf(python, modelNames(python))),
     at("loop_keeps_cache", backward, true),
     ...(zerosLate(python, backward, modelNames(python)) ? [at("loop_zeros_late", backward, true)] : []),
-    ...(evaluates(python) ? [at("loop_evaluates", backward, true)] : []),
+    ...modeOf(python, backward),
     // Accelerate converts what a prepared model returns (accelerate/accelerator.py, prepare_model).
     ...(prepared ? [] : [at("loop_keeps_dtype", backward, true)]),
     ...loopSettings(python),

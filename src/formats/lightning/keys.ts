@@ -12,7 +12,12 @@ import { STRATEGY_KEYS } from "./strategies";
 
 const own = rowsOver(captured.fields);
 
-/** Bare `16` and `bf16` are the old spellings of mixed precision; only `-true` stores the weights low. */
+/** What converts the module that is fitted; others leave weights as they were loaded (lightning/fabric/plugins/precision/half.py, amp.py). */
+const CONVERTED: Readonly<Record<string, string>> = table({ "bf16-true": "bfloat16", "16-true": "float16" });
+/**
+ * What litgpt makes its models in (`fabric.init_module`). Bare `16` and `bf16` are the old spellings of mixed precision; only `-true` stores
+ * the weights low.
+ */
 const KEPT: Readonly<Record<string, string>> = table({ ...STORAGE, "16": "float32", bf16: "float32", "32": "float32" });
 const COMPUTE: Readonly<Record<string, string>> = table({
   ...PRECISION,
@@ -28,7 +33,7 @@ export const LIGHTNING_KEYS: readonly KeySpec[] = [
   memory("trainer.precision", "compute_dtype", {
     writes: { bf16: "bf16-mixed", fp16: "16-mixed", fp32: "32-true" },
     means: COMPUTE,
-    also: [{ name: "load_dtype", means: KEPT, only: true }],
+    also: [{ name: "load_dtype", means: CONVERTED, only: true }],
   }),
   memory("trainer.devices", "devices", { auto: true }),
   memory("trainer.gpus", "devices", "devices", { removedIn: "lightning 2.0", replacedBy: "trainer.devices" }),

@@ -174,6 +174,17 @@ function trainBias(bias: Tensor | undefined): void {
   if (bias !== undefined) bias.requiresGradFlag = true;
 }
 
+/** A layer whose own mode is training. */
+function inTraining(forward: ModuleForward): ModuleForward {
+  return (torch, input, rest) => {
+    const { training } = torch;
+    torch.training = true;
+    const result = forward(torch, input, rest);
+    torch.training = training;
+    return result;
+  };
+}
+
 /** Makes the adapter's parameters on the module of an item and puts its forward in place. */
 function makerOf(
   torch: Torch,
@@ -184,7 +195,7 @@ function makerOf(
   const base = (path: string, module: string): BaseLayer | null =>
     baseLayer(adapter, { path, module, byName, modules, packed });
   const put = (path: string, layer: AdapterLayer): Tensor[] => {
-    modules.set(path, layer.forward);
+    modules.set(path, adapter.drops ? inTraining(layer.forward) : layer.forward);
     return [...layer.parameters];
   };
   if (adapter.type === "vera" || adapter.type === "randlora") {

@@ -57,6 +57,8 @@ export interface AdapterSpec {
   readonly rank: number;
   readonly alpha: number;
   readonly dropout: number;
+  /** Its layers are in training where the model is not: they were made after that was put into evaluation (torch/nn/modules/module.py). */
+  readonly drops?: true;
   /** Module-name suffixes, `all-linear`, or a regular expression, as `target_modules` accepts them. */
   readonly targetModules: readonly string[] | string;
   /** LoRA's `target_parameters`: ends of the names of parameters that get factors of their own (experts stored together). */
