@@ -12,11 +12,9 @@ import { STRATEGY_KEYS } from "./strategies";
 
 const own = rowsOver(captured.fields);
 
-/** What converts the module that is fitted; others leave weights as they were loaded (lightning/fabric/plugins/precision/half.py, amp.py). */
-const CONVERTED: Readonly<Record<string, string>> = table({ "bf16-true": "bfloat16", "16-true": "float16" });
 /**
- * What litgpt makes its models in (`fabric.init_module`). Bare `16` and `bf16` are the old spellings of mixed precision; only `-true` stores
- * the weights low.
+ * What models that are made by their classes have. Bare `16` and `bf16` are the old spellings of mixed precision; only `-true` stores the
+ * weights low.
  */
 const KEPT: Readonly<Record<string, string>> = table({ ...STORAGE, "16": "float32", bf16: "float32", "32": "float32" });
 const COMPUTE: Readonly<Record<string, string>> = table({
@@ -28,13 +26,20 @@ const COMPUTE: Readonly<Record<string, string>> = table({
 
 const OPTIMIZERS = { ...OPTIMIZER_PATHS, AdamW: "adamw_torch", SGD: "sgd" } as const;
 
-export const LIGHTNING_KEYS: readonly KeySpec[] = [
-  memory("trainer", null, "map"),
-  memory("trainer.precision", "compute_dtype", {
+function trainerPrecision(stored: Readonly<Record<string, string>>): KeySpec {
+  return memory("trainer.precision", "compute_dtype", {
     writes: { bf16: "bf16-mixed", fp16: "16-mixed", fp32: "32-true" },
     means: COMPUTE,
-    also: [{ name: "load_dtype", means: CONVERTED, only: true }],
-  }),
+    also: [{ name: "load_dtype", means: stored, only: true }],
+  });
+}
+
+/** Weights that a script loads stay as they were loaded but for what converts the module (lightning/fabric/plugins/precision/half.py, amp.py). */
+export const PRECISION_OF_LOADED = trainerPrecision(table({ "bf16-true": "bfloat16", "16-true": "float16" }));
+
+export const LIGHTNING_KEYS: readonly KeySpec[] = [
+  memory("trainer", null, "map"),
+  trainerPrecision(KEPT),
   memory("trainer.devices", "devices", { auto: true }),
   memory("trainer.gpus", "devices", "devices", { removedIn: "lightning 2.0", replacedBy: "trainer.devices" }),
   memory("trainer.num_nodes", "nodes", "devices", { default: 1, min: 1 }),

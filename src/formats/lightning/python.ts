@@ -20,7 +20,7 @@ import { builds, NOT_RECOGNISED, type Recognition } from "../recognition";
 import { schemaFormat, type View } from "../schema";
 import type { CarrierId, ConfigDocument, Format, KeySpec, LocatedSetting } from "../types";
 import { derive } from "./index";
-import { LIGHTNING_KEYS } from "./keys";
+import { LIGHTNING_KEYS, PRECISION_OF_LOADED } from "./keys";
 import { withStrategy } from "./strategy-calls";
 
 const PACKAGE = /^(?:pytorch_lightning|lightning)(?:\.|$)/;
@@ -37,7 +37,8 @@ const CALLS: readonly (readonly [RegExp, string])[] = [
 ];
 const OF_CALLS = /^(?:lora|bnb|load|loader|enable)\./;
 const KEYS: readonly KeySpec[] = [
-  ...LIGHTNING_KEYS.filter(({ key }) => key.startsWith("trainer.")),
+  ...LIGHTNING_KEYS.filter(({ key }) => key.startsWith("trainer.") && key !== PRECISION_OF_LOADED.key),
+  PRECISION_OF_LOADED,
   ...CALL_KEYS.filter(({ key }) => OF_CALLS.test(key)),
   ...PEFT_CALL_KEYS,
 ];
