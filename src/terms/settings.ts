@@ -768,6 +768,7 @@ export const SETTINGS = {
   vocabulary_size: { type: "number" },
   replaces_embedding: { type: "boolean" },
   embeddings_require_grad: { type: "boolean" },
+  outputs_require_grad: { type: "list" },
   // The nnU-Net plans of one configuration
   "nnunet.2d.batch_size": { type: "integer" },
   "nnunet.2d.network": { type: "string" },

@@ -70,7 +70,18 @@ export function cacheOf(
  * Whether embeddings are told to require grad. Checkpointing does it since 5.0; before, only peft where checkpointing was on when it
  * wrapped the model, and scripts themselves (transformers/modeling_utils.py, gradient_checkpointing_enable).
  */
-export function toldOf(c: ResolveContext, checkpointed: boolean): Pick<TrainingRun, "tellsInputs" | "tellsTextsAlone"> {
+export function toldOf(
+  c: ResolveContext,
+  checkpointed: boolean,
+): Pick<TrainingRun, "tellsInputs" | "tellsTextsAlone" | "tellsModules"> {
+  const modules = c.settings.list("outputs_require_grad");
+  return { ...embeddingsTold(c, checkpointed), ...(modules === undefined ? {} : { tellsModules: modules }) };
+}
+
+function embeddingsTold(
+  c: ResolveContext,
+  checkpointed: boolean,
+): Pick<TrainingRun, "tellsInputs" | "tellsTextsAlone"> {
   const told = c.settings.boolean("embeddings_require_grad");
   const earlier = holds("transformers<5", c.libraries);
   const alone = earlier && (checkpointed || told === true) ? { tellsTextsAlone: true as const } : {};

@@ -92,6 +92,7 @@ export class Passes {
       checkpointing: checkpointingOf(run),
       ...(run.tellsInputs === undefined ? {} : { tellsInputs: run.tellsInputs }),
       tellsTextsAlone: run.tellsTextsAlone === true,
+      ...(run.tellsModules === undefined ? {} : { tellsModules: new Set(run.tellsModules) }),
       adapted: run.adapter !== null,
       layerSignature: way === "none" ? null : this.signature,
       fold: way,

@@ -183,6 +183,8 @@ export interface TrainingRun {
    * whole model's `get_input_embeddings` alone, since then on those of every part (transformers/modeling_utils.py).
    */
   readonly tellsTextsAlone?: true;
+  /** Modules whose outputs a script's hooks have require grad, by their paths. */
+  readonly tellsModules?: readonly string[];
   /** The model hands that cache out as tuples of tensors: outputs like others, which accelerate copies to float32. */
   readonly handsOutCache?: true;
   /** A loop other than the Trainer's; absent: the Trainer's, or one that lets go of as much. */

@@ -42,6 +42,7 @@ import { recognisedLoop, recognisePython, recogniseShell } from "./recognise";
 import { replacedModules } from "./replaced";
 import { resizedVocabulary } from "./resizing";
 import { recordingLength, tokenizedLengths } from "./tokenizing";
+import { tellsEmbeddings, toldModules } from "./told-outputs";
 import { callsBefore, trainingOf } from "./training";
 import { unslothAdapts, unslothSettings } from "./unsloth";
 
@@ -73,6 +74,7 @@ function derive({ stated: settings, made: result }: Deriving, view: View, { pars
       ...unslothSettings(python),
       ...preparedForKbit(python),
       ...embeddingsTold(python),
+      ...toldModules(python),
       ...ligerCalls(python),
       ...builtModel(python),
       ...freezingOf(python),
@@ -212,12 +214,14 @@ function embeddingsTold(python: PythonModule): readonly LocatedSetting[] {
   const before = callsBefore(python);
   const wraps = before.find(({ callee }) => /(?:^|\.)get_peft_model$/.test(callee));
   if (wraps === undefined) return [];
-  const tells = before.some(
-    (call) =>
-      TELLS.test(call.callee) ||
-      (PREPARES.test(call.callee) && !leavesCheckpointing(call)) ||
-      (/gradient_checkpointing_enable$/.test(call.callee) && call.start < wraps.start),
-  );
+  const tells =
+    tellsEmbeddings(python) ||
+    before.some(
+      (call) =>
+        TELLS.test(call.callee) ||
+        (PREPARES.test(call.callee) && !leavesCheckpointing(call)) ||
+        (/gradient_checkpointing_enable$/.test(call.callee) && call.start < wraps.start),
+    );
   return [at("embeddings_require_grad", wraps, tells)];
 }
 

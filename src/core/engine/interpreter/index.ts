@@ -298,8 +298,10 @@ export class Interpreter {
     torch.gradEnabled = gradEnabled;
     if (result === null) throw new NotModelled(say("engine.operator", { name: instruction.op }));
     if (instruction.checkpointgrad && this.told && !Array.isArray(result)) result.requiresGradFlag = true;
-    if (given === null && this.inputEmbeddings.has(instruction) && !Array.isArray(result))
-      this.requireGrad(result, torch.scope);
+    const embeds = given === null && this.inputEmbeddings.has(instruction);
+    // Convolutions are modules that stand as operators in a graph.
+    const told = embeds || (CONVOLUTIONS.has(instruction.op) && this.options.tellsModules?.has(torch.scope));
+    if (told === true && !Array.isArray(result)) this.requireGrad(result, torch.scope);
     if (Array.isArray(result)) this.operands.bind(instruction.out, result, context);
     else this.operands.bindOne(instruction.out[0], result, context);
     if (this.options.positions !== undefined && context.index === null && instruction.op === "unsqueeze")
@@ -358,7 +360,7 @@ export class Interpreter {
     return given ? (this.embeds?.retain() ?? null) : null;
   }
 
-  /** `output.requires_grad_(True)` of a frozen embedding. */
+  /** `output.requires_grad_(True)` of what a frozen module gives. */
   private requireGrad(output: Tensor, path: string): void {
     if (!this.torch.gradEnabled || output.requiresGrad) return;
     output.requiresGradFlag = true;
@@ -397,7 +399,8 @@ export class Interpreter {
     inside?.leave();
     torch.autocastEnabled = autocastEnabled;
     torch.gradEnabled = gradEnabled;
-    if (given === null && this.inputEmbeddings.has(instruction)) this.requireGrad(out, path);
+    const embeds = given === null && this.inputEmbeddings.has(instruction);
+    if (embeds || this.options.tellsModules?.has(path)) this.requireGrad(out, path);
     const result = this.hooked.after(path, input, out);
     if (outside) torch.usage?.leaveModule?.(torch, path);
     torch.trail?.leave(path);

@@ -114,6 +114,8 @@ export interface InterpreterOptions {
   readonly tellsInputs?: boolean;
   /** Of them the table of tokens alone, where there is one. */
   readonly tellsTextsAlone?: boolean;
+  /** Modules whose outputs hooks have require grad, by their paths. */
+  readonly tellsModules?: ReadonlySet<string>;
   /** Dropout that is a module of its own is off (`disable_dropout_in_model`); attention's stays. */
   readonly noDropout?: boolean;
   /** Attention's dropout is a module of its own, too, whose rate is read from it. */
