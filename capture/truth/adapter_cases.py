@@ -188,6 +188,7 @@ STACKS = {
             "bart": {"pad_token_id": 1},
             "pegasus": {},
             "m2m_100": {"encoder_layerdrop": 0.0, "decoder_layerdrop": 0.0},
+            "marian": {"pad_token_id": 0, "decoder_start_token_id": 0},
         }.items()
     },
 }
@@ -213,6 +214,49 @@ def token_cases(count):
             }
             own = {"type": "trainable-tokens", "target_modules": [], "token_indices": [1, 5, 9]}
             beside = {"type": "lora", "target_modules": ["q", "v", "q_proj", "v_proj"], "trainable_token_indices": [1, 5, 9]}
+            yield {**case, "peft": {**(beside if number % 2 else own), "r": 4, "dropout": 0.0}}
+    yield from tower_cases(count)
+
+
+TEXT = {"num_attention_heads": 4, "num_key_value_heads": 2, "num_hidden_layers": 2, "intermediate_size": 96, "pad_token_id": 0}
+PICTURES = {"num_attention_heads": 4, "num_hidden_layers": 2, "intermediate_size": 64, "patch_size": 6, "image_size": 42}
+TOWERS = {
+    "paligemma": (
+        {"model_type": "gemma", "head_dim": 40},
+        {"model_type": "siglip_vision_model", "vision_use_head": False},
+        {"tie_word_embeddings": True, "image_token_index": 1},
+    ),
+    "llava": (
+        {"model_type": "llama"},
+        {"model_type": "clip_vision_model"},
+        {"tie_word_embeddings": False, "image_token_index": 1, "vision_feature_layer": -2, "vision_feature_select_strategy": "default"},
+    ),
+}
+"""Models that read pictures by a tower whose table of positions stands before the text's: what is told of the text, of the tower, of both."""
+
+
+def tower_cases(count):
+    """Trained rows of the input embeddings where they are not the first table."""
+    for family, (text, pictures, model) in TOWERS.items():
+        for number in range(2 * count):
+            r = random.Random(f"tokens-{family}-{number}")
+            width = 16 * r.randint(3, 8)
+            sides = {"text_config": {**TEXT, **text, "hidden_size": width, "vocab_size": r.randint(2000, 5000)}}
+            sides |= {"vision_config": {**PICTURES, **pictures, "hidden_size": 4 * r.randint(8, 20)}}
+            case = {
+                "id": f"tokens-{family}-{number}",
+                "model": {"model_type": family, **sides, **model, "projection_dim": width, "hidden_size": width},
+                "task": "image-text-to-text",
+                "batch": r.choice((1, 2)),
+                "seq": r.randint(80, 160),
+                "image": PICTURES["image_size"],
+                "attn": "sdpa",
+                "optim": "adamw_torch",
+                "load_dtype": r.choice(("bfloat16", "float32")),
+                "amp": None,
+            }
+            own = {"type": "trainable-tokens", "target_modules": [], "token_indices": [1, 5, 9]}
+            beside = {"type": "lora", "target_modules": ["q_proj", "v_proj"], "trainable_token_indices": [1, 5, 9]}
             yield {**case, "peft": {**(beside if number % 2 else own), "r": 4, "dropout": 0.0}}
 
 

@@ -14,6 +14,7 @@ from .receipts import ROOT, alone, keep, load
 from .rows import drawn_in, with_oracle
 from .float8_cases import float8_cases, run_float8
 from .loss_cases import loss_cases, run_loss
+from .witness import with_tasks
 from .optimizer_cases import TRAINER, optimizer_cases, prepare, run_optimizer
 
 
@@ -63,6 +64,7 @@ def main():
     oracle = load(args.oracle)
     oracle.torch.set_num_threads(1)
     prepare()
+    with_tasks(oracle)
     for kind in args.kinds or KINDS:
         cases, run = KINDS[kind], RUNS[kind]
         out = ROOT / "test" / "core" / "receipts" / "ways" / f"{kind}.jsonl"

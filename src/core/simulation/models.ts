@@ -93,15 +93,17 @@ function splitting(run: TrainingRun): Pick<LoadOptions, "splits"> {
 function withSplitEmbedding(model: LoadedModel, run: TrainingRun): LoadedModel {
   const plan = tensorPlanOf(run);
   if (plan?.styleOf(EMBEDDING) !== "vocabulary" || model.embedding === null) return model;
-  return { ...model, modules: new Map([...model.modules, [EMBEDDING, splitEmbedding(model.embedding, plan.degree)]]) };
+  return {
+    ...model,
+    modules: new Map([...model.modules, [EMBEDDING, splitEmbedding(model.embedding.weight, plan.degree)]]),
+  };
 }
 
 /** The model with another embedding in the place of its own (see `StableEmbedding`). */
 function withStableEmbedding(torch: Torch, model: LoadedModel, { replacesEmbedding }: TrainingRun): LoadedModel {
-  const { embedding: table } = model;
-  const path = table?.name?.replace(/\.[^.]+$/, "");
-  if (replacesEmbedding !== true || !table || path === undefined) return model;
-  return { ...model, modules: new Map([...model.modules, [path, stableEmbedding(torch, table)]]) };
+  const { embedding } = model;
+  if (replacesEmbedding !== true || embedding === null) return model;
+  return { ...model, modules: new Map([...model.modules, [embedding.path, stableEmbedding(torch, embedding.weight)]]) };
 }
 
 /** A companion is loaded as it is, without what the run does to its own model. */
@@ -153,11 +155,9 @@ function saidEnds({ model, task }: TrainingRun): ShardedEnds | undefined {
 function endsOf({ run, program }: Setup, { embedding, byName }: LoadedModel): ModelEnds {
   const head = program.head !== null && GENERATES.has(run.task) ? byName.get(`${program.head}.weight`) : undefined;
   const said = saidEnds(run);
-  const path = said?.embedding ?? embedding?.name?.replace(/\.[^.]+$/, "");
-  const table = path === undefined ? undefined : byName.get(`${path}.weight`);
   return {
     ...(said === undefined ? {} : { said }),
-    embedding: path === undefined || table === undefined ? null : { path, weight: table },
+    embedding,
     head: head === undefined ? null : { path: program.head!, weight: head },
     adapted: run.adapter !== null,
     names: byName,

@@ -22,8 +22,8 @@ export interface LoadedModel {
   readonly modules: ReadonlyMap<string, ModuleForward>;
   /** Modules whose parameters an adapter stands for while they run. */
   readonly parametrized: ReadonlyMap<string, ParameterWrapper>;
-  /** Weight of the input embedding, or null. */
-  readonly embedding: Tensor | null;
+  /** The input embeddings, or null where they are no table. */
+  readonly embedding: { readonly path: string; readonly weight: Tensor } | null;
   /** Trained vectors before the inputs, or null. */
   readonly prompt: PromptEncoder | null;
   /** Factors that a term of the loss keeps orthogonal. */

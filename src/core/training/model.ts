@@ -13,7 +13,7 @@ import type { ConfigView } from "../graph/config";
 import { truthy } from "../graph/expression";
 import type { ArchitectureGraph } from "../graph/types";
 
-import { adapt, embeddingOf } from "./adapters";
+import { adapt } from "./adapters";
 import { byModule } from "./adapters/experts";
 import { canInitialize, REPACKED_FROM } from "./adapters/initialization";
 import { isAdapted } from "./adapters/targets";
@@ -32,7 +32,7 @@ import {
   storedForSharding,
 } from "./packed-weights";
 import { partOf } from "./parts";
-import { isTable, type PlacedTensor, placeTensors } from "./placed";
+import { inputTable, isTable, type PlacedTensor, placeTensors } from "./placed";
 import { dequantize } from "./quantization/bitsandbytes";
 import { isSkipped } from "./quantization/skipped";
 import type { AdapterSpec } from "./run";
@@ -68,7 +68,7 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
   const listed = options.splits === undefined ? whole : whole.map(options.splits);
   for (const { name, sharedWith } of listed) if (sharedWith !== null) names.set(name, sharedWith);
   const { found, tied, copies } = tiesOf(listed, names, options.unitOf, {
-    embedding: options.embeddings ?? (moduleOf(embeddingOf(listed)?.name ?? "") || null),
+    embedding: options.embeddings ?? (moduleOf(inputTable(listed, names, undefined)?.name ?? "") || null),
     head: options.head,
   });
   const own = found.filter(({ name }) => !tied.has(name));
@@ -102,6 +102,7 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
   quantizedForwards(loading, placed);
   if (options.prunedWeights !== undefined) maskPruned(torch, placed, options.prunedWeights);
   if (options.float8) float8Forwards(loading, placed, options.float8);
+  const table = inputTable(placed, tied, options.embeddings);
   const base = options.adapter === null ? undefined : { byName: new Map(byName), modules: new Map(loading.modules) };
   const adapted =
     options.adapter === null
@@ -112,6 +113,7 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
           tied,
           family: options.family,
           head: options.head,
+          table,
           promptSizes: options.promptSizes,
           ...(options.initializes ? { initializes: true } : {}),
           isFrozen: (path) => isFrozen(options, path),
@@ -132,7 +134,10 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
     byName,
     modules: loading.modules,
     parametrized: adapted?.parametrized ?? byModule([], loading.unpacked),
-    embedding: byName.get(embeddingOf(placed)?.name ?? "") ?? null,
+    embedding:
+      table === undefined
+        ? null
+        : { path: options.embeddings ?? moduleOf(table.name), weight: byName.get(table.name)! },
     prompt: adapted?.prompt ?? null,
     regularised: adapted?.regularised ?? [],
     ...(settling.size > 0 ? { settling: new Settling(byName, settling) } : {}),

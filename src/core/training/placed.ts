@@ -29,6 +29,23 @@ export function isTable({ module }: { readonly module: string }): boolean {
   return module.endsWith("Embedding");
 }
 
+/**
+ * The table that the class answers for its input embeddings: the one that a path's weight is stored as, or the model's first.
+ *
+ * @param names what a weight that goes by several names is stored as
+ * @param path of the input embeddings, where they are not the model's first table
+ */
+export function inputTable(
+  placed: readonly PlacedTensor[],
+  names: ReadonlyMap<string, string>,
+  path: string | undefined,
+): PlacedTensor | undefined {
+  if (path === undefined) return placed.find((item) => isTable(item) && item.sizes.length === 2);
+  const name = `${path}.weight`;
+  const stored = names.get(name) ?? name;
+  return placed.find((item) => item.name === stored);
+}
+
 /** What follows the dtype of the states has that of the weights until the first forward. */
 function dtypeOf(text: string | undefined, load: DType): DType {
   const name = text?.replace(/^\$/, "");

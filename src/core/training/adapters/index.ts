@@ -2,7 +2,7 @@
 import type { ModuleForward, ParameterWrapper } from "../../engine/interpreter/options";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
-import { isTable, type PlacedTensor } from "../placed";
+import type { PlacedTensor } from "../placed";
 import type { PackedWeight } from "../quantization/bitsandbytes";
 import type { AdapterSpec } from "../run";
 import { adalora } from "./adalora";
@@ -39,6 +39,8 @@ export interface AdaptedModel {
   /** `model_type`, by which peft converts targets. */
   readonly family: string;
   readonly head: string | null;
+  /** The input embeddings, of which peft trains rows (peft/utils/other.py, `_get_input_embeddings_name`). */
+  readonly table: PlacedTensor | undefined;
   readonly promptSizes: PromptSizes;
   /** Whether the trainer leaves the part of the model alone that a module belongs to. */
   readonly isFrozen: (path: string) => boolean;
@@ -82,11 +84,6 @@ function withoutEnd(name: string): string {
 
 const pathOf = (item: PlacedTensor | undefined): string | undefined => item && withoutEnd(item.name);
 
-/** The input embedding: the first table of the model. */
-export function embeddingOf(placed: readonly PlacedTensor[]): PlacedTensor | undefined {
-  return placed.find((item) => isTable(item) && item.sizes.length === 2);
-}
-
 /** Adapters as they are while peft makes them. */
 function uncast({ castTo: _, ...adapter }: AdapterSpec): AdapterSpec {
   return { ...adapter, autocastAdapterDtype: false };
@@ -102,7 +99,7 @@ export function adapt(torch: Torch, given: AdapterSpec, model: AdaptedModel): Ad
   const regularised: Tensor[] = [];
   const made: Tensor[] = [];
   const make = makerOf(torch, adapter, model);
-  const tokens = adapter.trainableTokens === undefined ? undefined : embeddingOf(placed);
+  const tokens = adapter.trainableTokens === undefined ? undefined : model.table;
   const whole = (parameter: string): string | undefined => {
     const path = parameter.replace(/\.[^.]+$/, "");
     if (adapter.type === "ln-tuning" && named(adapter.targetModules, path)) return path;

@@ -29,7 +29,14 @@ export function wrapperOf(run: TrainingRun, model: LoadedModel, dtype: DType, si
   if (adapter !== null && prompt !== null) {
     const prefix = standsApart(run) ? new PrefixCache(sizes, virtualTokens(adapter), !buildsNoMask(attention)) : null;
     const writes = run.task === "seq2seq-lm";
-    return promptWrapper(adapter, { encoder: prompt, writes }, embedding, dtype, checkpointing !== null, prefix);
+    return promptWrapper(
+      adapter,
+      { encoder: prompt, writes },
+      embedding?.weight ?? null,
+      dtype,
+      checkpointing !== null,
+      prefix,
+    );
   }
   return factors.length === 0 || !WITH_PEFT_KIND.has(run.task)
     ? null
