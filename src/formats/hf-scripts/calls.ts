@@ -9,7 +9,17 @@ import { argumentsSet, parsedArguments } from "./arguments";
 import { given, plain } from "./called";
 import { withDumped } from "./dumped";
 import { backwardCall, LOADER, trainingLoader } from "./loop";
-import { callsBehind, isBefore, isLoad, LOADS, MODULE, NAMED, type Training, trainingOf } from "./training";
+import {
+  ACCELERATOR,
+  callsBehind,
+  isBefore,
+  isLoad,
+  LOADS,
+  MODULE,
+  NAMED,
+  type Training,
+  trainingOf,
+} from "./training";
 import { unslothAdapts } from "./unsloth";
 
 /** Whether a trainer of transformers or TRL runs the loop, whatever else the module calls. */
@@ -34,7 +44,6 @@ const TRAINER_CALL = new RegExp(
 );
 /** What copies the model of a loop of one's own to every GPU, or is told how. */
 const COPIES = /(?:^|\.)(?:DistributedDataParallel(?:Kwargs)?|DDP)$/;
-export const ACCELERATOR = /(?:^|\.)Accelerator$/;
 /** What a training loop of one's own calls. */
 export const LOOP = /(?:^|\.)(?:backward|AdamW|SGD|Adam|Adafactor|AdamW8bit|PagedAdamW\w*)$/;
 /** What has layers computed again in backward: of transformers' models, and of timm's, which can be told not to. */

@@ -122,6 +122,9 @@ function rulesOf(deed: Deed, adapted: boolean): readonly Freezing[] {
   return tested === null ? unknown : [rule(named, false), rule(named + tested, true)];
 }
 
+/** The way from a model that peft wrapped to the model itself. */
+export const WRAPPED: readonly string[] = ["base_model", "model"];
+
 /**
  * A part by the way to it in a model that peft wrapped: what is no attribute of the wrapper is looked for in what it wraps
  * (peft/peft_model.py, `__getattr__`; peft/tuners/tuners_utils.py, BaseTuner).
@@ -131,7 +134,7 @@ function wrappedPart(part: readonly PartStep[]): readonly PartStep[] {
   const inside = typeof first === "object" && "method" in first;
   if (inside && first.method !== "base") return part;
   const passed = inside ? (second === "model" ? 2 : 1) : first === "model" ? 1 : 0;
-  return ["base_model", "model", ...part.slice(passed)];
+  return [...WRAPPED, ...part.slice(passed)];
 }
 
 /** A rule that means every weight of a part of the model; undefined: the way leads to none. */

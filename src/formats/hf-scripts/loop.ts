@@ -12,7 +12,7 @@ import { adaptedAt } from "./freezing";
 import { namesBeside, rawOf, trainedNames } from "./loads";
 import { isOptimizer, optimizerSettings } from "./optimizer";
 import { spreadSettings } from "./spread";
-import { callsBehind, loadsBehind, trainingOf } from "./training";
+import { ACCELERATOR, callsBehind, loadsBehind, trainingOf } from "./training";
 
 const ACCUMULATION =
   /(?:^|\.)(?:gradient_accumulation\w*|grad_accum\w*|accum(?:ulation)?_steps|accumulate_grad_batches)$/i;
@@ -237,7 +237,7 @@ function modeOf(python: PythonModule, loop: PythonCall): readonly LocatedSetting
 /** Whether a call is one of an object that wraps the models it prepares, whatever its name is. */
 function wraps(python: PythonModule, { callee, receiver }: PythonCall): boolean {
   if (/accelerator/i.test(callee)) return true;
-  return callsBehind(python, receiver).some((made) => /(?:^|\.)Accelerator$/.test(made.callee));
+  return callsBehind(python, receiver).some((made) => ACCELERATOR.test(made.callee));
 }
 
 /** What a plain loop, or one of Accelerate's, says and does; nothing where the module has none. */

@@ -62,12 +62,19 @@ function shiftOf(name: string, within: Span, { cuts = [] }: PythonModule): numbe
   return shift?.last ?? 0;
 }
 
+/** What samples are made in, and the names that values are bound to by where they stand. */
+function samplesOf({ classes, assignments }: PythonModule) {
+  const sets = classes.filter(({ bases }) => bases.some((base) => DATA_SET.test(base)));
+  // The first of a place.
+  const names = new Map(assignments.entries.toReversed().map(({ key, value }) => [value.start, key]));
+  return { sets, names };
+}
+
 /** The tensors that samples or batches are made of. */
-function madeBy(python: PythonModule): readonly Made[] {
-  const { calls, classes, assignments } = python;
+function madeBy(python: PythonModule, { sets, names }: ReturnType<typeof samplesOf>): readonly Made[] {
+  const { calls, assignments } = python;
   const makers = calls.filter(({ callee }) => MAKERS.test(callee));
   if (makers.length === 0) return [];
-  const sets = classes.filter(({ bases }) => bases.some((base) => DATA_SET.test(base)));
   const along = new Set(
     calls
       .filter(({ callee }) => TENSORS.test(callee))
@@ -79,7 +86,7 @@ function madeBy(python: PythonModule): readonly Made[] {
   const listed = rows?.kind === "unknown" ? (rows.source ?? rows) : undefined;
   const held = new Set(assignments.entries.map(({ value }) => callAt(python, value)));
   return makers.flatMap((call): Made[] => {
-    const bound = assignments.entries.find(({ value }) => value.start === call.start)?.key;
+    const bound = names.get(call.start);
     const name = call.key ?? bound ?? "";
     const sizes = sizesOf(call);
     const made = { from: call, whole: isWhole(call), name, sizes };
@@ -100,15 +107,19 @@ function madeBy(python: PythonModule): readonly Made[] {
 }
 
 /** Lists of numbers that samples are made of: what a data set gives, and the rows of a table. */
-function listedBy({ repeats = [], classes, calls, assignments }: PythonModule): readonly Made[] {
-  const sets = classes.filter(({ bases }) => bases.some((base) => DATA_SET.test(base)));
+function listedBy(
+  { repeats = [], calls }: PythonModule,
+  { sets, names }: ReturnType<typeof samplesOf>,
+): readonly Made[] {
+  if (repeats.length === 0) return [];
+  const named = (name: RegExp) => calls.filter(({ callee }) => name.test(callee));
+  const [columns, rows] = [named(OF_COLUMNS), named(OF_ROWS)];
   const isSample = (list: PythonRepeat): boolean => {
-    const isIn = (name: RegExp) => calls.some((call) => name.test(call.callee) && isInside(list, call));
-    if (list.inList) return isIn(OF_COLUMNS);
-    return sets.some((set) => isInside(list, set)) || (list.key !== undefined && isIn(OF_ROWS));
+    const isIn = (around: readonly Span[]) => around.some((one) => isInside(list, one));
+    return list.inList ? isIn(columns) : isIn(sets) || (list.key !== undefined && isIn(rows));
   };
   return repeats.filter(isSample).flatMap((list): Made[] => {
-    const name = list.key ?? assignments.entries.find(({ value }) => value.start === list.start)?.key;
+    const name = list.key ?? names.get(list.start);
     if (name === undefined) return [];
     const from = { callee: name, calleeSpan: { start: list.start, end: list.end } };
     return [{ from, whole: true, sizes: [list.length], name, batch: undefined }];
@@ -123,7 +134,8 @@ export function madeData(python: PythonModule): readonly LocatedSetting[] {
   const keep = (name: SettingName, from: Made["from"], value: number | undefined): void => {
     if (value !== undefined && value > (longest.get(name)?.value ?? 0)) longest.set(name, { from, value });
   };
-  for (const { from, whole, sizes, name, batch } of [...madeBy(python), ...listedBy(python)]) {
+  const samples = samplesOf(python);
+  for (const { from, whole, sizes, name, batch } of [...madeBy(python, samples), ...listedBy(python, samples)]) {
     const [first, second, third] = sizes;
     if (whole && sizes.length === 1 && (first ?? 0) > 1) {
       const writes = WRITTEN.test(name) && WRITES.test(load.callee);

@@ -5,6 +5,7 @@ import type { View } from "../schema";
 import type { ConfigDocument, EditContext, EditResult, KeySpec } from "../types";
 import { classesByCommand, takes, takesHere } from "./accepted";
 import { lastName } from "./called";
+import { ACCELERATOR } from "./training";
 
 const named = (text: string): ReadonlySet<string> => new Set(text.split(" "));
 
@@ -19,7 +20,7 @@ const OTHERS: readonly (readonly [RegExp, ReadonlySet<string>])[] = [
     named("r target_modules lora_alpha lora_dropout bias use_gradient_checkpointing use_rslora modules_to_save"),
   ],
   [/from_pretrained$/, named("torch_dtype attn_implementation use_cache")],
-  [/(?:^|\.)Accelerator$/, named("gradient_accumulation_steps mixed_precision")],
+  [ACCELERATOR, named("gradient_accumulation_steps mixed_precision")],
   [/DataLoader$/, named("batch_size")],
 ];
 

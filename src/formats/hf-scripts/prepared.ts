@@ -5,8 +5,7 @@
 import type { PythonModule } from "../../syntax/tree";
 import type { LocatedSetting } from "../types";
 import { at, given, plain } from "./called";
-import { ACCELERATOR } from "./calls";
-import { callsBehind, loadsBehind, trainingOf } from "./training";
+import { ACCELERATOR, callsBehind, loadsBehind, trainingOf } from "./training";
 
 const PREPARES = /\.prepare(?:_model)?$/;
 const PRECISIONS: ReadonlySet<unknown> = new Set(["bf16", "fp16", "fp8"]);

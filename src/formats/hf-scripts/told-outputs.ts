@@ -5,7 +5,7 @@
 import type { PythonCall, PythonModule, PythonPath } from "../../syntax/tree";
 import type { LocatedSetting } from "../types";
 import { listed, plain } from "./called";
-import { adaptedAt, isModel } from "./freezing";
+import { adaptedAt, isModel, ruleOfPart, WRAPPED } from "./freezing";
 import { callsBefore, trainingOf } from "./training";
 
 const HOOKS = /(?:^|\.)register_forward_hook$/;
@@ -39,13 +39,12 @@ export function tellsEmbeddings(python: PythonModule): boolean {
 export function toldModules(python: PythonModule): readonly LocatedSetting[] {
   const adapted = adaptedAt(python, trainingOf(python));
   const texts = hooked(python).flatMap(({ path, order = 0, calleeSpan }) => {
-    const names = path.steps.flatMap((step) => (step.kind === "attribute" ? [step.name] : []));
-    if (names.length !== path.steps.length || names.length === 0) return [];
-    // The way into what peft wrapped (peft/peft_model.py, `__getattr__`).
-    const [first, second] = names;
-    const passed =
-      order < adapted ? 0 : first === "base_model" ? (second === "model" ? 2 : 1) : first === "model" ? 1 : 0;
-    return [{ at: calleeSpan, text: names.slice(passed).join(".") }];
+    const isWrapped = order > adapted;
+    const part = ruleOfPart(path, isWrapped)?.part ?? [];
+    // Graphs name modules as the model has them, without what peft puts around it.
+    const names = isWrapped ? part.slice(WRAPPED.length) : part;
+    const isNamed = names.length > 0 && names.every((name) => typeof name === "string");
+    return isNamed ? [{ at: calleeSpan, text: names.join(".") }] : [];
   });
   return listed("outputs_require_grad", "register_forward_hook", texts);
 }

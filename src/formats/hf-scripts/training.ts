@@ -29,6 +29,9 @@ const TRAIN = /(?:^|\.)(?:train|fit)$/;
 /** Values looked through from one to the next; bounds models that are wrapped around each other. */
 const MAX_STEPS = 16;
 
+/** What wraps the models it prepares (accelerate/accelerator.py). */
+export const ACCELERATOR = /(?:^|\.)Accelerator$/;
+
 /** What is trained, and when. */
 export interface Training {
   /** The trainer that runs; undefined: a loop does. */
